@@ -1,0 +1,91 @@
+"""A codec's card: what it is, where it comes from, and the bitrate it claims, readable without its packages."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Weights(BaseModel):
+    """Where a neural codec's parameters come from; a classical codec has none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    """Hub repository, URL or local path; ``random`` marks a model that was never trained."""
+    revision: str | None = None
+    sha256: str | None = None
+
+
+class Card(BaseModel):
+    """One named configuration of a codec family; the unit that is benchmarked, packed and ranked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.]*$")
+    family: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$")
+    title: str
+    """Name for people: ``Opus 12 kbps``."""
+    version: str
+    """Implementation: library and its version or the package that carries it."""
+    kind: Literal["classical", "neural", "lossless"]
+    standard: str
+    year: int
+    sampling_rate: int
+    """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
+    channels: tuple[int, ...]
+    """Channel counts it takes; other counts are averaged to mono (or mono is doubled where it only takes stereo)."""
+    nominal_kbps: float | None
+    """None for a lossless codec; for a token codec computed, never typed."""
+    nominal_tolerance: float | None = 0.15
+    """Largest |measured / nominal - 1| on a second or more of speech; None when ``bitrate_note`` says why it is variable."""
+    bitrate_note: str | None = None
+    """How the measured bitrate may differ from nominal, and by how much."""
+    frame_rate: float | None
+    """Frames per second."""
+    codebooks: int | None = None
+    codebook_size: int | None = None
+    causal: bool
+    delay_samples: int
+    """Algorithmic delay of this wrapper's chain in samples at ``sampling_rate``; the wrapper removes it."""
+    latency_ms: float
+    """Shortest time from a sample going in to the same sample coming out: frame plus look-ahead."""
+    parameters: int | None = None
+    training_data: str | None = None
+    licence: str
+    paper: str
+    homepage: str
+    weights: Weights | None = None
+    extra: str | None = None
+    """The extra of this package that the codec needs, None for the core install."""
+    requirements: tuple[str, ...] = ()
+    encode_only: bool = False
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """What the wrapper passes to its library."""
+
+    @property
+    def token_kbps(self) -> float | None:
+        """Bitrate computed from frame rate x codebooks x log2(codebook size), None where there are no tokens."""
+        from math import log2
+
+        if self.frame_rate is None or self.codebooks is None or self.codebook_size is None:
+            return None
+        return self.frame_rate * self.codebooks * log2(self.codebook_size) / 1000
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens per second over all codebooks (TPS)."""
+        if self.frame_rate is None or self.codebooks is None:
+            return None
+        return self.frame_rate * self.codebooks
+
+    @model_validator(mode="after")
+    def _bitrate_is_computed(self) -> Self:
+        """Refuse a typed-in bitrate that disagrees with the tokens."""
+        computed = self.token_kbps
+        if computed is not None and (self.nominal_kbps is None or abs(self.nominal_kbps - computed) > 1e-6 * computed):
+            raise ValueError(f"{self.name}: nominal_kbps is {self.nominal_kbps}, but its tokens give {computed:.6g}")
+        if self.nominal_tolerance is None and not self.bitrate_note:
+            raise ValueError(f"{self.name}: a card without nominal_tolerance needs a bitrate_note that says why")
+        return self

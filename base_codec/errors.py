@@ -1,0 +1,21 @@
+"""What can go wrong with codecs: each error says what was expected, what came, and what to do."""
+
+
+class CodecError(Exception):
+    """Base of every error of this package that a user can act on; its text is shown without a traceback."""
+
+
+class UnknownCodec(CodecError):
+    """No codec has this name; the text lists near matches."""
+
+
+class MissingDependency(CodecError):
+    """The codec's packages are not installed; the text is the exact install command."""
+
+
+class RefusedSetting(CodecError):
+    """A bitrate, rate or channel count that the codec does not have; the text lists what it has."""
+
+
+class CodingFailed(CodecError):
+    """The codec could not encode or decode this audio; the text says why."""

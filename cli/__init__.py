@@ -1,0 +1,1 @@
+"""The command line ``codec-superb``: one module per command, thin."""

@@ -1,0 +1,61 @@
+"""One piece of audio of a dataset, with what is known about it.
+
+Conventions: audio is float32 in [-1, 1], shape ``(channels, samples)``, with its rate in Hz beside it.
+A clip id is stable across machines: it comes from the manifest or from the publisher's file name,
+never from the order of a listing. Ids use ``/`` between parts and may be used as relative paths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.data_manifests.audio_file import read_audio
+
+Category = Literal["speech", "audio", "music"]
+CATEGORIES: tuple[Category, ...] = ("speech", "audio", "music")
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What the dataset says about a clip; a field that is not known is None or empty."""
+
+    text: str | None = None
+    """Transcript, as published."""
+    language: str | None = None
+    """BCP 47 tag."""
+    speaker: str | None = None
+    emotion: str | None = None
+    events: tuple[str, ...] = ()
+    """Sound-event, instrument, genre or keyword classes, as named by the dataset."""
+    extra: tuple[tuple[str, str], ...] = ()
+    """Further published labels (pitch, session, trial list …) as sorted name-value pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """One clip: where its audio lies and what is known about it."""
+
+    id: str
+    dataset: str
+    category: Category
+    path: Path
+    """Audio file, absolute."""
+    licence: str
+    """SPDX identifier where there is one, otherwise the publisher's own name for it."""
+    attribution: str
+    sampling_rate: int | None = None
+    """Hz; None for a folder of audio, where only decoding tells."""
+    labels: Labels = field(default_factory=Labels)
+
+    def load(self) -> tuple[NDArray[np.float32], int]:
+        """Decode the clip: float32 in [-1, 1] of shape ``(channels, samples)``, and its rate in Hz.
+
+        Raises :class:`~codec_superb.data_manifests.audio_file.AudioFileError` with the reason when the
+        file cannot be decoded, is empty, or holds NaN or Inf.
+        """
+        return read_audio(self.path)

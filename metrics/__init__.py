@@ -1,0 +1,1 @@
+"""Signal metrics: pure functions on arrays, the metric table, the overall score."""

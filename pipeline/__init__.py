@@ -1,0 +1,1 @@
+"""Runs: resynthesise, score, aggregate, pack; run folders, executors, the submission schema, statistics."""

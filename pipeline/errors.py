@@ -1,0 +1,13 @@
+"""What can go wrong with runs: each error says what was expected, what came, and what to do."""
+
+
+class PipelineError(Exception):
+    """Base of every error of this package that a user can act on; its text is shown without a traceback."""
+
+
+class RunFolderError(PipelineError):
+    """A run folder is missing, incomplete, of another format version, or was written by another specification."""
+
+
+class SubmissionError(PipelineError):
+    """A submission file does not hold what it says."""

@@ -1,0 +1,64 @@
+"""A row per clip: what was measured and what went wrong; the same record in journals, Parquet and submissions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+Status = Literal["ok", "failed"]
+
+
+class MetricValue(BaseModel):
+    """One metric on one clip."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Literal["ok", "undefined", "failed"]
+    value: FiniteFloat | None = None
+    """None unless ``status`` is ``ok``."""
+    reason: str = ""
+
+
+class ClipRow(BaseModel):
+    """One clip of one run. In ``clips.parquet`` each metric K is three columns: ``K``, ``K_status``, ``K_reason``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    clip: str
+    dataset: str
+    category: Literal["speech", "audio", "music"]
+    status: Status
+    """``failed``: no resynthesis exists; ``stage``, ``error_type`` and ``error`` say why."""
+    stage: Literal["load", "encode", "decode", "write", "worker", "score", ""] = ""
+    error_type: str = ""
+    error: str = ""
+    sampling_rate: int | None = None
+    """Hz of the reference."""
+    samples: int | None = None
+    """Length of reference and resynthesis, in samples at ``sampling_rate``."""
+    bits: int | None = None
+    """Payload without container overhead."""
+    tokens: int | None = None
+    encode_s: FiniteFloat | None = None
+    decode_s: FiniteFloat | None = None
+    lag_samples: int | None = None
+    """Residual lag of the resynthesis at ``sampling_rate`` (positive: late), by cross-correlation; not repaired."""
+    clipped_samples: int | None = None
+    """Samples of the resynthesis beyond [-1, 1]."""
+    resynthesis_sha256: str | None = None
+    """Of the decoded 24-bit samples as stored."""
+    metrics: dict[str, MetricValue] = Field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float | None:
+        """Duration of the reference."""
+        if self.samples is None or not self.sampling_rate:
+            return None
+        return self.samples / self.sampling_rate
+
+    @property
+    def kbps(self) -> float | None:
+        """Measured bitrate of this clip."""
+        seconds = self.seconds
+        return None if self.bits is None or not seconds else self.bits / seconds / 1000

@@ -1,0 +1,65 @@
+"""``run.json``: what a run was asked to do, with which program, and how far it came."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from codec_superb.base_codec.card import Card
+
+RUN_FORMAT = 1
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DatasetInfo(_Model):
+    """The dataset of a run, as it was when the run began."""
+
+    name: str
+    title: str
+    manifest_hash: str
+    """SHA-256 over clip ids, audio and labels."""
+    clips: int
+    """Clips in the whole dataset."""
+    selected: int
+    """Clips this run was asked for (``--limit``)."""
+    licence: str
+    homepage: str | None = None
+    citation: str | None = None
+    location: str | None = None
+    """Folder of a dataset that is not a named one, so that ``score`` finds the references again; never packed."""
+
+
+class Provenance(_Model):
+    """Stamp of one stage: enough to run it again."""
+
+    stage: Literal["resynth", "score"]
+    tool_version: str
+    commit: str | None
+    """Of the source checkout, None for an installed wheel."""
+    dirty: bool | None
+    python: str
+    platform: str
+    processor: str
+    device: str
+    packages: dict[str, str]
+    command: str
+    started: str
+    """ISO 8601, UTC."""
+
+
+class RunInfo(_Model):
+    """Contents of ``run.json``."""
+
+    format: Literal[1] = 1
+    card: Card
+    dataset: DatasetInfo
+    spec_hash: str
+    """SHA-256 over format, card and manifest hash: what is finished is computed again only when this changes."""
+    status: Literal["started", "resynthesised", "scored"]
+    metrics: dict[str, str] = Field(default_factory=dict)
+    """Metric key to version of its definition, of the last complete scoring."""
+    provenance: tuple[Provenance, ...] = ()
