@@ -39,7 +39,7 @@ class Card(BaseModel):
     nominal_kbps: float | None
     """None for a lossless codec; for a token codec computed, never typed."""
     nominal_tolerance: float | None = 0.15
-    """Largest |measured / nominal - 1| on a second or more of speech; None when ``bitrate_note`` says why it is variable."""
+    """Largest |measured / nominal - 1| on a second of speech or more; None when ``bitrate_note`` says why."""
     bitrate_note: str | None = None
     """How the measured bitrate may differ from nominal, and by how much."""
     frame_rate: float | None

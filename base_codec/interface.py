@@ -62,7 +62,7 @@ class Codec(ABC):
     def __init__(self, card: Card) -> None:
         self.card = card
 
-    def load(self, device: str = "cpu") -> Self:
+    def load(self, device: str = "cpu") -> Self:  # noqa: ARG002 - classical codecs run on the CPU
         """Make the codec ready to run on ``device`` (``cpu`` or ``cuda``); classical codecs have nothing to load."""
         return self
 
@@ -82,7 +82,7 @@ class Codec(ABC):
         raise NotImplementedError  # the codec branch: validate, fit channels, resample, pad the tail by the delay
 
     def decode(self, encoded: Encoded) -> Audio:
-        """Return float32 ``(encoded.channels, encoded.samples)`` at ``encoded.sampling_rate``, free of the card's delay."""
+        """Return float32 ``(encoded.channels, encoded.samples)`` at ``encoded.sampling_rate``, without the delay."""
         raise NotImplementedError
 
     def encode_batch(self, audios: Sequence[Audio], rate: int) -> list[Encoded]:
