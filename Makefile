@@ -1,0 +1,68 @@
+# The two commands of the README: `make demo` and `make test`. `make help` lists the rest.
+PYTHON ?= python3
+VENV ?= .venv
+TEST_VENV ?= .venv-test
+PERF_VENV ?= .venv-perf
+PIP_FLAGS := --quiet --disable-pip-version-check -c constraints.txt
+INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
+
+.PHONY: demo test test-slow check lint format types layers perf serve clean help chromium
+
+demo: $(VENV)/.installed ## install, fetch the dataset `mini`, benchmark real codecs on it, print the ranking, write runs/report.html
+	@$(VENV)/bin/codec-superb bench --out runs
+
+test: $(TEST_VENV)/.installed chromium ## set up the test environment (torch included) and run all tests
+	$(TEST_VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+
+test-slow: $(TEST_VENV)/.installed chromium ## the tests that take minutes
+	$(TEST_VENV)/bin/python -m pytest -q -m slow
+
+check: lint types layers ## everything that reads the code without running it
+
+lint: $(TEST_VENV)/.installed ## ruff: style, docstrings, banned imports, formatting
+	$(TEST_VENV)/bin/ruff check .
+	$(TEST_VENV)/bin/ruff format --check .
+
+format: $(TEST_VENV)/.installed ## let ruff rewrite what it can
+	$(TEST_VENV)/bin/ruff check --fix .
+	$(TEST_VENV)/bin/ruff format .
+
+types: $(TEST_VENV)/.installed ## mypy, strict
+	$(TEST_VENV)/bin/mypy
+
+layers: $(TEST_VENV)/.installed ## the import layers of docs/design.md
+	$(TEST_VENV)/bin/lint-imports
+
+perf: $(PERF_VENV)/.installed ## measure scoring against the reference composition, in an environment of its own
+	$(PERF_VENV)/bin/python perf/scoring.py
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+clean: ## remove environments and caches; runs/ and downloaded sound stay
+	rm -rf $(VENV) $(TEST_VENV) $(PERF_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+
+$(VENV)/.installed: $(INPUTS)
+	$(PYTHON) -m venv $(VENV)
+	@echo "installing codec-superb into $(VENV) (pesq and pyworld are compiled the first time) ..."
+	$(VENV)/bin/pip install $(PIP_FLAGS) -e .
+	@touch $@
+
+# torch is pinned: 2.13.0 has a CPU wheel where the index offers one; an unpinned torch brings gigabytes of CUDA.
+$(TEST_VENV)/.installed: $(INPUTS)
+	$(PYTHON) -m venv $(TEST_VENV)
+	@echo "installing codec-superb and its test tools into $(TEST_VENV) ..."
+	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) -e '.[dev,praat,datasets]' torch==2.13.0
+	@touch $@
+
+$(PERF_VENV)/.installed: $(INPUTS) perf/requirements.txt
+	$(PYTHON) -m venv $(PERF_VENV)
+	$(PERF_VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[praat]' -r perf/requirements.txt
+	@touch $@
+
+# The page tests drive a real browser. Through apt where this user may, otherwise say what to install.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo apt-get install -y -qq chromium >/dev/null; \
+	  else echo "The page tests need Chromium: install it (Debian: apt install chromium) and run make test again." >&2; exit 1; fi; }

@@ -1,0 +1,57 @@
+"""``codec-superb codecs``: what can be benchmarked, from the catalogue alone."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from codec_superb.base_codec import registry
+from codec_superb.base_codec.card import Card
+from codec_superb.cli.console import print_json, print_table
+
+app = typer.Typer(help="List codecs, or show one codec's card.", no_args_is_help=True)
+JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
+
+
+@app.command("list")
+def list_codecs(
+    family: Annotated[str | None, typer.Option(help="Only this family.")] = None, as_json: JsonOption = False
+) -> None:
+    """List every codec by family and bitrate."""
+    cards = [card for card in map(registry.card, registry.names()) if family in (None, card.family)]
+    if as_json:
+        print_json([card.model_dump(mode="json") for card in cards])
+        return
+    rows = [(card.name, card.title, _kbps(card), _rate(card), card.standard, card.licence) for card in cards]
+    print_table("", ("codec", "title", "kbps", "kHz", "standard", "licence"), rows, numbers_from=99)
+    families = {card.family for card in cards}
+    typer.echo(f"{len(cards)} codecs in {len(families)} families; `codec-superb codecs show NAME` shows a card")
+
+
+@app.command("show")
+def show(name: str, as_json: JsonOption = False) -> None:
+    """Show the card of one codec."""
+    card = registry.card(name)
+    if as_json:
+        print_json(card.model_dump(mode="json"))
+        return
+    fields = card.model_dump(mode="json", exclude_none=True)
+    fields.update(tokens_per_second=card.tokens_per_second) if card.tokens_per_second else None
+    print_table(card.title, ("field", "value"), [(key, _text(value)) for key, value in fields.items()], numbers_from=99)
+
+
+def _kbps(card: Card) -> str:
+    return "lossless" if card.nominal_kbps is None else f"{card.nominal_kbps:g}"
+
+
+def _rate(card: Card) -> str:
+    return "any" if not card.sampling_rate else f"{card.sampling_rate / 1000:g}"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    return str(value)

@@ -1,0 +1,122 @@
+"""What a person sees on the way: progress, tables and errors. Progress and errors go to stderr, results to stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+EVERY_SECONDS = 10.0
+
+
+def stderr() -> Console:
+    """Return the console for progress and errors."""
+    return Console(stderr=True, highlight=False)
+
+
+def stdout() -> Console:
+    """Return the console for results; a pipe gets wide lines instead of folded ones."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=200)
+
+
+def note(text: str) -> None:
+    """Say something on the way."""
+    stderr().print(escape(text), soft_wrap=True)
+
+
+def print_json(data: object) -> None:
+    """Write strict JSON to stdout: NaN and Infinity are a fault of ours, not something to pass on."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> None:
+    """Print a table; columns from ``numbers_from`` on are aligned to the right."""
+    table = Table(title=title or None, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        table.add_column(escape(column), justify="right" if index >= numbers_from else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(escape(cell) for cell in row))
+    stdout().print(table)
+
+
+class _Rate(ProgressColumn):
+    """Clips per second since the step began."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, or nothing before there is one."""
+        return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+
+class TerminalProgress:
+    """Bars with rate and remaining time on a terminal; otherwise a plain line now and then."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console = stderr()
+        self._quiet = quiet
+        self._bars = None if quiet or not self._console.is_terminal else self._make_bars()
+        self._task: Any = None
+        self._label, self._total, self._done = "", 0, 0
+        self._began = self._spoke = time.monotonic()
+        self._began_with = 0
+
+    def _make_bars(self) -> Progress:
+        return Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn(),
+            console=self._console,
+        )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        """Begin to draw."""
+        if self._bars is not None:
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the last state of each bar on the screen."""
+        if self._bars is not None:
+            self._bars.stop()
+
+    def start(self, label: str, total: int, done: int = 0) -> None:
+        """Begin a step of ``total`` items of which ``done`` were finished before."""
+        self._label, self._total, self._done, self._began_with = label, total, done, done
+        self._began = self._spoke = time.monotonic()
+        if self._bars is not None:
+            self._task = self._bars.add_task(escape(label), total=total, completed=done)
+        elif not self._quiet and done < total:
+            self._line(f"{label}: {total - done} to do" + (f", {done} done before" if done else ""))
+
+    def advance(self, count: int = 1) -> None:
+        """Count finished items."""
+        self._done += count
+        if self._bars is not None:
+            self._bars.advance(self._task, count)
+            return
+        now = time.monotonic()
+        if not self._quiet and (now - self._spoke >= EVERY_SECONDS or self._done >= self._total):
+            self._spoke = now
+            self._line(self._state(now))
+
+    def _state(self, now: float) -> str:
+        rate = (self._done - self._began_with) / max(now - self._began, 1e-9)
+        left = (self._total - self._done) / rate if rate > 0 else 0.0
+        return f"{self._label}: {self._done}/{self._total}, {rate:.1f}/s, {left:.0f} s left"
+
+    def message(self, text: str) -> None:
+        """Say something without disturbing the bar."""
+        if not self._quiet:
+            self._line(text)
+
+    def _line(self, text: str) -> None:
+        self._console.print(escape(text), soft_wrap=True)
