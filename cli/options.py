@@ -1,0 +1,42 @@
+"""Options that several commands share, spelled once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+Category = Literal["speech", "audio", "music"]
+Device = Literal["auto", "cpu", "cuda"]
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
+CodecOption = Annotated[
+    list[str] | None,
+    typer.Option("--codec", metavar="NAME…", help="Codecs by name, pattern ('opus_*') or path/to/file.py:Class."),
+]
+DatasetOption = Annotated[
+    list[str] | None, typer.Option("--dataset", metavar="NAME|DIR…", help="Datasets by name, or any folder of audio.")
+]
+CategoryOption = Annotated[
+    Category | None, typer.Option(help="What a folder of audio holds, where its labels.csv does not say it.")
+]
+OutOption = Annotated[Path, typer.Option("--out", help="Folder of runs: <out>/<codec>/<dataset>/.")]
+DeviceOption = Annotated[Device, typer.Option(help="Where neural codecs run.")]
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="Worker processes.", show_default="the cores this process may use")
+]
+LimitOption = Annotated[int | None, typer.Option(min=1, help="Only this many clips of each dataset.")]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Do again what is finished.")]
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option("--metric", metavar="KEY…", help="Metrics by key.", show_default="those of each clip's category"),
+]
+RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
+
+
+def plain_path(path: Path) -> str:
+    """Return a path as a person would type it: relative where that is shorter."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

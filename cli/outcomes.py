@@ -1,0 +1,60 @@
+"""What a stage did, for people and for pipes; failed clips make the exit code 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from codec_superb.cli.console import note
+from codec_superb.cli.options import plain_path
+
+if TYPE_CHECKING:
+    from codec_superb.pipeline.outcome import RunOutcome
+
+CLIPS_FAILED = 3
+SHOWN = 20
+
+
+def as_data(outcomes: Sequence[RunOutcome]) -> list[dict[str, Any]]:
+    """Return outcomes as plain data for ``--json``."""
+    return [
+        {
+            "run": str(outcome.path), "codec": outcome.codec, "dataset": outcome.dataset, "stage": outcome.stage,
+            "asked": outcome.asked, "done": outcome.done, "reused": outcome.reused,
+            "failed": [failed._asdict() for failed in outcome.failed],
+            "metrics": {
+                key: {"ok": counts.ok, "undefined": counts.undefined, "failed": counts.failed}
+                for key, counts in outcome.metrics.items()
+            },
+        }
+        for outcome in outcomes
+    ]  # fmt: skip
+
+
+def say(outcomes: Sequence[RunOutcome], *, every: bool = True) -> None:
+    """Say in one line a run what was done, then list the clips that failed.
+
+    ``every=False`` leaves out the runs of which nothing was to do and nothing failed.
+    """
+    for outcome in outcomes:
+        if every or outcome.done or outcome.failed:
+            parts = [f"{outcome.asked} clips", f"{outcome.done} done now"]
+            parts += [f"{outcome.reused} finished before"] if outcome.reused else []
+            undefined = {key: counts.undefined for key, counts in outcome.metrics.items() if counts.undefined}
+            parts += [f"undefined: {', '.join(f'{key} {n}' for key, n in undefined.items())}"] if undefined else []
+            parts += [f"{len(outcome.failed)} failed"] if outcome.failed else []
+            note(f"{outcome.stage} {plain_path(outcome.path)}: {', '.join(parts)}")
+    _list_failures(outcomes)
+
+
+def _list_failures(outcomes: Sequence[RunOutcome]) -> None:
+    failures = [(outcome, failed) for outcome in outcomes for failed in outcome.failed]
+    for outcome, failed in failures[:SHOWN]:
+        note(f"  failed: {outcome.codec} / {outcome.dataset} / {failed.clip} ({failed.stage}): {failed.reason}")
+    if len(failures) > SHOWN:
+        note(f"  and {len(failures) - SHOWN} more; all are in clips.parquet, and in the output of --json")
+
+
+def exit_code(outcomes: Sequence[RunOutcome]) -> int:
+    """Return 0 when everything asked for was done, 3 when clips failed."""
+    return CLIPS_FAILED if any(outcome.failed for outcome in outcomes) else 0
