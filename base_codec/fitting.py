@@ -48,15 +48,19 @@ def fit_channels(audio: Audio, accepted: tuple[int, ...]) -> Audio:
     """Return ``audio`` with a channel count of ``accepted``: kept, averaged to mono, or mono repeated."""
     if audio.shape[0] in accepted:
         return audio
-    mono = audio.mean(axis=0, keepdims=True, dtype=np.float64).astype(np.float32)
-    return np.repeat(mono, channels_coded(1, accepted), axis=0)
+    return np.repeat(_mono(audio), channels_coded(1, accepted), axis=0)
 
 
 def restore_channels(audio: Audio, channels: int) -> Audio:
     """Undo the doubling of :func:`fit_channels`: the mean, where the clip was mono."""
     if audio.shape[0] == channels:
         return audio
-    return audio.mean(axis=0, keepdims=True, dtype=np.float64).astype(np.float32)
+    return _mono(audio)
+
+
+def _mono(audio: Audio) -> Audio:
+    mono: Audio = audio.mean(axis=0, keepdims=True, dtype=np.float64).astype(np.float32)
+    return mono
 
 
 def resampled_length(samples: int, rate: int, target: int) -> int:

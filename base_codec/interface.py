@@ -115,18 +115,16 @@ class Codec(ABC):
         """Rate in Hz at which the codec codes audio of ``rate``."""
         return int(rate) if self.card.input_rate else self.card.sampling_rate
 
-    def _check_decoded(self, decoded: Audio, channels: int, samples: int) -> None:
+    def _check_decoded(self, decoded: Any, channels: int, samples: int) -> None:
         """Raise :class:`CodingFailed` unless ``decoded`` is finite, ``(channels, at least samples)``, float32."""
-        expected = f"float32 ({channels}, at least {samples})"
-        shape = getattr(decoded, "shape", ())
+        expected = f"{self.card.name}: expected float32 ({channels}, at least {samples}) from the decoder"
+        shape = np.shape(decoded)
         if getattr(decoded, "dtype", None) != np.float32 or len(shape) != 2 or shape[0] != channels:  # noqa: PLR2004
-            raise CodingFailed(
-                f"{self.card.name}: expected {expected} from the decoder, got {getattr(decoded, 'dtype', '?')} {shape}"
-            )
+            raise CodingFailed(f"{expected}, got {getattr(decoded, 'dtype', type(decoded).__name__)} {shape}")
         if shape[1] < samples:
-            raise CodingFailed(f"{self.card.name}: the decoder lost audio: expected {expected}, got {shape}")
+            raise CodingFailed(f"{expected}, got {shape}: it lost audio")
         if not np.isfinite(decoded).all():
-            raise CodingFailed(f"{self.card.name}: the decoder returned NaN or Inf")
+            raise CodingFailed(f"{expected}, got NaN or Inf")
 
     def encode_batch(self, audios: Sequence[Audio], rate: int) -> list[Encoded]:
         """Encode several clips of one rate; codecs that gain from a batch override this."""

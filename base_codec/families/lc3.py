@@ -49,8 +49,8 @@ class Lc3Codec(Codec):
         size = self._settings.bit_rate * self._settings.frame_duration_us // 8_000_000
         if size // channels not in FRAME_BYTES or -(-size // channels) not in FRAME_BYTES:
             raise RefusedSetting(
-                f"{self.card.name}: {self._settings.bit_rate} bit/s makes frames of {size / channels:g} bytes for each of "
-                f"{channels} channels, LC3 has {FRAME_BYTES.start} to {FRAME_BYTES.stop - 1}"
+                f"{self.card.name}: {self._settings.bit_rate} bit/s makes frames of {size / channels:g} bytes for each "
+                f"of {channels} channels, LC3 has {FRAME_BYTES.start} to {FRAME_BYTES.stop - 1}"
             )
         return size
 

@@ -16,7 +16,8 @@ from codec_superb.base_codec.fitting import Audio
 
 def to_int16(audio: Audio) -> NDArray[np.int16]:
     """Quantise to 16 bits."""
-    return np.clip(np.rint(audio * np.float32(2**15)), -(2**15), 2**15 - 1).astype(np.int16)
+    scaled: Audio = np.clip(np.rint(audio * np.float32(2**15)), -(2**15), 2**15 - 1)
+    return scaled.astype(np.int16)
 
 
 def to_int24(audio: Audio) -> NDArray[np.int32]:
