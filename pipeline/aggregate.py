@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
@@ -19,8 +19,8 @@ from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval, standard_deviation
 from codec_superb.pipeline.statistics.groups import CATEGORIES, Group, Joint, group_rows, resample
 
-REPLICATES = 1000
-SEED = 0
+REPLICATES: Final = 1000
+SEED: Final = 0
 
 Category = Literal["speech", "audio", "music"]
 

@@ -124,7 +124,7 @@ class ClipTable:
                     for record in batch.to_pylist():
                         yield _row(record, self.metrics, f"{self.name}, row {number}")
                         number += 1
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: text that is not UTF-8
             raise ClipTableError(f"{self.name}: unreadable after row {number}: {error}") from error
         if number != self.row_count:
             raise ClipTableError(f"{self.name}: expected {self.row_count} rows, as its footer says; got {number}")
@@ -149,7 +149,7 @@ def open_clip_table(source: Path | BinaryIO, *, name: str | None = None, max_row
             if max_rows is not None and metadata.num_rows > max_rows:
                 raise ClipTableError(f"{name}: expected at most {max_rows} rows, got {metadata.num_rows}")
             _check_chunks(metadata, name)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise ClipTableError(f"{name}: expected a Parquet file of clip rows: {error}") from error
     return ClipTable(source, name, metrics, metadata.num_rows)
 

@@ -15,12 +15,13 @@ import hashlib
 import math
 from collections.abc import Iterator
 from statistics import NormalDist
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
-METHOD = "expanded-percentile-1"
+METHOD: Final = "expanded-percentile-1"
 """Name of resampling and interval together; a change of numbers changes it."""
 _BLOCK = 1 << 20
 """Numbers of one block of replicates: what resampling holds in memory, 8 MiB."""
