@@ -49,8 +49,11 @@ def replicate_means(values: Floats, replicates: int, bits: np.random.PCG64) -> F
     # Centred first: the mean of equal values is then exactly that value in every replicate.
     table = np.hstack([np.where(defined, values - centre, 0.0), defined.astype(np.float64)])
     sums = np.vstack([counts @ table for counts in _counts(clips, replicates, bits)])
+    # A mean lies between its values; rounding must not carry a distance below 0.
+    lowest = np.where(defined, values, np.inf).min(axis=0)
+    highest = np.where(defined, values, -np.inf).max(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[:, :columns] / sums[:, columns:] + centre)
+        return np.asarray(np.clip(sums[:, :columns] / sums[:, columns:] + centre, lowest, highest))
 
 
 def _counts(clips: int, replicates: int, bits: np.random.PCG64) -> Iterator[Floats]:

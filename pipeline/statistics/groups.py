@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from codec_superb.metrics.overall import dataset_score
-from codec_superb.metrics.table import METRICS, Category
+from codec_superb.metrics.table import Category, overall_metrics
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.bootstrap import Floats, mean, replicate_means, stream
@@ -23,11 +23,6 @@ class Group:
 
     dataset: str
     category: Category
-
-
-def overall_metrics(category: Category) -> tuple[str, ...]:
-    """Keys of the metrics that the overall score of a category needs."""
-    return tuple(key for key, metric in METRICS.items() if category in metric.overall)
 
 
 def group_rows(rows: Iterable[ClipRow]) -> dict[Group, list[ClipRow]]:

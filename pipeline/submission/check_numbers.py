@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregate import aggregate
 from codec_superb.pipeline.errors import PipelineError
@@ -72,7 +73,7 @@ def check_aggregates(rows: Sequence[ClipRow], submission: Submission, findings: 
             replicates=submission.bootstrap.replicates,
             expected=clips,
         )
-    except PipelineError as error:
+    except (PipelineError, MetricError) as error:
         findings.add("clips.parquet", "rows that can be aggregated", error, _AGAIN)
         return
     _compare(computed.model_dump(), submission.aggregates.model_dump(), f"{SUBMISSION_NAME}: aggregates", findings)

@@ -71,7 +71,8 @@ class SubmittedDataset(_Model):
     @classmethod
     def of(cls, info: DatasetInfo, **counts: Any) -> SubmittedDataset:
         """Take over what a run knows about its dataset, without the folder it lies in."""
-        return cls(**info.model_dump(exclude={"location"}), **counts)
+        shared = set(cls.model_fields) & set(DatasetInfo.model_fields)
+        return cls(**info.model_dump(include=shared), **counts)
 
 
 class Bootstrap(_Model):
