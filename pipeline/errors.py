@@ -9,5 +9,9 @@ class RunFolderError(PipelineError):
     """A run folder is missing, incomplete, of another format version, or was written by another specification."""
 
 
+class ClipTableError(PipelineError):
+    """A ``clips.parquet`` does not follow the layout of clip rows; the text names the column or the row."""
+
+
 class SubmissionError(PipelineError):
     """A submission file does not hold what it says."""

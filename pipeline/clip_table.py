@@ -1,0 +1,251 @@
+"""``clips.parquet``: the one place where clip rows become a Parquet table and come back, streamed in row groups.
+
+The layout is fixed: the columns of :class:`~codec_superb.pipeline.rows.ClipRow` in :data:`FIXED`, then for each metric
+K, sorted by key, the three columns ``K`` (double), ``K_status`` and ``K_reason`` (string). A row without a metric has
+nulls in its three columns. The file's metadata holds the format version. Strings are dictionary-encoded and pages are
+not compressed, so that a file from a stranger cannot unfold in memory; a submission's zip compresses the file anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from pydantic import ValidationError
+
+from codec_superb.pipeline.errors import ClipTableError
+from codec_superb.pipeline.rows import ClipRow, MetricValue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT = "1"
+FORMAT_KEY = b"codec_superb_clip_table"
+ROW_GROUP = 1024
+"""Rows of a row group: what a writer and a reader hold in memory."""
+TEXT_LIMIT = 2000
+"""Characters of an error or a reason that are stored; what is longer is cut and says so."""
+ID_LIMIT = 1000
+"""Characters of a clip id, a dataset name and any other string."""
+
+FIXED: Mapping[str, str] = {
+    "clip": "string",
+    "dataset": "string",
+    "category": "string",
+    "status": "string",
+    "stage": "string",
+    "error_type": "string",
+    "error": "string",
+    "sampling_rate": "int64",
+    "samples": "int64",
+    "bits": "int64",
+    "tokens": "int64",
+    "encode_s": "double",
+    "decode_s": "double",
+    "lag_samples": "int64",
+    "clipped_samples": "int64",
+    "resynthesis_sha256": "string",
+}
+"""Column to Arrow type; the first seven are never null."""
+_REQUIRED = frozenset(list(FIXED)[:7])
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
+
+
+def clip_schema(metrics: Iterable[str]) -> pa.Schema:
+    """Arrow schema of a table with these metrics; ClipTableError for a key that would collide with another column."""
+    import pyarrow as pa
+
+    fields = [pa.field(name, pa.type_for_alias(kind), name not in _REQUIRED) for name, kind in FIXED.items()]
+    names = set(FIXED)
+    for key in sorted(metrics):
+        columns = {key: pa.float64(), f"{key}_status": pa.string(), f"{key}_reason": pa.string()}
+        if not _KEY.fullmatch(key) or names & set(columns):
+            raise ClipTableError(f"metric key {key!r}: expected lower-case letters, digits and _, and no other column")
+        names |= set(columns)
+        fields += [pa.field(name, kind) for name, kind in columns.items()]
+    return pa.schema(fields)
+
+
+def write_clip_table(rows: Iterable[ClipRow], out: Path | BinaryIO, metrics: Iterable[str]) -> int:
+    """Write rows in the order given and return their number; holds one row group in memory.
+
+    ``metrics`` are the columns of the table. The same rows and metrics give the same bytes. Raises ClipTableError when
+    a row has a metric outside ``metrics``. Writing to a path is not atomic: write beside it and rename.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = clip_schema(metrics)
+    keys = _metric_keys(schema.names)
+    strings = [field.name for field in schema if pa.types.is_string(field.type)]
+    count = 0
+    pending = iter(rows)
+    with pq.ParquetWriter(
+        out, schema, compression="none", use_dictionary=strings, store_schema=False, write_statistics=False
+    ) as writer:
+        writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
+        while block := [_record(row, keys) for row in islice(pending, ROW_GROUP)]:
+            writer.write_table(pa.Table.from_pylist(block, schema=schema), row_group_size=ROW_GROUP)
+            count += len(block)
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class ClipTable:
+    """An opened table whose schema has been checked; iterating reads it, one batch of rows in memory at a time."""
+
+    source: Path | BinaryIO
+    name: str
+    metrics: tuple[str, ...]
+    """Keys of the metric columns."""
+    row_count: int
+
+    def __len__(self) -> int:
+        """Return the number of rows the file declares."""
+        return self.row_count
+
+    def __iter__(self) -> Iterator[ClipRow]:
+        """Yield the rows in file order; ClipTableError with the row's number when one does not follow the contract."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = clip_schema(self.metrics)
+        strings = [field.name for field in schema if pa.types.is_string(field.type)]
+        number = 0
+        try:
+            with pq.ParquetFile(self.source, read_dictionary=strings) as file:
+                for batch in file.iter_batches(batch_size=256, use_threads=False):
+                    _check_text(batch, strings, self.name)
+                    for record in batch.to_pylist():
+                        yield _row(record, self.metrics, f"{self.name}, row {number}")
+                        number += 1
+        except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: text that is not UTF-8
+            raise ClipTableError(f"{self.name}: unreadable after row {number}: {error}") from error
+        if number != self.row_count:
+            raise ClipTableError(f"{self.name}: expected {self.row_count} rows, as its footer says; got {number}")
+
+
+def open_clip_table(source: Path | BinaryIO, *, name: str | None = None, max_rows: int | None = None) -> ClipTable:
+    """Open ``source`` (a path, or a seekable binary file) and check its schema strictly; no row is read yet.
+
+    ``name`` is what errors call the file. Raises ClipTableError saying what was expected and what came: not Parquet,
+    another format version, columns missing, added, reordered or of another type, compressed pages, too many rows.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    name = name or (source.name if isinstance(source, Path) else "clips.parquet")
+    try:
+        with pq.ParquetFile(source) as file:
+            schema, metadata = file.schema_arrow, file.metadata
+            _check_format(metadata.metadata, name)
+            metrics = _metric_keys(schema.names)
+            _check_columns(schema, clip_schema(metrics), name)
+            if max_rows is not None and metadata.num_rows > max_rows:
+                raise ClipTableError(f"{name}: expected at most {max_rows} rows, got {metadata.num_rows}")
+            _check_chunks(metadata, name)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise ClipTableError(f"{name}: expected a Parquet file of clip rows: {error}") from error
+    return ClipTable(source, name, metrics, metadata.num_rows)
+
+
+def read_clip_table(source: Path | BinaryIO) -> list[ClipRow]:
+    """All rows of a table at once; as :func:`open_clip_table`, for callers that need them together."""
+    return list(open_clip_table(source))
+
+
+def _metric_keys(columns: Sequence[str]) -> tuple[str, ...]:
+    """Every third column after the fixed ones; whether the other two follow is checked against the schema."""
+    return tuple(columns[len(FIXED) :: 3])
+
+
+def _record(row: ClipRow, keys: Sequence[str]) -> dict[str, Any]:
+    """One row as column values."""
+    extra = sorted(set(row.metrics) - set(keys))
+    if extra:
+        raise ClipTableError(f"clip {row.clip!r} has the metrics {extra}, the table has the columns {list(keys)}")
+    record: dict[str, Any] = {name: getattr(row, name) for name in FIXED}
+    record["error"] = _shorten(row.error)
+    for name in ("clip", "dataset", "error_type"):
+        if len(record[name]) > ID_LIMIT:
+            raise ClipTableError(f"{name} {record[name][:40]!r}…: expected at most {ID_LIMIT} characters")
+    for key, value in row.metrics.items():
+        record |= {key: value.value, f"{key}_status": value.status, f"{key}_reason": _shorten(value.reason)}
+    return record
+
+
+def _shorten(text: str) -> str:
+    """Cut a long text and say so, because one huge message must not cost a finished run."""
+    if len(text) <= TEXT_LIMIT:
+        return text
+    return text[: TEXT_LIMIT - 20].rstrip() + " … (shortened)"
+
+
+def _row(record: dict[str, Any], keys: Sequence[str], where: str) -> ClipRow:
+    """One row from column values, validated."""
+    metrics: dict[str, MetricValue] = {}
+    try:
+        for key in keys:
+            value, status, reason = record.pop(key), record.pop(f"{key}_status"), record.pop(f"{key}_reason")
+            if status is None and value is None and reason is None:
+                continue
+            metrics[key] = MetricValue(status=status, value=value, reason=reason)
+            if (status == "ok") != (value is not None):
+                raise ClipTableError(f"{where}: {key} is {status}, and its value is {value}: a value goes with ok only")
+        return ClipRow(**record, metrics=metrics)
+    except ValidationError as error:
+        details = "; ".join(
+            f"{'.'.join(map(str, e['loc']))}: {e['msg']}, got {e['input']!r:.60}" for e in error.errors()
+        )
+        raise ClipTableError(f"{where}: {details}") from error
+
+
+def _check_format(metadata: Mapping[bytes, bytes] | None, name: str) -> None:
+    version = (metadata or {}).get(FORMAT_KEY, b"").decode("ascii", "replace")
+    if version != FORMAT:
+        found = f"version {version!r:.20}" if version else "no version"
+        raise ClipTableError(f"{name}: expected a clip table of format version {FORMAT}, got {found}")
+
+
+def _check_columns(found: pa.Schema, expected: pa.Schema, name: str) -> None:
+    """Compare column by column, so that the error names the first one that differs."""
+    for position in range(max(len(found), len(expected))):
+        want = expected.field(position) if position < len(expected) else None
+        got = found.field(position) if position < len(found) else None
+        if want is None or got is None or not want.equals(got):
+            raise ClipTableError(f"{name}: expected column {position} to be {_column(want)}, got {_column(got)}")
+
+
+def _column(field: pa.Field | None) -> str:
+    if field is None:
+        return "absent"
+    return f"{field.name[:60]!r} ({field.type}{'' if field.nullable else ', never null'})"
+
+
+def _check_chunks(metadata: Any, name: str) -> None:
+    """Refuse compressed pages and encodings that unfold: a kilobyte of them can hold gigabytes."""
+    for group in range(metadata.num_row_groups):
+        for column in range(metadata.num_columns):
+            chunk = metadata.row_group(group).column(column)
+            odd = sorted(set(chunk.encodings) - _ENCODINGS)
+            if chunk.compression != "UNCOMPRESSED" or odd:
+                raise ClipTableError(
+                    f"{name}: expected uncompressed plain or dictionary pages, got {chunk.compression} {odd or ''} in "
+                    f"column {chunk.path_in_schema!r}; write it with write_clip_table"
+                )
+
+
+def _check_text(batch: pa.RecordBatch, strings: Sequence[str], name: str) -> None:
+    """Bound every string before the rows are built; a dictionary holds a repeated string once."""
+    import pyarrow.compute as pc
+
+    for column in strings:
+        limit = TEXT_LIMIT if column == "error" or column.endswith("_reason") else ID_LIMIT
+        longest = pc.max(pc.utf8_length(batch.column(column).dictionary)).as_py() or 0
+        if longest > limit:
+            raise ClipTableError(f"{name}: expected at most {limit} characters in {column}, got {longest}")

@@ -1,0 +1,1 @@
+"""Statistics over clip rows: bootstrap intervals, paired comparison, rank intervals, Bjøntegaard deltas."""

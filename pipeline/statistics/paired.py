@@ -1,0 +1,192 @@
+"""Two codecs on the clips they share: differences with paired bootstrap intervals, wins and losses.
+
+Both codecs are resampled with the same clips, so what makes a clip hard for both cancels out. Every difference is
+first codec minus second. A clip that only one of them has is counted and left out, and so is a value that only one
+of them has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, FiniteFloat
+
+from codec_superb.metrics.overall import category_score
+from codec_superb.metrics.table import METRICS, Category
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.statistics.bootstrap import Floats, interval
+from codec_superb.pipeline.statistics.groups import CATEGORIES, Group, Joint, group_rows, resample
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Difference(_Model):
+    """First codec against second, on the same clips."""
+
+    first: FiniteFloat
+    second: FiniteFloat
+    difference: FiniteFloat
+    """First minus second."""
+    low: FiniteFloat | None
+    """Lower end of the 95 % paired bootstrap interval of the difference; None for fewer than two clips."""
+    high: FiniteFloat | None
+    """Upper end."""
+    first_better: FiniteFloat
+    """Share of bootstrap replicates in which the first codec is better, ties counted half: 0.5 says nothing,
+    beyond 0.975 or below 0.025 the order would hold in nearly every other draw of clips."""
+
+
+class PairedMetric(_Model):
+    """One metric on the clips of one group that have a value for both codecs."""
+
+    metric: str
+    n: int
+    """Clips with a value for both: what everything here is computed over."""
+    only_first: int
+    """Shared clips with a value for the first codec only; left out."""
+    only_second: int
+    """Shared clips with a value for the second codec only; left out."""
+    wins: int
+    """Clips on which the first codec is better."""
+    losses: int
+    """Clips on which the second codec is better."""
+    ties: int
+    result: Difference | None
+    """None where no clip has a value for both."""
+
+
+class PairedDataset(_Model):
+    """Two codecs on one category of one dataset."""
+
+    dataset: str
+    category: Category
+    shared: int
+    """Clips that both codecs resynthesised."""
+    only_first: int
+    """Clips that the second codec failed on or was not run on; left out."""
+    only_second: int
+    """Clips that the first codec failed on or was not run on; left out."""
+    metrics: tuple[PairedMetric, ...]
+    score: Difference | None
+    """Overall score of the group; None where a metric of it has no shared value."""
+
+
+class PairedCategory(_Model):
+    """Two codecs in one category, over the datasets that both have."""
+
+    category: Category
+    datasets: tuple[str, ...]
+    """Datasets the score is over."""
+    left_out: tuple[str, ...]
+    """Datasets of the category that only one codec has, or that share no clip."""
+    score: Difference | None
+    """None where no dataset is shared or one of those that are has no score."""
+
+
+class PairedComparison(_Model):
+    """All of two codecs."""
+
+    datasets: tuple[PairedDataset, ...]
+    categories: tuple[PairedCategory, ...]
+
+
+def compare_paired(
+    first: Sequence[ClipRow],
+    second: Sequence[ClipRow],
+    *,
+    metrics: Sequence[str],
+    seed: int = 0,
+    replicates: int = 1000,
+) -> PairedComparison:
+    """Compare two codecs on what they share; the order of rows does not matter, and swapping the codecs flips signs.
+
+    Raises PipelineError when a clip has two rows in one of them.
+    """
+    one, two = group_rows(first), group_rows(second)
+    joints: dict[Group, Joint] = {}
+    datasets = []
+    for group in [group for group in one if group in two]:
+        codecs = [{row.clip: row for row in one[group]}, {row.clip: row for row in two[group]}]
+        joint = resample(group, codecs, sorted(set(metrics)), seed, replicates)
+        ok = [sum(row.status == "ok" for row in rows.values()) - len(joint.clips) for rows in codecs]
+        scores = joint.scores()
+        datasets.append(
+            PairedDataset(
+                dataset=group.dataset,
+                category=group.category,
+                shared=len(joint.clips),
+                only_first=ok[0],
+                only_second=ok[1],
+                metrics=tuple(_metric(joint, column, codecs) for column in range(len(joint.keys))),
+                score=_difference(*scores, joint.score_n) if scores else None,
+            )
+        )
+        if joint.clips:
+            joints[group] = joint
+    categories = (_category(category, sorted({*one, *two}), joints) for category in CATEGORIES)
+    return PairedComparison(datasets=tuple(datasets), categories=tuple(entry for entry in categories if entry))
+
+
+def _metric(joint: Joint, column: int, codecs: Sequence[dict[str, ClipRow]]) -> PairedMetric:
+    key = joint.keys[column]
+    sign = 1 if METRICS[key].higher_is_better else -1
+    has = [np.array([_has(rows[clip], key) for clip in joint.clips], dtype=bool) for rows in codecs]
+    shared = joint.values[np.isfinite(joint.values[:, 0, column]), :, column]
+    ahead = sign * (shared[:, 0] - shared[:, 1])
+    result = None
+    if len(shared):
+        result = _difference(joint.means[:, column], joint.replicates[:, :, column], len(shared), sign)
+    return PairedMetric(
+        metric=key,
+        n=len(shared),
+        only_first=int((has[0] & ~has[1]).sum()),
+        only_second=int((has[1] & ~has[0]).sum()),
+        wins=int((ahead > 0).sum()),
+        losses=int((ahead < 0).sum()),
+        ties=int((ahead == 0).sum()),
+        result=result,
+    )
+
+
+def _has(row: ClipRow, key: str) -> bool:
+    return key in row.metrics and row.metrics[key].value is not None
+
+
+def _difference(point: Floats, draws: Floats, n: int, sign: int = 1) -> Difference:
+    """Difference of two statistics: ``point`` of shape ``(2,)``, ``draws`` of shape ``(replicates, 2)``."""
+    differences = draws[:, 0] - draws[:, 1]
+    # Equal codecs must tie whatever the order in which their sums were taken.
+    differences[np.isclose(draws[:, 0], draws[:, 1], rtol=1e-12, atol=0)] = 0.0
+    low, high = interval(differences, n) or (None, None)
+    known = sign * differences[np.isfinite(differences)]
+    better = float((known > 0).mean() + (known == 0).mean() / 2) if len(known) else 0.5
+    return Difference(
+        first=float(point[0]),
+        second=float(point[1]),
+        difference=float(point[0] - point[1]),
+        low=low,
+        high=high,
+        first_better=better,
+    )
+
+
+def _category(category: Category, groups: Sequence[Group], joints: dict[Group, Joint]) -> PairedCategory | None:
+    members = [group for group in groups if group.category == category]
+    if not members:
+        return None
+    used = [joints[group] for group in members if group in joints]
+    scores = [joint.scores() for joint in used]
+    known = [entry for entry in scores if entry is not None]
+    score = None
+    if known and len(known) == len(used):
+        point = category_score([values for values, _ in known])
+        score = _difference(point, category_score([draws for _, draws in known]), min(joint.score_n for joint in used))
+    return PairedCategory(
+        category=category,
+        datasets=tuple(joint.group.dataset for joint in used),
+        left_out=tuple(group.dataset for group in members if group not in joints),
+        score=score,
+    )

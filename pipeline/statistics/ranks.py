@@ -1,0 +1,150 @@
+"""Ranks of many codecs in a category, with the range each rank has when the clips are drawn again.
+
+All codecs are ranked on the clips that all of them share, and a value counts only where all of them have one, so a
+codec cannot gain from the clips it failed on. A codec that cannot take part (another dataset, no shared clip, a
+metric without a value) is named with the reason and does not shrink what the others share.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from codec_superb.metrics.overall import category_score
+from codec_superb.metrics.table import Category, overall_metrics
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.statistics.bootstrap import CONFIDENCE, Floats
+from codec_superb.pipeline.statistics.groups import CATEGORIES, Group, Joint, group_rows, resample
+
+_ByClip = Mapping[str, ClipRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """One codec's place; 1 is the best, equal scores share a place."""
+
+    codec: str
+    score: float
+    """Overall score on the shared clips: not the codec's score over all of its own clips when those are more."""
+    rank: int
+    best: int
+    """Best rank within 95 % of the bootstrap replicates."""
+    worst: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All codecs of one category."""
+
+    category: Category
+    datasets: tuple[str, ...]
+    """Datasets the ranks rest on: the combination that most codecs were run on."""
+    clips: int
+    """Clips shared by all ranked codecs."""
+    ranks: tuple[Rank, ...]
+    """Best first."""
+    unranked: Mapping[str, str]
+    """Codec to the reason why it has no rank."""
+
+
+def rank_codecs(
+    rows: Mapping[str, Sequence[ClipRow]], *, seed: int = 0, replicates: int = 1000
+) -> dict[Category, Ranking]:
+    """Rank codecs (name to rows) by category; the order of codecs and rows does not matter.
+
+    Datasets of the same name must be the same dataset: the caller makes sure of the manifest hash. Raises
+    PipelineError when a codec has a clip twice.
+    """
+    grouped = {codec: group_rows(rows[codec]) for codec in sorted(rows)}
+    return {
+        category: _rank(category, {codec: _of(groups, category) for codec, groups in grouped.items()}, seed, replicates)
+        for category in CATEGORIES
+        if any(group.category == category for groups in grouped.values() for group in groups)
+    }
+
+
+def _of(groups: Mapping[Group, Sequence[ClipRow]], category: Category) -> dict[str, dict[str, ClipRow]]:
+    """Dataset to clip id to row, of the clips that have a resynthesis."""
+    return {
+        group.dataset: {row.clip: row for row in members if row.status == "ok"}
+        for group, members in groups.items()
+        if group.category == category
+    }
+
+
+def _rank(category: Category, codecs: Mapping[str, Mapping[str, _ByClip]], seed: int, replicates: int) -> Ranking:
+    datasets = _most_common(codecs)
+    unranked: dict[str, str] = {}
+    for codec, have in codecs.items():
+        reason = _unfit(have, datasets, category)
+        if reason:
+            unranked[codec] = reason
+    ranked = [codec for codec in codecs if codec not in unranked]
+    joints = [
+        resample(
+            Group(dataset, category),
+            [codecs[codec][dataset] for codec in ranked],
+            overall_metrics(category),
+            seed,
+            replicates,
+        )
+        for dataset in datasets
+        if ranked
+    ]
+    scores = _scores(joints)
+    if scores is None:
+        reason = "the codecs share no clip on which every metric of the overall score has a value"
+        unranked |= dict.fromkeys(ranked, reason)
+    return Ranking(
+        category=category,
+        datasets=datasets,
+        clips=sum(len(joint.clips) for joint in joints) if scores else 0,
+        ranks=_places(ranked, *scores) if scores else (),
+        unranked=unranked,
+    )
+
+
+def _most_common(codecs: Mapping[str, Mapping[str, _ByClip]]) -> tuple[str, ...]:
+    """Choose the combination of datasets that most codecs were run on; in a tie the larger, then the first by name."""
+    counts = Counter(tuple(sorted(have)) for have in codecs.values() if have)
+    return min(counts, key=lambda names: (-counts[names], -len(names), names))
+
+
+def _unfit(have: Mapping[str, _ByClip], datasets: Sequence[str], category: Category) -> str:
+    """Say why a codec cannot be ranked on these datasets; '' when it can."""
+    for dataset in datasets:
+        if dataset not in have:
+            return f"not run on {dataset}"
+        if not have[dataset]:
+            return f"failed on every clip of {dataset}"
+        for key in overall_metrics(category):
+            if not any(key in row.metrics and row.metrics[key].value is not None for row in have[dataset].values()):
+                return f"{key} has no value on any clip of {dataset}"
+    return ""
+
+
+def _scores(joints: Sequence[Joint]) -> tuple[Floats, Floats] | None:
+    """Category scores of shape ``(codecs,)`` and ``(replicates, codecs)``."""
+    known = [scores for joint in joints if (scores := joint.scores()) is not None]
+    if not known or len(known) < len(joints):
+        return None
+    return category_score([point for point, _ in known]), category_score([draws for _, draws in known])
+
+
+def _places(codecs: Sequence[str], point: Floats, draws: Floats) -> tuple[Rank, ...]:
+    # Rounded, so that codecs with equal values tie whatever the order in which sums were taken.
+    point, known = np.round(point, 12), np.round(draws[np.isfinite(draws).all(axis=1)], 12)
+    tail = (1 - CONFIDENCE) / 2
+    ranks = []
+    for position, codec in enumerate(codecs):
+        own = known[:, [position]]
+        above = (known > own).sum(axis=1) + 1
+        among = (known >= own).sum(axis=1)
+        place = int((point > point[position]).sum()) + 1
+        best = int(np.quantile(above, tail, method="lower")) if len(known) else place
+        worst = int(np.quantile(among, 1 - tail, method="higher")) if len(known) else place
+        ranks.append(Rank(codec, float(point[position]), place, min(best, place), max(worst, place)))
+    return tuple(sorted(ranks, key=lambda rank: (rank.rank, rank.codec)))

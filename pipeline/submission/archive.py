@@ -1,0 +1,121 @@
+"""The zip around a submission: written the same every time, opened as if an enemy had written it."""
+
+from __future__ import annotations
+
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.submission.schema import CLIPS_NAME, SAMPLES, SUBMISSION_NAME
+
+FILE_LIMIT = 256 << 20
+"""Bytes of the zip."""
+LIMITS: Mapping[str, int] = {SUBMISSION_NAME: 4 << 20, CLIPS_NAME: 256 << 20}
+SAMPLE_LIMIT = 1 << 20
+"""Bytes of a member, unpacked."""
+RATIO_LIMIT = 200
+"""Unpacked over packed size of a member above 1 MiB."""
+MEMBERS = 2 + 2 * SAMPLES
+_SAMPLE_NAME = re.compile(r"samples/[0-9]{2}-(reference|resynthesis)\.ogg")
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_END = struct.Struct("<4s4H2LH")
+_ENTRY = 46 + 64
+"""Bytes of a directory entry with the longest name allowed and nothing else."""
+_CHUNK = 1 << 20
+
+
+def write_archive(out: BinaryIO, members: Mapping[str, bytes]) -> None:
+    """Write members, sorted by name and without dates, so that equal members give an equal file."""
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(members):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.create_system = 3
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            # Opus does not get smaller, and the check allows no strange ratios.
+            method = zipfile.ZIP_STORED if name.endswith(".ogg") else zipfile.ZIP_DEFLATED
+            archive.writestr(entry, members[name], method, 9)
+
+
+def read_archive(file: Path | BinaryIO) -> dict[str, bytes]:
+    """Unpack a submission into memory; nothing is ever written to a path that the zip names.
+
+    Raises SubmissionError for anything that :func:`write_archive` would not have written: names outside the list,
+    twice, absolute or with ``..``, links, encryption, other compression, sizes or ratios beyond the limits, damage.
+    """
+    if isinstance(file, Path):
+        try:
+            with file.open("rb") as opened:
+                return read_archive(opened)
+        except OSError as error:
+            raise SubmissionError(f"cannot read {file}: {error.strerror}") from error
+    _check_directory(file)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            _check_entries(archive.infolist())
+            return {entry.filename: _unpack(archive, entry) for entry in archive.infolist()}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RuntimeError) as error:
+        raise SubmissionError(f"expected an undamaged zip: {error}") from error
+
+
+def _check_directory(file: BinaryIO) -> None:
+    """Look at the end record before zipfile reads the directory, which a crafted file can make huge."""
+    size = file.seek(0, 2)
+    if not _END.size <= size <= FILE_LIMIT:
+        raise SubmissionError(f"expected a zip of at most {FILE_LIMIT >> 20} MiB, got {size} bytes")
+    file.seek(max(0, size - _END.size - 20))
+    last = file.read()
+    magic, _, _, here, total, length, _, comment = _END.unpack(last[-_END.size :])
+    if magic != b"PK\x05\x06" or comment:
+        raise SubmissionError("expected a zip that ends with its directory and has no comment; pack it again")
+    if last.startswith(b"PK\x06\x07"):
+        raise SubmissionError("expected a plain zip, got Zip64")
+    if not here == total <= MEMBERS or length > MEMBERS * _ENTRY:
+        raise SubmissionError(f"expected at most {MEMBERS} members, got {total} in a directory of {length} bytes")
+    file.seek(0)
+
+
+def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
+    names = [entry.filename for entry in entries]
+    for entry in entries:
+        name, limit = entry.filename, _limit(entry.filename)
+        if limit is None:
+            raise SubmissionError(f"expected {SUBMISSION_NAME}, {CLIPS_NAME} and samples/NN-….ogg, got {name[:80]!r}")
+        if names.count(name) > 1:
+            raise SubmissionError(f"expected each member once, got {name!r} {names.count(name)} times")
+        mode = entry.external_attr >> 16
+        if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
+            raise SubmissionError(f"{name}: expected a regular file, got a link or a device")
+        if entry.flag_bits & 0x1 or entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            raise SubmissionError(f"{name}: expected stored or deflated and not encrypted")
+        if entry.file_size > limit:
+            raise SubmissionError(f"{name}: expected at most {limit} bytes unpacked, got {entry.file_size}")
+        if entry.file_size > _CHUNK and entry.file_size > RATIO_LIMIT * entry.compress_size:
+            ratio = entry.file_size / max(entry.compress_size, 1)
+            raise SubmissionError(f"{name}: expected a compression ratio of at most {RATIO_LIMIT}, got {ratio:.0f}")
+    missing = {SUBMISSION_NAME, CLIPS_NAME} - set(names)
+    if missing:
+        raise SubmissionError(f"expected the members {SUBMISSION_NAME} and {CLIPS_NAME}, missing {sorted(missing)}")
+
+
+def _limit(name: str) -> int | None:
+    """Largest size of a member; None for a name that has no place here."""
+    return SAMPLE_LIMIT if _SAMPLE_NAME.fullmatch(name) else LIMITS.get(name)
+
+
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Read a member with its limit counted on what comes out, because declared sizes may lie."""
+    limit = _limit(entry.filename) or 0
+    parts, size = [], 0
+    with archive.open(entry) as member:
+        while part := member.read(_CHUNK):
+            size += len(part)
+            if size > limit:
+                raise SubmissionError(f"{entry.filename}: expected at most {limit} bytes unpacked")
+            parts.append(part)
+    return b"".join(parts)

@@ -1,0 +1,181 @@
+"""``check``: decide whether a submission says the truth about itself. The service uses the same function.
+
+Nothing in the file is trusted: the zip is opened within limits, JSON and Parquet are read strictly, and every count
+and aggregate is computed again from the rows. What cannot be verified (that the rows come from the codec, that the
+dataset is the published one where it is not known here) is said in the notes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pydantic import ValidationError
+
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.clip_table import open_clip_table
+from codec_superb.pipeline.errors import ClipTableError, SubmissionError
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.submission import strict_json
+from codec_superb.pipeline.submission.archive import read_archive
+from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
+from codec_superb.pipeline.submission.check_rows import check_rows
+from codec_superb.pipeline.submission.findings import CheckReport, Findings
+from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME, Submission
+
+MAX_ROWS = 200_000
+_PACK = "pack the runs again with this version"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDataset:
+    """What the checking side knows about a named dataset."""
+
+    manifest_hash: str
+    categories: Mapping[str, Category]
+    """Clip id to category, of all clips."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSubmission:
+    """What a submission holds, as far as it could be read."""
+
+    submission: Submission
+    rows: tuple[ClipRow, ...]
+    members: Mapping[str, bytes]
+
+
+def check(file: Path | BinaryIO, *, known: Mapping[str, KnownDataset] | None = None) -> CheckReport:
+    """Check a submission; problems are in the report, never raised.
+
+    ``known`` maps names of datasets that this side has to what it knows of them. SubmissionError only for a path that
+    cannot be read at all.
+    """
+    return check_and_open(file, known=known)[0]
+
+
+def check_and_open(
+    file: Path | BinaryIO, *, known: Mapping[str, KnownDataset] | None = None
+) -> tuple[CheckReport, OpenedSubmission | None]:
+    """Check a submission and hand out what it holds; None when it could not be read."""
+    if isinstance(file, Path) and not file.is_file():
+        raise SubmissionError(f"expected a submission file at {file}, found none")
+    findings = Findings()
+    opened = _open(file, findings)
+    if opened is not None:
+        _check_contents(opened, known or {}, findings)
+    report = CheckReport(
+        ok=not findings.problems,
+        codec=opened.submission.codec.name if opened else None,
+        datasets=tuple(dataset.name for dataset in opened.submission.datasets) if opened else (),
+        clips=len(opened.rows) if opened else 0,
+        problems=tuple(findings.problems),
+        more=findings.more,
+        notes=tuple(findings.notes),
+    )
+    return report, opened
+
+
+def _open(file: Path | BinaryIO, findings: Findings) -> OpenedSubmission | None:
+    """Read the zip, the document and the rows; None after noting why one of them cannot be read."""
+    where = "zip"
+    try:
+        members = read_archive(file)
+        where = SUBMISSION_NAME
+        strict_json.loads(members[SUBMISSION_NAME])
+        submission = Submission.model_validate_json(members[SUBMISSION_NAME], strict=True)
+        where = CLIPS_NAME
+        table = open_clip_table(io.BytesIO(members[CLIPS_NAME]), name=CLIPS_NAME, max_rows=MAX_ROWS)
+        if set(table.metrics) != set(submission.metrics):
+            expected = f"columns for {sorted(submission.metrics)}, the metrics of {SUBMISSION_NAME}"
+            findings.add(where, expected, list(table.metrics), _PACK)
+            return None
+        return OpenedSubmission(submission, tuple(table), members)
+    except ValidationError as error:
+        for fault in error.errors():
+            place = ".".join(map(str, fault["loc"]))
+            findings.add(f"{where}: {place}", fault["msg"], repr(fault["input"])[:80], _PACK)
+    except (SubmissionError, ClipTableError) as error:
+        findings.add(where, "a submission as pack writes it", error, _PACK)
+    return None
+
+
+def _check_contents(opened: OpenedSubmission, known: Mapping[str, KnownDataset], findings: Findings) -> None:
+    submission, rows = opened.submission, opened.rows
+    _check_hashes(opened, findings)
+    check_metrics(submission.metrics, findings)
+    check_rows(rows, submission.codec, submission.metrics, findings)
+    check_counts(rows, submission, findings)
+    check_aggregates(rows, submission, findings)
+    check_bitrates(submission, findings)
+    _check_samples(opened, findings)
+    _check_known(submission, rows, known, findings)
+    weights = submission.codec.weights
+    if weights is not None and weights.source == "random":
+        findings.add(f"{SUBMISSION_NAME}: codec.weights.source", "trained weights", "random", "score a trained model")
+
+
+def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:
+    submission = opened.submission
+    expected = {
+        "clips_sha256": (hashlib.sha256(opened.members[CLIPS_NAME]).hexdigest(), submission.clips_sha256),
+        "content_sha256": (submission.content_hash(), submission.content_sha256),
+    }
+    for name, (want, got) in expected.items():
+        if want != got:
+            findings.add(f"{SUBMISSION_NAME}: {name}", want, got, "the file was changed after packing: pack again")
+
+
+def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:
+    """Every sample is there, is Ogg Opus, belongs to a clip that is ok, and nothing else lies beside them."""
+    ok = {(row.dataset, row.clip): row.category for row in opened.rows if row.status == "ok"}
+    listed = {SUBMISSION_NAME, CLIPS_NAME}
+    for position, sample in enumerate(opened.submission.samples):
+        where = f"{SUBMISSION_NAME}: samples.{position}"
+        if ok.get((sample.dataset, sample.clip)) != sample.category:
+            findings.add(where, "a clip that is ok, in its category", f"{sample.dataset}/{sample.clip}", _PACK)
+        for name, sha256 in (
+            (sample.reference, sample.reference_sha256),
+            (sample.resynthesis, sample.resynthesis_sha256),
+        ):
+            data = opened.members.get(name, b"")
+            if name in listed or hashlib.sha256(data).hexdigest() != sha256 or not is_ogg_opus(data):
+                findings.add(f"{where}: {name}", "an Ogg Opus file of its own, with the SHA-256 given", "not so", _PACK)
+            listed.add(name)
+    for name in sorted(set(opened.members) - listed):
+        findings.add(name, "only members that submission.json lists", name, _PACK)
+
+
+def is_ogg_opus(data: bytes) -> bool:
+    """Whether data begin as RFC 7845 has it: an Ogg page whose only packet is the identification header of Opus."""
+    return data.startswith(b"OggS") and data[28:36] == b"OpusHead"
+
+
+def _check_known(
+    submission: Submission, rows: Sequence[ClipRow], known: Mapping[str, KnownDataset], findings: Findings
+) -> None:
+    """Compare with what this side knows about the datasets."""
+    for position, dataset in enumerate(submission.datasets):
+        where = f"{SUBMISSION_NAME}: datasets.{position}.manifest_hash"
+        here = known.get(dataset.name)
+        if submission.kind == "custom":
+            findings.note(f"{dataset.name}: a custom dataset, compared with nothing that has a name")
+        elif here is None:
+            findings.note(f"{dataset.name}: not verified here, because the dataset is not prepared on this machine")
+        elif here.manifest_hash != dataset.manifest_hash:
+            fix = "prepare the current dataset and run again"
+            findings.add(where, f"{here.manifest_hash}, the {dataset.name} known here", dataset.manifest_hash, fix)
+        else:
+            _check_clips(dataset.name, [row for row in rows if row.dataset == dataset.name], here, findings)
+
+
+def _check_clips(name: str, rows: Sequence[ClipRow], here: KnownDataset, findings: Findings) -> None:
+    for row in rows:
+        category: Any = here.categories.get(row.clip)
+        if category != row.category:
+            expected = f"a clip of {name}" if category is None else f"category {category}"
+            findings.add(f"{CLIPS_NAME}: {name}/{row.clip}", expected, row.category, "run again with this dataset")

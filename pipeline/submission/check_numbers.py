@@ -1,0 +1,114 @@
+"""Checks of the numbers that follow from the rows: counts and aggregates are computed again and compared."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from codec_superb.metrics.errors import MetricError
+from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.aggregate import aggregate
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission, SubmittedDataset
+
+TOLERANCE = 1e-9
+"""Relative: sums in bootstrap replicates may be taken in another order by another processor."""
+_AGAIN = "pack the runs again with this version; numbers are not edited by hand"
+
+
+def counts_of(rows: Sequence[ClipRow]) -> dict[str, int]:
+    """Clips of one dataset that are ok, failed, or ok with an undefined metric."""
+    ok = [row for row in rows if row.status == "ok"]
+    undefined = sum(any(entry.status == "undefined" for entry in row.metrics.values()) for row in ok)
+    return {"ok": len(ok), "failed": len(rows) - len(ok), "undefined": undefined}
+
+
+def check_counts(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> None:
+    """Compare the counts of each dataset with its rows."""
+    by_dataset: dict[str, list[ClipRow]] = {dataset.name: [] for dataset in submission.datasets}
+    for row in rows:
+        by_dataset.setdefault(row.dataset, []).append(row)
+    known = Counter(dataset.name for dataset in submission.datasets)
+    for name in by_dataset:
+        if known[name] != 1:
+            findings.add(f"{SUBMISSION_NAME}: datasets", f"one entry for {name!r}, which has rows", known[name], _AGAIN)
+    for position, dataset in enumerate(submission.datasets):
+        _check_dataset(dataset, by_dataset[dataset.name], f"{SUBMISSION_NAME}: datasets.{position}", findings)
+
+
+def _check_dataset(dataset: SubmittedDataset, rows: Sequence[ClipRow], where: str, findings: Findings) -> None:
+    expected = {"selected": len(rows), **counts_of(rows)}
+    for name, count in expected.items():
+        if getattr(dataset, name) != count:
+            findings.add(f"{where}.{name}", f"{count}, counted in the rows", getattr(dataset, name), _AGAIN)
+    if dataset.selected > dataset.clips:
+        findings.add(f"{where}.clips", f"at least the {dataset.selected} selected", dataset.clips, _AGAIN)
+    if dataset.ok == 0:
+        findings.note(f"{dataset.name}: no clip has a resynthesis")
+
+
+def check_metrics(metrics: Mapping[str, str], findings: Findings) -> None:
+    """Compare metric versions with the table of this version."""
+    for key, version in metrics.items():
+        where = f"{SUBMISSION_NAME}: metrics.{key}"
+        if key not in METRICS:
+            findings.add(where, f"a metric of the table: {', '.join(sorted(METRICS))}", key, "score with this version")
+        elif version != METRICS[key].version:
+            expected = f"version {METRICS[key].version} of the definition"
+            findings.add(where, expected, version, "run score again with this version, then pack")
+
+
+def check_aggregates(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> None:
+    """Recompute every aggregate and compare it number by number."""
+    clips = {dataset.name: dataset.clips for dataset in submission.datasets}
+    try:
+        computed = aggregate(
+            rows,
+            metrics=sorted(submission.metrics),
+            seed=submission.bootstrap.seed,
+            replicates=submission.bootstrap.replicates,
+            expected=clips,
+        )
+    except (PipelineError, MetricError) as error:
+        findings.add("clips.parquet", "rows that can be aggregated", error, _AGAIN)
+        return
+    _compare(computed.model_dump(), submission.aggregates.model_dump(), f"{SUBMISSION_NAME}: aggregates", findings)
+
+
+def _compare(expected: Any, got: Any, where: str, findings: Findings) -> None:
+    """Walk both at once; a missing or surplus entry is a problem like a wrong one."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for key in sorted(set(expected) | set(got)):
+            _compare(expected.get(key), got.get(key), f"{where}.{key}", findings)
+    elif isinstance(expected, tuple) and isinstance(got, tuple) and len(expected) == len(got):
+        for position, (one, two) in enumerate(zip(expected, got, strict=True)):
+            _compare(one, two, f"{where}.{position}", findings)
+    elif not _same(expected, got):
+        findings.add(where, f"{_shown(expected)}, recomputed from clips.parquet", _shown(got), _AGAIN)
+
+
+def _same(expected: Any, got: Any) -> bool:
+    if isinstance(expected, float) and isinstance(got, float):
+        return math.isclose(expected, got, rel_tol=TOLERANCE, abs_tol=1e-12)
+    return type(expected) is type(got) and bool(expected == got)
+
+
+def _shown(value: Any) -> str:
+    return f"{len(value)} entries" if isinstance(value, tuple | dict) else repr(value)
+
+
+def check_bitrates(submission: Submission, findings: Findings) -> None:
+    """Note a measured bitrate that is far from nominal: short or easy clips can do that, so it is no problem."""
+    card = submission.codec
+    if not card.nominal_kbps or card.nominal_tolerance is None:
+        return
+    for entry in submission.aggregates.datasets:
+        if entry.kbps and abs(entry.kbps / card.nominal_kbps - 1) > card.nominal_tolerance:
+            findings.note(
+                f"{entry.dataset} ({entry.category}): {entry.kbps:.4g} kbps measured, {card.nominal_kbps:.4g} nominal, "
+                f"more than {card.nominal_tolerance:.0%} apart"
+            )

@@ -1,0 +1,82 @@
+"""Checks of single clip rows: what a row may hold, whatever the aggregates say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from codec_superb.base_codec.card import Card
+from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.submission.findings import Findings
+
+_AGAIN = "run resynth and score again, then pack; rows are not edited by hand"
+_SLACK = 1e-6
+"""Metrics may leave their range by rounding."""
+
+
+def check_rows(rows: Sequence[ClipRow], card: Card, metrics: Mapping[str, str], findings: Findings) -> None:
+    """Check every row by itself and that no clip has two."""
+    seen: set[tuple[str, str]] = set()
+    for row in rows:
+        where = f"clips.parquet: {row.dataset}/{row.clip}"
+        if (row.dataset, row.clip) in seen:
+            findings.add(where, "one row for each clip", "another row of the same clip", "pack each run once")
+        seen.add((row.dataset, row.clip))
+        if row.status == "ok":
+            _check_ok(row, where, findings)
+            _check_tokens(row, card, where, findings)
+        else:
+            _check_failed(row, where, findings)
+        _check_metrics(row, metrics, where, findings)
+
+
+def _check_ok(row: ClipRow, where: str, findings: Findings) -> None:
+    """Expect a length and bits of a clip with a resynthesis, and no error."""
+    limits: dict[str, tuple[float | None, float]] = {
+        "sampling_rate": (row.sampling_rate, 1),
+        "samples": (row.samples, 1),
+        "bits": (row.bits, 0),
+    }
+    for name, (value, least) in limits.items():
+        if value is None or value < least:
+            findings.add(f"{where}: {name}", f"at least {least} for a clip that is ok", value, _AGAIN)
+    for name, value in {"encode_s": row.encode_s, "decode_s": row.decode_s, "tokens": row.tokens}.items():
+        if value is not None and value < 0:
+            findings.add(f"{where}: {name}", "at least 0", value, _AGAIN)
+    for name, value in {"lag_samples": row.lag_samples, "clipped_samples": row.clipped_samples}.items():
+        if value is not None and (abs(value) > (row.samples or 0) or (value < 0 and name == "clipped_samples")):
+            findings.add(f"{where}: {name}", f"no more than the {row.samples} samples of the clip", value, _AGAIN)
+    if row.stage or row.error_type or row.error:
+        findings.add(f"{where}: error", "no error for a clip that is ok", row.error or row.stage, _AGAIN)
+
+
+def _check_tokens(row: ClipRow, card: Card, where: str, findings: Findings) -> None:
+    """Tokens of a codebook of size S are log2(S) bits each, rounded up at most to whole bits a token."""
+    if row.tokens is None or card.codebook_size is None or row.bits is None:
+        return
+    exact = row.tokens * math.log2(card.codebook_size)
+    most = row.tokens * math.ceil(math.log2(card.codebook_size))
+    if not math.floor(exact) <= row.bits <= math.ceil(most):
+        expected = f"{row.tokens} tokens × log2({card.codebook_size}) = {exact:.6g} bits"
+        findings.add(f"{where}: bits", expected, row.bits, "count the bits of the tokens in the codec's wrapper")
+
+
+def _check_failed(row: ClipRow, where: str, findings: Findings) -> None:
+    if row.metrics:
+        findings.add(f"{where}: metrics", "no metric for a clip that failed", sorted(row.metrics), _AGAIN)
+    if not (row.stage and row.error_type):
+        findings.add(f"{where}: stage", "the stage and the type of error of a failed clip", "none", _AGAIN)
+
+
+def _check_metrics(row: ClipRow, metrics: Mapping[str, str], where: str, findings: Findings) -> None:
+    for key, entry in row.metrics.items():
+        if key not in metrics:
+            findings.add(f"{where}: {key}", f"a metric of submission.json: {sorted(metrics)}", key, "pack again")
+        if entry.status != "ok" and not entry.reason:
+            findings.add(f"{where}: {key}_reason", f"a reason for {entry.status}", "none", _AGAIN)
+        known = METRICS.get(key)
+        value = entry.value
+        if known is None or value is None or known.minimum - _SLACK <= value <= known.maximum + _SLACK:
+            continue
+        findings.add(f"{where}: {key}", f"{known.minimum} to {known.maximum}, the range of {key}", value, _AGAIN)

@@ -1,0 +1,113 @@
+"""Which clips a submission carries to listen to, and their sound.
+
+The choice depends on the clip ids alone, so that submissions of different codecs carry the same clips; categories take
+turns. Only clips under a licence that allows passing them on are taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.data_manifests import Clip, Dataset, open_dataset
+from codec_superb.pipeline.audio_store import read_audio
+from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.run_info import RunInfo
+from codec_superb.pipeline.samples import ogg_opus
+from codec_superb.pipeline.statistics.groups import CATEGORIES
+from codec_superb.pipeline.submission.schema import SAMPLES, Sample
+
+FREE = (
+    "cc0", "cc-by-", "cc by", "public domain", "public-domain", "pdm", "mit", "bsd", "apache-2.0", "isc", "unlicense", "gpl-",
+    "lgpl-", "0bsd", "odc-by",
+)  # fmt: skip
+"""How licences begin that allow passing a clip on with attribution (SPDX identifiers, lower case)."""
+_NOT_FREE = ("-nd", " nd")
+"""A cut and re-encoded clip is a derivative."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """One sample with its sound."""
+
+    sample: Sample
+    reference: bytes
+    resynthesis: bytes
+
+
+def may_be_passed_on(licence: str) -> bool:
+    """Whether a clip under this licence may be packed; what is not known to be free is not."""
+    name = licence.strip().lower()
+    return name.startswith(FREE) and not any(mark in name for mark in _NOT_FREE)
+
+
+def choose_samples(runs: Sequence[tuple[RunFolder, RunInfo]], rows: Sequence[ClipRow], count: int) -> list[Listening]:
+    """Up to ``count`` samples of the runs; fewer where fewer clips are ok and free, none when ``count`` is 0.
+
+    SubmissionError for a count out of range; errors of the dataset when its audio is not on this machine any more.
+    """
+    if not 0 <= count <= SAMPLES:
+        raise SubmissionError(f"expected 0 to {SAMPLES} listening samples, got {count}")
+    if count == 0:
+        return []
+    datasets = {info.dataset.name: _dataset(info) for _, info in runs}
+    folders = {info.dataset.name: folder for folder, info in runs}
+    chosen: list[Listening] = []
+    for row in _in_turn(rows):
+        clip = datasets[row.dataset].clip(row.clip)
+        if may_be_passed_on(clip.licence):
+            chosen.append(_listening(len(chosen), row, clip, folders[row.dataset]))
+        if len(chosen) == count:
+            break
+    return chosen
+
+
+def _dataset(info: RunInfo) -> Dataset:
+    """Open the dataset of a run; another state of it than the run had gives no samples."""
+    location = info.dataset.location
+    found = (
+        open_dataset(Path(location), category=info.dataset.category) if location else open_dataset(info.dataset.name)
+    )
+    if found.manifest_hash != info.dataset.manifest_hash:
+        raise SubmissionError(
+            f"{info.dataset.name} has changed since the run: expected manifest hash {info.dataset.manifest_hash}, got "
+            f"{found.manifest_hash}; run it again or pack without samples"
+        )
+    return found
+
+
+def _in_turn(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
+    """Yield clips that are ok, categories in turn, in an order that has nothing to do with names."""
+    ok = sorted(
+        (row for row in rows if row.status == "ok"),
+        key=lambda row: hashlib.sha256(f"{row.dataset}\x1f{row.clip}".encode()).digest(),
+    )
+    turns = zip_longest(*([row for row in ok if row.category == category] for category in CATEGORIES))
+    return (row for row in chain.from_iterable(turns) if row is not None)
+
+
+def _listening(number: int, row: ClipRow, clip: Clip, folder: RunFolder) -> Listening:
+    audio, rate = clip.load()
+    mono: NDArray[np.float32] = audio.mean(axis=0, dtype=np.float32)
+    resynthesis, resynthesis_rate, _ = read_audio(folder.audio_path(row.clip))
+    sound = ogg_opus(mono, rate), ogg_opus(resynthesis, resynthesis_rate)
+    sample = Sample(
+        dataset=row.dataset,
+        clip=row.clip,
+        category=row.category,
+        licence=clip.licence,
+        attribution=clip.attribution,
+        reference=f"samples/{number:02}-reference.ogg",
+        resynthesis=f"samples/{number:02}-resynthesis.ogg",
+        reference_sha256=hashlib.sha256(sound[0]).hexdigest(),
+        resynthesis_sha256=hashlib.sha256(sound[1]).hexdigest(),
+    )
+    return Listening(sample, *sound)

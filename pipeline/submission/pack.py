@@ -1,0 +1,162 @@
+"""``pack``: one codec's finished runs become one submission file, the same bytes every time."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.aggregate import aggregate
+from codec_superb.pipeline.clip_table import write_clip_table
+from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.run_info import Provenance, RunInfo
+from codec_superb.pipeline.submission.archive import write_archive
+from codec_superb.pipeline.submission.check import check
+from codec_superb.pipeline.submission.check_numbers import counts_of
+from codec_superb.pipeline.submission.listening import Listening, choose_samples
+from codec_superb.pipeline.submission.schema import (
+    CLIPS_NAME,
+    SUBMISSION_NAME,
+    Sample,
+    SubmittedDataset,
+    Submission,
+    Submitter,
+)
+from codec_superb.pipeline.submission.scrub import scrub, scrub_all
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run as it was read: what is packed of it."""
+
+    folder: RunFolder
+    info: RunInfo
+    rows: tuple[ClipRow, ...]
+
+
+def pack(runs: Sequence[RunFolder | Path], out: Path, *, submitter: Submitter | None = None, samples: int = 0) -> Path:
+    """Write the submission of one codec's runs, a dataset each, to ``out`` and return it.
+
+    ``samples`` listening samples (at most :data:`~codec_superb.pipeline.submission.schema.SAMPLES`) are taken from
+    clips whose licence allows it. ``created`` is the time of the last stage, so packing twice gives the same bytes.
+
+    Raises SubmissionError, saying what to do: a run that is not scored, runs of different codecs, of a model with
+    random weights, of one dataset twice, or of named and custom datasets together; a file that fails its own check.
+    RunFolderError for a folder that is no run. An existing ``out`` is replaced only by a whole file.
+    """
+    opened = sorted((_open(run) for run in runs), key=lambda run: run.info.dataset.name)
+    _refuse(opened)
+    folders = [str(Path.home()), *(str(run.folder.path.resolve().parent) for run in opened)]
+    folders += [run.info.dataset.location or "" for run in opened]
+    rows = [_public_row(row, folders) for run in opened for row in run.rows]
+    metrics = {key: version for run in opened for key, version in sorted(run.info.metrics.items())}
+    table = io.BytesIO()
+    write_clip_table(rows, table, metrics)
+    chosen = choose_samples([(run.folder, run.info) for run in opened], rows, samples)
+    submission = Submission(
+        kind="custom" if opened[0].info.dataset.location else "named",
+        created=max(stamp.started for run in opened for stamp in run.info.provenance),
+        submitter=submitter,
+        codec=_public_card(opened[0].info.card, folders),
+        datasets=tuple(_dataset(run, folders) for run in opened),
+        metrics=dict(sorted(metrics.items())),
+        aggregates=aggregate(
+            rows, metrics=sorted(metrics), expected={run.info.dataset.name: run.info.dataset.clips for run in opened}
+        ),
+        samples=tuple(listening.sample for listening in chosen),
+        clips_sha256=hashlib.sha256(table.getvalue()).hexdigest(),
+    ).seal()
+    members = {SUBMISSION_NAME: submission.to_json(), CLIPS_NAME: table.getvalue()}
+    return _write(out, members | _sound(chosen))
+
+
+def _open(run: RunFolder | Path) -> _Run:
+    folder = run if isinstance(run, RunFolder) else RunFolder(run)
+    info = folder.info()
+    if info.status != "scored":
+        raise SubmissionError(f"{folder.path}: expected a scored run, got one that is {info.status}; call score first")
+    return _Run(folder, info, tuple(folder.rows()))
+
+
+def _refuse(runs: Sequence[_Run]) -> None:
+    """Refuse what cannot be one submission."""
+    if not runs:
+        raise SubmissionError("expected at least one run, got none")
+    first = runs[0].info
+    weights = first.card.weights
+    if weights is not None and weights.source == "random":
+        raise SubmissionError(
+            f"{first.card.name} has random weights: a score of a model nobody trained is not published"
+        )
+    versions: dict[str, str] = {}
+    for run, previous in zip(runs, [None, *runs], strict=False):
+        info, where = run.info, run.folder.path
+        if info.card != first.card:
+            got = info.card.name if info.card.name != first.card.name else "another card of the same name"
+            raise SubmissionError(f"{where}: expected runs of one codec, {first.card.name}; got {got}: pack it apart")
+        if previous and info.dataset.name == previous.info.dataset.name:
+            raise SubmissionError(f"{where}: expected each dataset once, got {info.dataset.name} twice")
+        if bool(info.dataset.location) != bool(first.dataset.location):
+            raise SubmissionError(f"{where}: named datasets and own folders cannot be compared: pack them apart")
+        if len(run.rows) != info.dataset.selected:
+            raise SubmissionError(f"{where}: expected {info.dataset.selected} rows, got {len(run.rows)}; run it again")
+        for key, version in info.metrics.items():
+            if versions.setdefault(key, version) != version:
+                raise SubmissionError(
+                    f"{where}: {key} has version {version} here, {versions[key]} elsewhere: score again"
+                )
+
+
+def _public_row(row: ClipRow, folders: Sequence[str]) -> ClipRow:
+    """Return the row without paths of this machine in its messages."""
+    metrics = {
+        key: entry.model_copy(update={"reason": scrub(entry.reason, folders)}) if entry.reason else entry
+        for key, entry in row.metrics.items()
+    }
+    return row.model_copy(update={"error": scrub(row.error, folders), "metrics": metrics})
+
+
+def _public_card(card: Card, folders: Sequence[str]) -> Card:
+    data = card.model_dump()
+    return Card.model_validate(
+        data | {name: scrub_all(data[name], folders) for name in ("weights", "settings", "version", "training_data")}
+    )
+
+
+def _dataset(run: _Run, folders: Sequence[str]) -> SubmittedDataset:
+    stamps = tuple(Provenance.model_validate(scrub_all(stamp.model_dump(), folders)) for stamp in run.info.provenance)
+    return SubmittedDataset.of(run.info.dataset, spec_hash=run.info.spec_hash, provenance=stamps, **counts_of(run.rows))
+
+
+def _sound(chosen: Sequence[Listening]) -> dict[str, bytes]:
+    sound: dict[str, bytes] = {}
+    for listening in chosen:
+        sample: Sample = listening.sample
+        sound |= {sample.reference: listening.reference, sample.resynthesis: listening.resynthesis}
+    return sound
+
+
+def _write(out: Path, members: dict[str, bytes]) -> Path:
+    """Check the file in memory first: what would be refused elsewhere is not written."""
+    packed = io.BytesIO()
+    write_archive(packed, members)
+    report = check(packed)
+    if not report.ok:
+        faults = "\n".join(f"  {p.path}: expected {p.expected}, got {p.got}" for p in report.problems[:10])
+        raise SubmissionError(f"the runs give a submission with {len(report.problems)} problems:\n{faults}")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    beside = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(packed.getvalue())
+        beside.replace(out)
+    except OSError as error:
+        raise SubmissionError(f"cannot write {out}: {error.strerror}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return out

@@ -1,0 +1,156 @@
+"""``submission.json``: what a submission says about itself, as strict models from which the JSON Schema is exported.
+
+Everything that can be computed from ``clips.parquet`` is computed again by whoever receives the file.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.aggregate import REPLICATES, SEED, Aggregates, Category
+from codec_superb.pipeline.run_info import DatasetInfo, Provenance
+from codec_superb.pipeline.statistics.bootstrap import METHOD
+from codec_superb.pipeline.submission import strict_json
+
+SUBMISSION_NAME = "submission.json"
+CLIPS_NAME = "clips.parquet"
+SAMPLES = 20
+"""Most listening samples of a submission."""
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Text = Annotated[str, StringConstraints(max_length=1000)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Submitter(_Model):
+    """Who answers for the file."""
+
+    name: Name
+    """Person or group, as the leaderboard shows it."""
+    contact: Name | None = None
+    """Mail address or web page for questions; not shown."""
+
+
+class SubmittedDataset(_Model):
+    """One run: the codec on one dataset."""
+
+    name: Name
+    """Manifest name, or the name of the folder of a custom dataset."""
+    title: Text
+    """Name for people."""
+    manifest_hash: Sha256
+    """SHA-256 over clip ids, audio and labels: equal hashes mean the same dataset."""
+    clips: int = Field(ge=0)
+    """Clips in the whole dataset."""
+    selected: int = Field(ge=0)
+    """Clips the run was asked for; fewer than ``clips`` where the run was limited."""
+    ok: int = Field(ge=0)
+    """Clips with a resynthesis."""
+    failed: int = Field(ge=0)
+    """Clips without one."""
+    undefined: int = Field(ge=0)
+    """Clips with a resynthesis on which at least one metric has no meaning."""
+    licence: Text
+    """Licence of the dataset."""
+    homepage: Text | None = None
+    """Where the dataset is published."""
+    citation: Annotated[str, StringConstraints(max_length=5000)] | None = None
+    """How to cite the dataset."""
+    spec_hash: Sha256
+    """SHA-256 over format, card and manifest hash of the run."""
+    provenance: tuple[Provenance, ...]
+    """A stamp for each stage of the run, in the order in which they ran."""
+
+    @classmethod
+    def of(cls, info: DatasetInfo, **counts: Any) -> SubmittedDataset:
+        """Take over what a run knows about its dataset, without the folder it lies in."""
+        shared = set(cls.model_fields) & set(DatasetInfo.model_fields)
+        return cls(**info.model_dump(include=shared), **counts)
+
+
+class Bootstrap(_Model):
+    """How the intervals were computed; fixed, so that everybody's can be recomputed and compared."""
+
+    method: Literal["expanded-percentile-1"] = METHOD
+    """Resampling and kind of interval."""
+    seed: Literal[0] = SEED
+    """Seed of the resampling."""
+    replicates: Literal[1000] = REPLICATES
+    """Resamples of the clips."""
+
+
+class Sample(_Model):
+    """One clip to listen to, as two Ogg Opus files in ``samples/``."""
+
+    dataset: Name
+    """Name of a dataset of this submission."""
+    clip: Text
+    """Clip id."""
+    category: Category
+    """Category of the clip."""
+    licence: Text
+    """Licence of the clip."""
+    attribution: Annotated[str, StringConstraints(max_length=5000)]
+    """Whom to credit."""
+    reference: Annotated[str, StringConstraints(pattern=r"^samples/[0-9]{2}-reference\.ogg$")]
+    """Member of the zip: the original."""
+    resynthesis: Annotated[str, StringConstraints(pattern=r"^samples/[0-9]{2}-resynthesis\.ogg$")]
+    """Member of the zip: what the codec made of it."""
+    reference_sha256: Sha256
+    """Of the reference's file."""
+    resynthesis_sha256: Sha256
+    """Of the resynthesis' file."""
+
+
+class Submission(_Model):
+    """Contents of ``submission.json``."""
+
+    format: Literal[1] = 1
+    """Version of this schema."""
+    kind: Literal["named", "custom"]
+    """``named``: datasets of the benchmark, by manifest. ``custom``: own folders, compared with nothing named."""
+    created: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)$")]
+    """When the last stage of the last run began: ISO 8601, UTC."""
+    submitter: Submitter | None = None
+    """None for a file that nobody has signed yet; a leaderboard asks for one."""
+    codec: Card
+    """The codec's card; local paths are cut to their last part."""
+    datasets: tuple[SubmittedDataset, ...] = Field(min_length=1)
+    """One entry for each run, sorted by name."""
+    metrics: dict[str, str] = Field(max_length=40)
+    """Metric key to version of its definition."""
+    bootstrap: Bootstrap = Bootstrap()
+    """How the intervals were computed."""
+    aggregates: Aggregates
+    """Computed from ``clips.parquet``; shown only where a recomputation agrees."""
+    samples: tuple[Sample, ...] = Field(default=(), max_length=SAMPLES)
+    """Clips to listen to."""
+    clips_sha256: Sha256
+    """Of ``clips.parquet``."""
+    content_sha256: str = ""
+    """SHA-256 over this document with this field empty, written as strict JSON with sorted names: finds damage."""
+
+    def seal(self) -> Submission:
+        """Return the same submission with its own hash."""
+        return self.model_copy(update={"content_sha256": self.content_hash()})
+
+    def content_hash(self) -> str:
+        """Compute what ``content_sha256`` must be."""
+        return strict_json.digest(self.model_dump(mode="json") | {"content_sha256": ""})
+
+    def to_json(self) -> bytes:
+        """Serialise as strict JSON."""
+        return strict_json.dumps(self.model_dump(mode="json"))
+
+
+def json_schema() -> bytes:
+    """Return the JSON Schema of ``submission.json``, as committed in ``docs/submission.schema.json``."""
+    schema = Submission.model_json_schema(mode="validation")
+    return strict_json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
