@@ -36,6 +36,7 @@ def load_manifest(name: str) -> Manifest:
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f"did you mean {', '.join(near)}? " if near else ""
+        known = ", ".join(names)
         raise UnknownDataset(
             f"no dataset is called {name!r} and no such folder exists: {hint}known: {', '.join(names)}"
         )
