@@ -37,9 +37,7 @@ def load_manifest(name: str) -> Manifest:
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f"did you mean {', '.join(near)}? " if near else ""
         known = ", ".join(names)
-        raise UnknownDataset(
-            f"no dataset is called {name!r} and no such folder exists: {hint}known: {', '.join(names)}"
-        )
+        raise UnknownDataset(f"no dataset is called {name!r} and no such folder exists: {hint}known: {known}")
     path = MANIFESTS / f"{name}.yaml"
     return _read(path, path.stat().st_mtime_ns)
 
