@@ -1,0 +1,234 @@
+"""Report data for tests: twelve codecs from 0.7 to 128 kbps and two lossless ones, with the curves real codecs have."""
+
+from __future__ import annotations
+
+import io
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import av
+import numpy as np
+
+from codec_superb.metrics.table import Metric
+from codec_superb.web.report_data import (
+    Category,
+    ClipPoint,
+    CodecResult,
+    Estimate,
+    Failure,
+    Listening,
+    RateComparison,
+    ReportData,
+)
+
+
+def metric(key: str, label: str, *, up: bool, span: tuple[float, float], overall: tuple[Category, ...], unit: str = "") -> Metric:
+    """Make a row of a metric table."""
+    return Metric(
+        key=key,
+        label=label,
+        unit=unit,
+        higher_is_better=up,
+        minimum=span[0],
+        maximum=span[1],
+        overall=overall,
+        default=True,
+        version="1",
+        definition=f"{label} of the resynthesis against the reference.",
+        paper="https://example.org/paper" if key == "stoi" else "ITU-T P.862.2",
+        target=f"codec_superb.metrics.{key}:{key}",
+    )
+
+
+_ALL: tuple[Category, ...] = ("speech", "audio", "music")
+TABLE = {
+    row.key: row
+    for row in (
+        metric("stft", "STFT distance", up=False, span=(0, math.inf), overall=_ALL),
+        metric("mel", "Mel distance", up=False, span=(0, math.inf), overall=_ALL),
+        metric("pesq", "PESQ", up=True, span=(-0.5, 4.65), overall=("speech", "music")),
+        metric("stoi", "STOI", up=True, span=(0, 1), overall=("speech", "music")),
+        metric("f0corr", "F0 correlation", up=True, span=(-1, 1), overall=("music",)),
+        metric("si_sdr", "SI-SDR", up=True, span=(-math.inf, math.inf), overall=(), unit="dB"),
+    )
+}
+
+# name, title, family, nominal kbps, how good at its bitrate (0 to 1), lossless, tokens per second
+_CODECS = (
+    ("codec2_700c", "Codec2 700C", "Codec2", 0.7, 0.50, False, None),
+    ("codec2_1200", "Codec2 1200", "Codec2", 1.2, 0.55, False, None),
+    ("codec2_3200", "Codec2 3200", "Codec2", 3.2, 0.52, False, None),
+    ("encodec_24k_1.5bps", "EnCodec 24 kHz 1.5", "EnCodec", 1.5, 0.85, False, 150.0),
+    ("encodec_24k_6bps", "EnCodec 24 kHz 6", "EnCodec", 6.0, 0.86, False, 600.0),
+    ("amrnb_12k2", "AMR-NB 12.2", "AMR-NB", 12.2, 0.62, False, None),
+    ("opus_6k", "Opus 6", "Opus", 6.0, 0.62, False, None),
+    ("opus_12k", "Opus 12", "Opus", 12.0, 0.80, False, None),
+    ("opus_24k", "Opus 24", "Opus", 24.0, 0.88, False, None),
+    ("opus_64k", "Opus 64", "Opus", 64.0, 0.92, False, None),
+    ("mp3_32k", "MP3 32", "MP3", 32.0, 0.72, False, None),
+    ("mp3_128k", "MP3 128", "MP3", 128.0, 0.90, False, None),
+    ("flac", "FLAC", "FLAC", None, 1.0, True, None),
+    ("wavpack", "WavPack", "WavPack", None, 1.0, True, None),
+)
+_DATASETS: dict[Category, tuple[str, ...]] = {"speech": ("mini", "librispeech"), "audio": ("mini",), "music": ("mini",)}
+
+
+def _quality(kbps: float, skill: float, category: Category) -> float:
+    """Give how much survives, from 0 to 1: grows with the logarithm of the bitrate and saturates."""
+    middle = {"speech": 3.0, "audio": 16.0, "music": 12.0}[category]
+    return 1 / (1 + (middle / kbps) ** 0.9) ** (1.6 - skill)
+
+
+def _metrics(quality: float, rng: random.Random, category: Category) -> dict[str, float]:
+    near = min(1.0, max(0.02, quality + rng.gauss(0, 0.05)))
+    values = {"stft": 0.1 + 3.2 * (1 - near), "mel": 0.08 + 2.1 * (1 - near), "si_sdr": 30 * near - 12 + rng.gauss(0, 1)}
+    if category != "audio":
+        values["pesq"] = min(4.64, 1.03 + 3.6 * near**1.7)
+        values["stoi"] = min(1.0, 0.55 + 0.45 * near**0.7)
+    if category == "music":
+        values["f0corr"] = min(1.0, 0.3 + 0.7 * near)
+    return values
+
+
+def _estimate(values: Sequence[float], undefined: int = 0, failed: int = 0) -> Estimate:
+    mean, sd = float(np.mean(values)), float(np.std(values, ddof=1))
+    half = 1.96 * sd / len(values) ** 0.5
+    return Estimate(mean, mean - half, mean + half, len(values), undefined, failed, sd)
+
+
+def make_points(category: Category, clips: int, codecs: Sequence[tuple[Any, ...]] = _CODECS, seed: int = 1) -> list[ClipPoint]:
+    """Make every clip of every codec of one category."""
+    rng = random.Random(f"{seed} {category}")
+    points = []
+    for name, _, _, nominal, skill, lossless, _ in codecs:
+        rate = nominal or 420.0 * (1.05 if name == "wavpack" else 1)
+        quality = 1.0 if lossless else _quality(rate, skill, category)
+        for number in range(clips):
+            dataset = _DATASETS[category][number % len(_DATASETS[category])]
+            values = _metrics(quality, rng, category)
+            if number == 3 and category == "speech":
+                values.pop("pesq")
+            points.append(ClipPoint(name, dataset, f"{category}/clip_{number:03}", category, rate, values))
+    return points
+
+
+def make_results(points: Sequence[ClipPoint], codecs: Sequence[tuple[Any, ...]] = _CODECS) -> list[CodecResult]:
+    """Summarise clips of one category, ranked."""
+    results = []
+    for index, (name, title, family, nominal, _, lossless, tokens) in enumerate(codecs):
+        mine = [point for point in points if point.codec == name]
+        failed = 2 if name == "amrnb_12k2" else 0
+        keys = [key for key in TABLE if any(key in point.metrics for point in mine)]
+        metrics = {}
+        for key in keys:
+            values = [point.metrics[key] for point in mine if key in point.metrics]
+            metrics[key] = _estimate(values, len(mine) - len(values), failed)
+        score = _estimate([1 / (1 + math.exp(-1 / point.metrics["mel"])) for point in mine])
+        results.append(
+            CodecResult(
+                codec=name,
+                title=title,
+                family=family,
+                category=mine[0].category,
+                kbps=(mine[0].kbps or 1.0) * (1 + 0.02 * math.sin(index)),
+                nominal_kbps=nominal,
+                tokens_per_second=tokens,
+                lossless=lossless,
+                score=score,
+                rank=None,
+                metrics=metrics,
+                datasets=_DATASETS[mine[0].category],
+                clips=len(mine) + failed,
+                failed=failed,
+                complete=not failed,
+                largest_lag=20 if name == "mp3_32k" else 0,
+                clipped_samples=1234 if name == "mp3_128k" else 0,
+                encode_rtf=0.004 * (1 + index),
+                decode_rtf=0.0017 * (1 + index),
+                compression_ratio=256 / (mine[0].kbps or 256.0),
+            )
+        )
+    ordered = sorted(results, key=lambda row: -(row.score.value or 0))
+    ranks = {row.codec: (max(1, place - 1), place) for place, row in enumerate(ordered, 1)}
+    return [replace(row, rank=ranks[row.codec]) for row in results]
+
+
+def ogg_opus(seconds: float = 0.5, hertz: float = 220.0) -> bytes:
+    """Encode a tone as a real Ogg Opus file."""
+    buffer = io.BytesIO()
+    with av.open(buffer, "w", format="ogg") as container:
+        stream = container.add_stream("libopus", rate=48000, layout="mono")
+        stream.bit_rate = 24000
+        time = np.arange(int(48000 * seconds)) / 48000
+        tone = (0.2 * np.sin(2 * np.pi * hertz * time)).astype(np.float32)
+        frame = av.AudioFrame.from_ndarray(tone[None], format="flt", layout="mono")
+        frame.sample_rate = 48000
+        for packet in (*stream.encode(frame), *stream.encode(None)):
+            container.mux(packet)
+    return buffer.getvalue()
+
+
+def make_listening(category: Category, numbers: Sequence[int]) -> list[Listening]:
+    """Make clips to listen to, through every codec."""
+    sounds = {name: ogg_opus(0.5, 220 + 20 * index) for index, (name, *_) in enumerate(_CODECS)}
+    text = "The quick brown fox jumps over the lazy dog." if category == "speech" else None
+    reference = ogg_opus(0.5, 200)
+    return [
+        Listening(
+            clip=f"{category}/clip_{number:03}",
+            dataset=_DATASETS[category][number % len(_DATASETS[category])],
+            category=category,
+            text=text,
+            attribution="Read by the volunteers of LibriVox",
+            licence="BSD-2-Clause",
+            reference=reference,
+            resyntheses=sounds,
+        )
+        for number in numbers
+    ]
+
+
+def make_rates(category: Category) -> list[RateComparison]:
+    """Make a full square of family comparisons, one pair without overlap."""
+    families = ("Codec2", "EnCodec", "MP3", "Opus")
+    rng = random.Random(f"rates {category}")
+    rows = []
+    for family in families:
+        for other in families:
+            if {family, other} == {"Codec2", "MP3"}:
+                rows.append(RateComparison(category, family, other, None, None))
+            elif family != other:
+                rows.append(RateComparison(category, family, other, rng.uniform(-70, 70), rng.uniform(-0.1, 0.1)))
+    return rows
+
+
+def make_report(clips: int = 40, categories: Sequence[Category] = _ALL) -> ReportData:
+    """Make a whole report."""
+    points = {category: make_points(category, clips) for category in categories}
+    undefined = [
+        Failure(name, "librispeech", "speech/clip_003", "pesq", "undefined", "no utterance was found in the reference")
+        for name, *_ in _CODECS
+    ]
+    failed = [
+        Failure("amrnb_12k2", "mini", f"speech/clip_{n:03}", "encode", "failed", "EncodeError: 1 channel was expected, got 10")
+        for n in (41, 42)
+    ]
+    return ReportData(
+        title="Codec-SUPERB on mini",
+        created="2026-11-21T20:15:00Z",
+        results=[row for category in categories for row in make_results(points[category])],
+        clips=[point for category in categories for point in points[category]],
+        listening=[clip for category in categories for clip in make_listening(category, (0, 5))],
+        failures=[*undefined, *failed],
+        rates=[rate for category in categories for rate in make_rates(category)],
+        provenance=[
+            ("Program", "codec-superb 0.1.0, commit 57d4944"),
+            ("Python", "3.11.7 on Linux x86_64"),
+            ("Packages", "numpy 2.3.0, scipy 1.16.0, av 18.1.0, pesq 0.0.4, pyworld 0.3.5, soxr 1.0.0"),
+            ("mini", "SHA-256 " + "0123456789abcdef" * 4),
+        ],
+        dataset_credits=[("mini", "CC0, BSD and CC BY 4.0", "LibriVox volunteers; recordings of animals by Open Voice OS.")],
+    )

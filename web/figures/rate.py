@@ -1,0 +1,178 @@
+"""Bitrate against the overall score or a metric: families as lines, intervals, Pareto front, lossless ceilings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from math import log10
+from typing import Any
+
+from codec_superb.web.figures.labels import fitting_labels
+from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
+from codec_superb.web.figures.pareto import pareto_front
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.text import chart_text, count, interval, kbps, shortened
+from codec_superb.web.theme import CEILING_SYMBOL, LIGHT, Style
+
+LABEL_LENGTH = 24
+"""Letters of a name in the chart."""
+_MOST_TICK_LABELS = 8
+
+_Point = tuple[CodecResult, Estimate]
+
+
+def rate_chart(results: Sequence[CodecResult], quantity: Quantity, styles: Mapping[str, Style]) -> Figure:
+    """Draw the codecs of one category; those without a value or a bitrate are left out.
+
+    The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front. Open markers are
+    incomplete. Each trace says in ``meta`` what it is, for the page's legend.
+    """
+    points = _points(results, quantity)
+    layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
+    layout["yaxis"] = {**base_axis(chart_text(quantity.axis_title))}
+    if not points:
+        return {"data": [], "layout": layout}
+    layout["yaxis"]["range"] = padded_range([end for _, e in points for end in _ends(e)], quantity)
+    lossy = [point for point in points if not point[0].lossless]
+    front = _front(lossy, quantity)
+    shown = _labelled([*front, *(point for point in points if point[0].lossless)], points, layout)
+    traces = [_front_trace(front)] if front else []
+    for family, members in _by_family(lossy):
+        traces.append(_family_trace(members, quantity, styles[family]))
+    for family, members in _by_family(point for point in points if point[0].lossless):
+        traces.append(_ceiling_trace(members, quantity, styles[family]))
+    # Names come last, so that no line is drawn over them.
+    traces += [_label_trace(members) for _, members in _by_family(p for p in points if p[0].codec in shown)]
+    return {"data": traces, "layout": layout}
+
+
+def _points(results: Sequence[CodecResult], quantity: Quantity) -> list[_Point]:
+    pairs = ((result, quantity.of(result)) for result in results)
+    return [(row, e) for row, e in pairs if e is not None and e.value is not None and row.kbps > 0]
+
+
+def _value(estimate: Estimate) -> float:
+    assert estimate.value is not None  # _points keeps no other
+    return estimate.value
+
+
+def _ends(estimate: Estimate) -> list[float]:
+    return [end for end in (estimate.value, estimate.low, estimate.high) if end is not None]
+
+
+def _by_family(points: Iterable[_Point]) -> list[tuple[str, list[_Point]]]:
+    ordered = sorted(points, key=_family_then_rate)
+    return [(family, list(members)) for family, members in groupby(ordered, key=lambda point: point[0].family)]
+
+
+def _family_then_rate(point: _Point) -> tuple[str, float, str]:
+    return point[0].family, point[0].kbps, point[0].codec
+
+
+def _front(lossy: list[_Point], quantity: Quantity) -> list[_Point]:
+    rates, values = [row.kbps for row, _ in lossy], [_value(e) for _, e in lossy]
+    return [lossy[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
+
+
+def _front_trace(front: list[_Point]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "name": "Pareto front",
+        "meta": {"role": "front"},
+        "mode": "lines",
+        "x": [row.kbps for row, _ in front],
+        "y": [_value(e) for _, e in front],
+        # What can be had for at most so many kbps stays the same until the next codec: a step, no slope.
+        "line": {"color": LIGHT.front, "width": 1.5, "dash": "dot", "shape": "hv"},
+        "hoverinfo": "skip",
+    }
+
+
+def _family_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:
+    symbols = [style.symbol if row.complete else f"{style.symbol}-open" for row, _ in members]
+    trace = _marker_trace(members, quantity, style.colour)
+    trace["mode"] = "lines+markers"
+    trace["line"] = {"color": style.colour, "width": 1.5}
+    trace["marker"] = {"symbol": symbols, "size": 9, "color": style.colour, "line": {"width": 1.5, "color": style.colour}}
+    trace["meta"] = {"role": "family", "family": members[0][0].family}
+    return trace
+
+
+def _ceiling_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:
+    symbols = [CEILING_SYMBOL if row.complete else f"{CEILING_SYMBOL}-open" for row, _ in members]
+    trace = _marker_trace(members, quantity, style.colour)
+    trace["mode"] = "markers"
+    trace["marker"] = {"symbol": symbols, "size": 12, "color": style.colour, "line": {"width": 1.5, "color": style.colour}}
+    trace["meta"] = {"role": "ceiling", "family": members[0][0].family}
+    return trace
+
+
+def _marker_trace(members: list[_Point], quantity: Quantity, colour: str) -> dict[str, Any]:
+    values = [_value(e) for _, e in members]
+    up = [max(0.0, e.high - value) if e.high is not None else 0.0 for (_, e), value in zip(members, values, strict=True)]
+    down = [max(0.0, value - e.low) if e.low is not None else 0.0 for (_, e), value in zip(members, values, strict=True)]
+    error = {"type": "data", "symmetric": False, "array": up, "arrayminus": down}
+    return {
+        "type": "scatter",
+        "name": chart_text(members[0][0].family),
+        "x": [row.kbps for row, _ in members],
+        "y": values,
+        "error_y": {**error, "color": colour, "thickness": 1, "width": 3},
+        "hovertext": [hover_text(row, e, quantity) for row, e in members],
+        "hoverinfo": "text",
+    }
+
+
+def _label_trace(members: list[_Point]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "name": "names",
+        "meta": {"role": "names", "family": members[0][0].family},
+        "mode": "text",
+        "x": [row.kbps for row, _ in members],
+        "y": [_value(e) for _, e in members],
+        "text": [chart_text(row.title, LABEL_LENGTH) for row, _ in members],
+        "textposition": "top left",
+        "textfont": {"size": 12, "color": LIGHT.ink},
+        "hoverinfo": "skip",
+    }
+
+
+def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
+    """Say everything about one point: name, bitrates, value with interval, clips, marks."""
+    rate = f"{kbps(row.kbps)} kbps measured"
+    if row.nominal_kbps is not None:
+        rate += f", {kbps(row.nominal_kbps)} nominal"
+    value = f"{chart_text(quantity.title)}: <b>{quantity.write(estimate.value)}</b>"
+    ends = interval(estimate.low, estimate.high, quantity.decimals)
+    lines = [f"<b>{chart_text(row.title)}</b>", rate, f"{value}  {ends}".rstrip(), f"over {count(estimate.n, 'clip')}"]
+    if row.lossless:
+        lines.append("lossless: a ceiling")
+    if not row.complete:
+        lines.append(f"incomplete: {count(row.failed, 'clip')} failed" if row.failed else "incomplete: datasets missing")
+    return "<br>".join(lines)
+
+
+def _labelled(candidates: list[_Point], points: list[_Point], layout: dict[str, Any]) -> set[str]:
+    """Name the codecs among the candidates whose label fits."""
+
+    def position(rate: float, value: float) -> tuple[float, float]:
+        (left, right), (bottom, top) = layout["xaxis"]["range"], layout["yaxis"]["range"]
+        return (log10(rate) - left) / (right - left), (value - bottom) / (top - bottom)
+
+    labels = [shortened(row.title, LABEL_LENGTH) for row, _ in candidates]
+    obstacles = [position(row.kbps, end) for row, e in points for end in _ends(e)]
+    fits = fitting_labels([position(row.kbps, _value(e)) for row, e in candidates], labels, obstacles)
+    return {row.codec for (row, _), fit in zip(candidates, fits, strict=True) if fit}
+
+
+def _rate_axis(rates: list[float]) -> dict[str, Any]:
+    """Make a logarithmic axis with a line at each power of two and a label where there is room."""
+    low, high = (min(rates), max(rates)) if rates else (1.0, 100.0)
+    start, end = log10(low) - 0.14, log10(high) + 0.1
+    powers = [power for power in range(-6, 16) if start <= power * log10(2) <= end]
+    every = 2 if len(powers) > _MOST_TICK_LABELS else 1
+    labels = [f"{2.0**power:g}" if power % every == 0 else "" for power in powers]
+    axis = {"type": "log", "range": [start, end], "tickmode": "array", "tickvals": [2.0**p for p in powers]}
+    return {**base_axis("Measured bitrate (kbps, logarithmic)"), **axis, "ticktext": labels}

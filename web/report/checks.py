@@ -1,0 +1,55 @@
+"""What must hold of report data before a page is made of them; each error names the row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from math import isfinite
+
+from codec_superb.metrics.table import Metric
+from codec_superb.web.errors import ReportError
+from codec_superb.web.report_data import CodecResult, Estimate, ReportData
+
+
+def check(data: ReportData, table: Mapping[str, Metric]) -> None:
+    """Raise :class:`ReportError` unless the data fit each other, the metric table and JSON."""
+    if not data.results:
+        raise ReportError("a report needs the result of at least one codec, got none: score a run first")
+    repeated = [pair for pair, n in Counter((row.codec, row.category) for row in data.results).items() if n > 1]
+    if repeated:
+        codec, category = repeated[0]
+        raise ReportError(f"codec {codec!r} comes twice in category {category!r}: give each codec one result")
+    for row in data.results:
+        _check_result(row, table)
+    known = {(row.codec, row.category) for row in data.results}
+    for point in data.clips:
+        where = f"clip {point.clip!r} of {point.codec!r}"
+        if (point.codec, point.category) not in known:
+            raise ReportError(f"{where} has no result in category {point.category!r}: give the results of all clips")
+        _check_keys(point.metrics, table, where)
+        _check_finite(point.metrics.values(), where)
+
+
+def _check_result(row: CodecResult, table: Mapping[str, Metric]) -> None:
+    where = f"codec {row.codec!r} in {row.category!r}"
+    _check_keys(row.metrics, table, where)
+    _check_finite((row.kbps,), where)
+    for estimate in (row.score, *row.metrics.values()):
+        _check_finite(_numbers(estimate), where)
+
+
+def _numbers(estimate: Estimate) -> list[float]:
+    parts = (estimate.value, estimate.low, estimate.high, estimate.sd)
+    return [part for part in parts if part is not None]
+
+
+def _check_keys(metrics: Mapping[str, object], table: Mapping[str, Metric], where: str) -> None:
+    for key in metrics:
+        if key not in table:
+            raise ReportError(f"{where} has metric {key!r}, which the metric table lacks; it knows {', '.join(table)}")
+
+
+def _check_finite(values: Iterable[float], where: str) -> None:
+    for value in values:
+        if not isfinite(value):
+            raise ReportError(f"{where} has the value {value}, expected a finite number: leave undefined values out")

@@ -1,0 +1,172 @@
+"""The ranking table: columns with their explanations, and a row of ready text per codec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+from codec_superb.web.quantity import SCORE, Quantity
+from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.text import MISSING, count, interval, kbps, rank, significant
+
+Order = Literal["ascending", "descending"]
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A mark beside a codec's name."""
+
+    text: str
+    explanation: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in one cell."""
+
+    text: str
+    small: str = ""
+    """Second, quieter line."""
+    sort: str = ""
+    """What rows are sorted by, a number or lower-case text; '' sorts last."""
+    title: str = ""
+    badges: tuple[Badge, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its heading, its meaning and how to fill it."""
+
+    key: str
+    label: str
+    explanation: str
+    best: Order
+    """Order that puts the better, or plainer, first: what the first press of the heading gives."""
+    fill: Callable[[CodecResult], Cell]
+    kind: Literal["text", "number"] = "number"
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in the order in which it is first seen: by score, best first."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+def ranking_table(results: Sequence[CodecResult], metrics: Sequence[Quantity], explanations: dict[str, str]) -> Table:
+    """Make the table of one category; columns that no codec fills are left out.
+
+    ``explanations`` is by key: that of the overall score and of each metric.
+    """
+    columns = [_codec_column(), _rate_column(), _score_column(explanations[SCORE.key]), _rank_column()]
+    columns += [_metric_column(metric, explanations[metric.key]) for metric in metrics]
+    columns += _cost_columns()
+    ordered = sorted(results, key=_by_score)
+    filled = [(column, [column.fill(row) for row in ordered]) for column in columns]
+    kept = [(column, cells) for column, cells in filled if any(cell.sort for cell in cells)]
+    rows = zip(*(cells for _, cells in kept), strict=True)
+    return Table(tuple(column for column, _ in kept), tuple(rows))
+
+
+def _by_score(row: CodecResult) -> tuple[float, float, str]:
+    return (-row.score.value if row.score.value is not None else inf), row.kbps, row.codec
+
+
+def _codec_column() -> Column:
+    text = "Name of the configuration, and the name to use on the command line."
+    return Column("codec", "Codec", text, "ascending", _codec_cell, kind="text")
+
+
+def _codec_cell(row: CodecResult) -> Cell:
+    badges = []
+    if row.lossless:
+        badges.append(Badge("ceiling", "Lossless: shows the best that can be reached; not part of the Pareto front."))
+    if not row.complete:
+        text = f"{count(row.failed, 'clip')} failed" if row.failed else "Not all datasets of the category were run"
+        badges.append(Badge("incomplete", f"{text}: the score rests on the others.", warning=True))
+    if row.largest_lag is not None and abs(row.largest_lag) > 1:
+        text = "The resynthesis is shifted in time by up to so many samples; metrics that compare moments suffer."
+        badges.append(Badge(f"lag {count(abs(row.largest_lag), 'sample')}", text, warning=True))
+    return Cell(row.title, row.codec if row.codec != row.title else "", row.title.casefold(), badges=tuple(badges))
+
+
+def _rate_column() -> Column:
+    text = "Measured bitrate: all payload bits over all seconds, without container. Small: what the codec was set to."
+    return Column("kbps", "Bitrate", text, "ascending", _rate_cell, unit="kbps")
+
+
+def _rate_cell(row: CodecResult) -> Cell:
+    nominal = "" if row.nominal_kbps is None else f"nominal {kbps(row.nominal_kbps)}"
+    return Cell(kbps(row.kbps), nominal, repr(row.kbps))
+
+
+def _plain(value: float | None, digits: int) -> Cell:
+    return Cell(significant(value, digits), sort="" if value is None else repr(value))
+
+
+def _score_column(explanation: str) -> Column:
+    return Column(SCORE.key, "Score", explanation, "descending", lambda row: _estimate_cell(row.score, SCORE))
+
+
+def _rank_column() -> Column:
+    text = "Best and worst rank that the 95 % intervals of the scores allow."
+    return Column("rank", "Rank", text, "ascending", _rank_cell)
+
+
+def _rank_cell(row: CodecResult) -> Cell:
+    key = "" if row.rank is None else repr(row.rank[0] + row.rank[1] / 1e4)
+    return Cell(rank(row.rank), sort=key)
+
+
+def _metric_column(metric: Quantity, explanation: str) -> Column:
+    best: Order = "descending" if metric.higher_is_better else "ascending"
+
+    def fill(row: CodecResult) -> Cell:
+        estimate = row.metrics.get(metric.key)
+        return Cell(MISSING, title="not computed") if estimate is None else _estimate_cell(estimate, metric)
+
+    arrow = "↑" if metric.higher_is_better else "↓"
+    return Column(metric.key, metric.label, explanation, best, fill, unit=f"{metric.unit} {arrow}".strip())
+
+
+def _estimate_cell(estimate: Estimate, quantity: Quantity) -> Cell:
+    ends = interval(estimate.low, estimate.high, quantity.decimals)
+    parts = [f"Mean over {count(estimate.n, 'clip')}" if quantity is not SCORE else f"Over {count(estimate.n, 'clip')}"]
+    if ends:
+        parts.append(f"95 % interval {ends}")
+    if estimate.sd is not None:
+        parts.append(f"standard deviation {quantity.write(estimate.sd)}")
+    parts += [f"{n} {what}" for n, what in ((estimate.undefined, "undefined"), (estimate.failed, "failed")) if n]
+    key = "" if estimate.value is None else repr(estimate.value)
+    return Cell(quantity.write(estimate.value), ends, key, title=", ".join(parts))
+
+
+def _cost_columns() -> list[Column]:
+    clips = "Clips that came back. Small: clips that failed, and metric values that are undefined on a clip."
+    speed = "Seconds of computing per second of audio (real-time factor), on the machine named below."
+    tokens = "Tokens per second, for codecs that give tokens."
+    ratio = "Compression ratio against 16-bit PCM at the clip’s own sampling rate."
+    clipped = "Samples of the resynthesis beyond full scale."
+    return [
+        Column("tps", "TPS", tokens, "ascending", lambda row: _plain(row.tokens_per_second, 3), unit="1/s"),
+        Column("clips", "Clips", clips, "descending", _clips_cell),
+        Column("encode", "Encode", speed, "ascending", lambda row: _plain(row.encode_rtf, 2), unit="RTF"),
+        Column("decode", "Decode", speed, "ascending", lambda row: _plain(row.decode_rtf, 2), unit="RTF"),
+        Column("ratio", "Ratio", ratio, "descending", lambda row: _plain(row.compression_ratio, 2), unit="×"),
+        Column("clipped", "Clipped", clipped, "ascending", _clipped_cell, unit="samples"),
+    ]
+
+
+def _clips_cell(row: CodecResult) -> Cell:
+    undefined = sum(estimate.undefined for estimate in row.metrics.values())
+    marks = [f"{n} {what}" for n, what in ((row.failed, "failed"), (undefined, "undefined")) if n]
+    return Cell(f"{row.clips - row.failed} ok", ", ".join(marks), repr(row.clips - row.failed))
+
+
+def _clipped_cell(row: CodecResult) -> Cell:
+    return Cell(f"{row.clipped_samples:,}", sort=repr(row.clipped_samples))

@@ -1,0 +1,160 @@
+"""Renders the report: one HTML text with its styles, scripts, data and sounds inside."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from codec_superb.metrics.table import METRICS, Metric
+from codec_superb.web import text
+from codec_superb.web.figures.distribution import chart_height
+from codec_superb.web.quantity import SCORE, Quantity, from_metric, metrics_present
+from codec_superb.web.report.checks import check
+from codec_superb.web.report.columns import Table, ranking_table
+from codec_superb.web.report.payload import PanelPayload, by_bitrate, panel_payload, to_json
+from codec_superb.web.report.sections import (
+    ListeningClip,
+    RateMatrix,
+    definitions,
+    failure_groups,
+    listening_clips,
+    rate_matrix,
+)
+from codec_superb.web.report_data import Category, CodecResult, ReportData
+from codec_superb.web.theme import DARK, LIGHT, Style, family_styles
+
+CATEGORIES: tuple[Category, ...] = ("speech", "audio", "music")
+_SCRIPTS = ("core.js", "tabs.js", "table.js", "charts.js", "scatter.js", "listening.js", "main.js")
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One category as the template sees it."""
+
+    category: Category
+    results: Sequence[CodecResult]
+    clips: int
+    datasets: Sequence[str]
+    quantities: Sequence[Quantity]
+    """Overall score first, then metrics."""
+    overall: Sequence[str]
+    """Labels of the metrics in its overall score."""
+    table: Table
+    families: Sequence[tuple[str, Style, bool]]
+    """Family, style, whether all of it is lossless."""
+    listening: Sequence[ListeningClip]
+    rates: RateMatrix | None
+    payload: PanelPayload
+    spread_height: int
+
+
+def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str:
+    """Make the page: a complete HTML document that loads nothing, to be written as UTF-8.
+
+    ``metrics`` is the metric table that gives labels, directions and definitions; by default the program's own.
+    Raises :class:`~codec_superb.web.errors.ReportError` when the data contradict each other or the table.
+    """
+    table = METRICS if metrics is None else metrics
+    check(data, table)
+    styles = family_styles(row.family for row in data.results)
+    panels = [_panel(data, category, table, styles) for category in _categories(data)]
+    present = metrics_present(data.results, table)
+    scripts = {"first": _static("first.js"), "plotly": _plotly(), "page": _page_script()}
+    page = _environment().get_template("report.html.j2").render(
+        data=data,
+        panels=panels,
+        definitions=definitions(present, {metric.key: from_metric(metric) for metric in present}),
+        failures=failure_groups(data.failures),
+        payload=Markup(to_json({panel.category: panel.payload for panel in panels})),  # noqa: S704 - escaped there
+        style=Markup(_static("report.css")),  # noqa: S704 - our own file
+        scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704 - our own files, and Plotly's
+        policy=_policy(scripts.values()),
+        light=LIGHT,
+        dark=DARK,
+        text=text,
+    )
+    # A file name that is no valid UTF-8 reaches us with lone surrogates, which no UTF-8 file can hold.
+    return page.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _categories(data: ReportData) -> list[Category]:
+    present = {row.category for row in data.results}
+    return [category for category in CATEGORIES if category in present]
+
+
+def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], styles: Mapping[str, Style]) -> Panel:
+    results = by_bitrate([row for row in data.results if row.category == category])
+    points = [point for point in data.clips if point.category == category]
+    listening = [clip for clip in data.listening if clip.category == category]
+    rates = [rate for rate in data.rates if rate.category == category]
+    metrics = metrics_present(results, table)
+    quantities = [from_metric(metric) for metric in metrics]
+    overall = [metric.label for metric in table.values() if category in metric.overall]
+    payload = panel_payload(results, points, listening, quantities, styles)
+    explanations = {metric.key: metric.definition for metric in metrics}
+    explanations[SCORE.key] = f"Overall score from 0 to 1: harmonic mean of {', '.join(overall)}, each brought to 0–1."
+    return Panel(
+        category=category,
+        results=results,
+        clips=max(row.clips for row in results),
+        datasets=sorted({name for row in results for name in row.datasets}),
+        quantities=(SCORE, *quantities),
+        overall=overall,
+        table=ranking_table(results, quantities, explanations),
+        families=_families(results, styles),
+        listening=listening_clips(listening, results),
+        rates=rate_matrix(rates) if rates else None,
+        payload=payload,
+        spread_height=chart_height(len(results)),
+    )
+
+
+def _families(results: Sequence[CodecResult], styles: Mapping[str, Style]) -> list[tuple[str, Style, bool]]:
+    families = sorted({row.family for row in results})
+    return [(name, styles[name], all(row.lossless for row in results if row.family == name)) for name in families]
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=FunctionLoader(_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _template(name: str) -> str:
+    return files("codec_superb.web").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _static(name: str) -> str:
+    return files("codec_superb.web").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _page_script() -> str:
+    """Join our scripts into one function, so that they share names with each other and with nothing else."""
+    return '(() => {\n"use strict";\n' + "\n".join(_static(name) for name in _SCRIPTS) + "})();\n"
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    script: str = get_plotlyjs()
+    # Inside a script element these two would end it, or hide its end; in JavaScript both spellings mean the same.
+    return script.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """Write the content security policy: only these very scripts run, and nothing is fetched from anywhere."""
+    hashes = " ".join(f"'sha256-{b64encode(sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; media-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )

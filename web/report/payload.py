@@ -1,0 +1,151 @@
+"""What the page's script reads: figures as they are first drawn, and every clip's values once."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from codec_superb.web.figures import AxisChoice, Figure, Summary, distribution_chart, rate_chart, scatter_chart, summarise
+from codec_superb.web.figures.layout import value_axis
+from codec_superb.web.figures.scatter import ClipKey, clip_keys
+from codec_superb.web.quantity import SCORE, Quantity
+from codec_superb.web.report_data import ClipPoint, CodecResult, Listening
+from codec_superb.web.text import chart_text
+from codec_superb.web.theme import DARK, LIGHT, Style
+
+
+class ScatterStart(TypedDict):
+    """What the pickers of the scatter show first: numbers of codecs, keys of metrics."""
+
+    x_codec: int
+    x_metric: str
+    y_codec: int
+    y_metric: str
+
+
+class PanelPayload(TypedDict):
+    """All that is drawn in one category."""
+
+    rate: dict[str, Figure]
+    """By quantity."""
+    spread: dict[str, Figure]
+    """By metric."""
+    scatter: Figure | None
+    start: ScatterStart | None
+    codecs: list[dict[str, str]]
+    """``title``, and ``label``: the title made plain for Plotly."""
+    metrics: dict[str, dict[str, Any]]
+    clips: list[list[Any]]
+    """Dataset, clip, number of its listening entry or None."""
+    values: list[dict[str, list[float | None]]]
+    """Per codec and metric, aligned with ``clips``."""
+
+
+def by_bitrate(results: Sequence[CodecResult]) -> list[CodecResult]:
+    """Order the codecs of a category: their numbers in the payload and on the page."""
+    return sorted(results, key=lambda row: (row.kbps, row.codec))
+
+
+def panel_payload(
+    results: Sequence[CodecResult],
+    points: Sequence[ClipPoint],
+    listening: Sequence[Listening],
+    metrics: Sequence[Quantity],
+    styles: Mapping[str, Style],
+) -> PanelPayload:
+    """Build one category; all rows given are of it."""
+    ordered = by_bitrate(results)
+    values = _values_by_codec(points)
+    start = _start(ordered, metrics, values)
+    keys = clip_keys(points)
+    heard = {ClipKey(clip.dataset, clip.clip): index for index, clip in enumerate(listening)}
+    return {
+        "rate": {quantity.key: rate_chart(ordered, quantity, styles) for quantity in (SCORE, *metrics)},
+        "spread": {
+            metric.key: distribution_chart(ordered, _summaries(values, metric.key), metric, styles)
+            for metric in metrics
+            if points
+        },
+        "scatter": _scatter(points, ordered, metrics, start, list(heard)),
+        "start": start,
+        "codecs": [{"title": row.title, "label": chart_text(row.title, 32)} for row in ordered],
+        "metrics": {
+            metric.key: {"label": chart_text(metric.label), "decimals": metric.decimals, "axis": value_axis(metric)}
+            for metric in metrics
+        },
+        "clips": [[key.dataset, key.clip, heard.get(key)] for key in keys],
+        "values": [_columns(values.get(row.codec, {}), keys, metrics) for row in ordered],
+    }
+
+
+def to_json(panels: Mapping[str, PanelPayload]) -> str:
+    """Write the payload so that it may stand inside a ``<script>`` element, whatever names it holds."""
+    themes = {"light": LIGHT.colours(), "dark": DARK.colours()}
+    text = json.dumps({"themes": themes, "panels": panels}, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+_Values = dict[str, dict[ClipKey, float]]
+
+
+def _values_by_codec(points: Sequence[ClipPoint]) -> dict[str, _Values]:
+    """Sort values by codec, metric and clip."""
+    values: dict[str, _Values] = defaultdict(lambda: defaultdict(dict))
+    for point in points:
+        key = ClipKey(point.dataset, point.clip)
+        for metric, value in point.metrics.items():
+            values[point.codec][metric][key] = value
+    return values
+
+
+def _summaries(values: Mapping[str, _Values], metric: str) -> dict[str, Summary]:
+    found = {codec: summarise(list(columns.get(metric, {}).values())) for codec, columns in values.items()}
+    return {codec: summary for codec, summary in found.items() if summary is not None}
+
+
+def _columns(values: _Values, keys: list[ClipKey], metrics: Sequence[Quantity]) -> dict[str, list[float | None]]:
+    columns = {}
+    for metric in metrics:
+        column = values.get(metric.key, {})
+        if column:
+            # Six digits are finer than any metric's own repeatability, and half the size.
+            columns[metric.key] = [float(f"{column[key]:.6g}") if key in column else None for key in keys]
+    return columns
+
+
+def _start(
+    ordered: Sequence[CodecResult], metrics: Sequence[Quantity], values: Mapping[str, _Values]
+) -> ScatterStart | None:
+    """Begin with the two best lossy codecs of different families, on the first metric where more is better."""
+    drawn = [metric for metric in metrics if any(metric.key in columns for columns in values.values())]
+    ranked = sorted((i for i, row in enumerate(ordered) if row.codec in values), key=lambda i: _rank_key(ordered[i]))
+    if not drawn or not ranked:
+        return None
+    metric = next((metric for metric in drawn if metric.higher_is_better), drawn[0]).key
+    best = ranked[0]
+    others = [i for i in ranked if ordered[i].family != ordered[best].family] or ranked[1:] or [best]
+    return {"x_codec": others[0], "x_metric": metric, "y_codec": best, "y_metric": metric}
+
+
+def _rank_key(row: CodecResult) -> tuple[bool, bool, float]:
+    return row.lossless, row.score.value is None, -(row.score.value or 0.0)
+
+
+def _scatter(
+    points: Sequence[ClipPoint],
+    ordered: Sequence[CodecResult],
+    metrics: Sequence[Quantity],
+    start: ScatterStart | None,
+    heard: Sequence[ClipKey],
+) -> Figure | None:
+    if start is None:
+        return None
+    by_key = {metric.key: metric for metric in metrics}
+    x_row, y_row = ordered[start["x_codec"]], ordered[start["y_codec"]]
+    x = AxisChoice(x_row.codec, x_row.title, by_key[start["x_metric"]])
+    y = AxisChoice(y_row.codec, y_row.title, by_key[start["y_metric"]])
+    return scatter_chart(points, x, y, heard)
+
+

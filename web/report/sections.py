@@ -1,0 +1,158 @@
+"""The rest of the page as ready rows: listening, rate comparison, failures, definitions."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isinf
+
+from codec_superb.metrics.table import Metric
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.report_data import CodecResult, Failure, Listening, RateComparison
+from codec_superb.web.text import kbps, number
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One player."""
+
+    title: str
+    detail: str
+    codec: int | None
+    """Number of the codec in the payload; None for the reference and for a codec without a result."""
+    uri: str
+    """``data:`` URI, so that nothing is fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListeningClip:
+    """One clip with all its versions, the reference first, then by bitrate."""
+
+    source: Listening
+    versions: tuple[Version, ...]
+
+
+def listening_clips(listening: Sequence[Listening], ordered: Sequence[CodecResult]) -> list[ListeningClip]:
+    """Make the players of one category; ``ordered`` are its codecs as numbered in the payload."""
+    return [ListeningClip(clip, tuple(_versions(clip, ordered))) for clip in listening]
+
+
+def _versions(clip: Listening, ordered: Sequence[CodecResult]) -> list[Version]:
+    versions = [Version("Reference", "original sound", None, audio_uri(clip.reference))]
+    for index, row in enumerate(ordered):
+        if row.codec in clip.resyntheses:
+            sound = audio_uri(clip.resyntheses[row.codec])
+            versions.append(Version(row.title, f"{kbps(row.kbps)} kbps", index, sound))
+    known = {row.codec for row in ordered}
+    for codec in sorted(clip.resyntheses.keys() - known):
+        versions.append(Version(codec, "not scored", None, audio_uri(clip.resyntheses[codec])))
+    return versions
+
+
+def audio_uri(ogg: bytes) -> str:
+    """Write an Ogg Opus file as a ``data:`` URI."""
+    return "data:audio/ogg;codecs=opus;base64," + b64encode(ogg).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class RateCell:
+    """Bjøntegaard deltas of the row's family against the column's."""
+
+    percent: str
+    score: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class RateMatrix:
+    """Families against families; None where nothing was compared."""
+
+    families: tuple[str, ...]
+    against: tuple[str, ...]
+    cells: tuple[tuple[RateCell | None, ...], ...]
+
+
+def rate_matrix(rates: Sequence[RateComparison]) -> RateMatrix:
+    """Arrange the comparisons of one category."""
+    families = tuple(sorted({rate.family for rate in rates}))
+    against = tuple(sorted({rate.against for rate in rates}))
+    by_pair = {(rate.family, rate.against): _rate_cell(rate) for rate in rates}
+    cells = tuple(tuple(by_pair.get((family, other)) for other in against) for family in families)
+    return RateMatrix(families, against, cells)
+
+
+def _rate_cell(rate: RateComparison) -> RateCell:
+    percent = "no overlap" if rate.rate_percent is None else f"{_signed(rate.rate_percent, 0)} %"
+    score = "" if rate.score is None else _signed(rate.score, 3)
+    if rate.rate_percent is None:
+        title = f"No score is reached by both {rate.family} and {rate.against}"
+    else:
+        more = "fewer" if rate.rate_percent < 0 else "more"
+        title = f"{rate.family} needs {number(abs(rate.rate_percent), 0)} % {more} bits than {rate.against}"
+    return RateCell(percent, score, title)
+
+
+def _signed(value: float, decimals: int) -> str:
+    text = number(value, decimals)
+    return f"+{text}" if value > 0 and text.strip("0.") else text
+
+
+@dataclass(frozen=True, slots=True)
+class FailureGroup:
+    """Failures of one kind, stage and reason."""
+
+    kind: str
+    stage: str
+    reason: str
+    amount: int
+    codecs: int
+
+
+def failure_groups(failures: Sequence[Failure]) -> list[FailureGroup]:
+    """Count failures by reason: failed before undefined, the most frequent first."""
+    groups: dict[tuple[str, str, str], list[Failure]] = defaultdict(list)
+    for failure in failures:
+        groups[failure.kind, failure.stage, failure.reason].append(failure)
+    rows = [FailureGroup(*key, len(group), len({f.codec for f in group})) for key, group in groups.items()]
+    return sorted(rows, key=lambda row: (row.kind, -row.amount, row.stage, row.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A metric in words."""
+
+    metric: Metric
+    title: str
+    range: str
+    direction: str
+    part_of: str
+    paper_url: str
+    """'' when the paper is not an address."""
+
+
+def definitions(metrics: Sequence[Metric], quantities: Mapping[str, Quantity]) -> list[Definition]:
+    """Describe each metric that the report shows."""
+    rows = []
+    for metric in metrics:
+        part_of = ", ".join(metric.overall)
+        direction = "higher is better" if metric.higher_is_better else "lower is better"
+        url = metric.paper if metric.paper.startswith("https://") else ""
+        title = quantities[metric.key].title
+        rows.append(Definition(metric, title, _range(metric), direction, part_of, url))
+    return rows
+
+
+def _range(metric: Metric) -> str:
+    if isinf(metric.minimum) and isinf(metric.maximum):
+        return "any number"
+    if isinf(metric.maximum):
+        return f"from {_end(metric.minimum)}"
+    if isinf(metric.minimum):
+        return f"up to {_end(metric.maximum)}"
+    return f"from {_end(metric.minimum)} to {_end(metric.maximum)}"
+
+
+def _end(value: float) -> str:
+    return f"{value:.3g}".replace("-", "−")

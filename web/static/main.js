@@ -1,0 +1,23 @@
+// Puts the page together, and draws anew when colours or size change.
+
+for (const panel of document.querySelectorAll(".panel")) {
+  const payload = report.panels[panel.dataset.category];
+  setUpRateChart(panel, payload);
+  setUpSpread(panel, payload);
+  setUpScatter(panel, payload);
+}
+document.querySelectorAll("[data-sortable]").forEach(setUpTable);
+setUpListening();
+setUpTabs();
+darkScheme.addEventListener("change", redrawAll);
+narrowScreen.addEventListener("change", redrawAll);
+addEventListener("beforeprint", () => {
+  printing = true;
+  redrawAll();
+  printSize("44rem");
+});
+addEventListener("afterprint", () => {
+  printing = false;
+  redrawAll();
+  printSize("");
+});

@@ -1,0 +1,71 @@
+"""Numbers and names as people read them, and names made harmless for Plotly's own mark-up."""
+
+from __future__ import annotations
+
+import unicodedata
+
+MISSING = "–"
+_MINUS = "−"
+
+
+def number(value: float | None, decimals: int) -> str:
+    """Write ``value`` with fixed ``decimals`` and a true minus sign; a dash for None. ``-0.4, 0`` gives ``0``."""
+    if value is None:
+        return MISSING
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0:
+        text = text.removeprefix("-")
+    return text.replace("-", _MINUS)
+
+
+def significant(value: float | None, digits: int = 2) -> str:
+    """Write ``value`` with significant ``digits`` and no exponent; a dash for None. ``0.00417`` gives ``0.0042``."""
+    if value is None:
+        return MISSING
+    if value == 0:
+        return "0"
+    magnitude = int(f"{value:e}".split("e")[1])
+    return number(value, max(0, digits - 1 - magnitude))
+
+
+def kbps(value: float | None) -> str:
+    """Write a bitrate in kbps with about three digits: ``0.70``, ``12.8``, ``128``."""
+    if value is None:
+        return MISSING
+    if value >= 99.95:  # noqa: PLR2004 - where rounding reaches three digits
+        return number(value, 0)
+    return number(value, 1 if value >= 9.995 else 2)  # noqa: PLR2004 - likewise two digits
+
+
+def interval(low: float | None, high: float | None, decimals: int) -> str:
+    """Write an interval as ``[low, high]``, or nothing when one end is unknown."""
+    if low is None or high is None:
+        return ""
+    return f"[{number(low, decimals)}, {number(high, decimals)}]"
+
+
+def count(amount: int, noun: str, plural: str | None = None) -> str:
+    """Write an amount with its noun: ``1 clip``, ``2 clips``."""
+    return f"{amount} {noun if amount == 1 else plural or noun + 's'}"
+
+
+def rank(ranks: tuple[int, int] | None) -> str:
+    """Write a range of ranks: ``2``, ``2–4``, or a dash."""
+    if ranks is None:
+        return MISSING
+    best, worst = ranks
+    return str(best) if best == worst else f"{best}–{worst}"
+
+
+def shortened(name: str, length: int = 28) -> str:
+    """Cut a long name and mark the cut."""
+    return name if len(name) <= length else name[: length - 1].rstrip() + "…"
+
+
+def chart_text(name: str, length: int = 80) -> str:
+    """Make any name plain text for Plotly, which reads tags and entities in labels; at most ``length`` characters.
+
+    Control characters become spaces: a name comes from a file system and may hold anything.
+    """
+    visible = "".join(" " if unicodedata.category(letter) in {"Cc", "Cs"} else letter for letter in name)
+    return shortened(visible, length).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
