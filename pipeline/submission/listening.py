@@ -61,7 +61,7 @@ def choose_samples(runs: Sequence[tuple[RunFolder, RunInfo]], rows: Sequence[Cli
     datasets = {info.dataset.name: _dataset(info) for _, info in runs}
     folders = {info.dataset.name: folder for folder, info in runs}
     chosen: list[Listening] = []
-    for row in _in_turn(rows):
+    for row in in_turn(rows):
         clip = datasets[row.dataset].clip(row.clip)
         if may_be_passed_on(clip.licence):
             chosen.append(_listening(len(chosen), row, clip, folders[row.dataset]))
@@ -84,7 +84,7 @@ def _dataset(info: RunInfo) -> Dataset:
     return found
 
 
-def _in_turn(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
+def in_turn(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
     """Yield clips that are ok, categories in turn, in an order that has nothing to do with names."""
     ok = sorted(
         (row for row in rows if row.status == "ok"),

@@ -1,0 +1,61 @@
+"""``codec-superb compare``: two codecs on the clips they share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codec_superb.cli.console import print_json, print_table
+from codec_superb.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from codec_superb.pipeline.compare import ComparisonReport
+    from codec_superb.pipeline.statistics.paired import Difference
+
+COLUMNS = ("", "first", "second", "difference", "95 % interval", "first better", "clips", "wins/losses")
+
+
+def command(
+    first: Annotated[Path, typer.Argument(metavar="A", help="Run folder, a codec's folder, or submission file.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The same of another codec.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two codecs, paired, on the clips both have: differences with 95 % bootstrap intervals."""
+    from codec_superb.pipeline.compare import compare
+
+    report = compare(first, second)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _say(report)
+
+
+def _say(report: ComparisonReport) -> None:
+    typer.echo(f"{report.first} (first) against {report.second} (second); differences are first minus second")
+    for dataset in report.datasets:
+        rows = [("overall score", *_cells(dataset.score), str(dataset.shared), "")]
+        rows += [
+            (metric.metric, *_cells(metric.result), str(metric.n), f"{metric.wins}/{metric.losses}")
+            for metric in dataset.metrics
+        ]
+        typer.echo("")
+        print_table(f"{dataset.dataset}, {dataset.category}", COLUMNS, rows)
+        if dataset.only_first or dataset.only_second:
+            typer.echo(f"left out: {dataset.only_first} clips only first has, {dataset.only_second} only second has")
+    categories = [(entry.category, *_cells(entry.score), ", ".join(entry.datasets), "") for entry in report.categories]
+    typer.echo("")
+    print_table("overall score by category", (*COLUMNS[:-2], "datasets", ""), categories)
+    for entry in report.left_out:
+        typer.echo(f"not compared: {entry.what}: {entry.reason}")
+
+
+def _cells(result: Difference | None) -> tuple[str, ...]:
+    if result is None:
+        return ("–",) * 5
+    interval = "–" if result.low is None or result.high is None else f"[{result.low:+.3f}, {result.high:+.3f}]"
+    return (
+        f"{result.first:.3f}", f"{result.second:.3f}", f"{result.difference:+.3f}", interval,
+        f"{100 * result.first_better:.0f} %",
+    )  # fmt: skip

@@ -1,0 +1,35 @@
+"""``codec-superb pack``: one codec's scored runs become a submission file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from codec_superb.cli.console import note, print_json
+from codec_superb.cli.options import JsonOption, RunsArgument, plain_path
+
+
+def command(
+    runs: RunsArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The submission file to write, FILE.zip.")],
+    submitter: Annotated[str | None, typer.Option(help="Person or group that answers for it.")] = None,
+    contact: Annotated[str | None, typer.Option(help="Mail address or web page for questions.")] = None,
+    samples: Annotated[int, typer.Option(min=0, help="Listening samples to put in.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Pack the scored runs of one codec, a dataset each, into a submission file that passes `check`."""
+    if contact and not submitter:
+        raise typer.BadParameter("--contact needs --submitter, the name it belongs to")
+    from codec_superb.pipeline.run_folder import find_runs
+    from codec_superb.pipeline.submission.pack import pack
+    from codec_superb.pipeline.submission.schema import Submitter
+
+    folders = find_runs(runs)
+    who = Submitter(name=submitter, contact=contact) if submitter else None
+    written = pack(folders, out, submitter=who, samples=samples)
+    if as_json:
+        print_json({"file": str(written), "runs": [str(folder.path) for folder in folders]})
+    else:
+        note(f"packed {len(folders)} run{'s' * (len(folders) != 1)} into {plain_path(written)}")

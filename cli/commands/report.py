@@ -1,0 +1,57 @@
+"""``codec-superb report``: everything about some runs or submissions in one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codec_superb.cli.console import note, print_json
+from codec_superb.cli.options import JsonOption, plain_path
+
+if TYPE_CHECKING:
+    from codec_superb.pipeline.results import Results
+
+TITLE = "Codec-SUPERB report"
+
+
+def command(
+    sources: Annotated[list[Path], typer.Argument(metavar="RUN|FILE…", help="Run folders or submission files.")],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The page to write, FILE.html.")],
+    title: Annotated[str, typer.Option(help="Title of the page.")] = TITLE,
+    listening: Annotated[int, typer.Option(min=0, help="Clips to listen to, per category.")] = 2,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a self-contained report: charts, ranking, distributions, listening, failures, provenance."""
+    results = load(sources)
+    write(results, out, title=title, listening=listening)
+    if as_json:
+        print_json({"file": str(out), "codecs": [entry.card.name for entry in results]})
+    else:
+        note(f"report on {len(results)} codecs: {plain_path(out)}")
+
+
+def load(sources: Sequence[Path]) -> list[Results]:
+    """Load run folders (also folders of them) and submission files; one entry a codec."""
+    from codec_superb.pipeline.results import combine, load_results
+    from codec_superb.pipeline.run_folder import find_runs
+
+    files = [path for path in sources if path.is_file()]
+    folders = [path for path in sources if not path.is_file()]
+    runs = [run.path for run in find_runs(folders)] if folders else []
+    return combine(load_results(path) for path in (*files, *runs))
+
+
+def write(results: Sequence[Results], out: Path, *, title: str = TITLE, listening: int = 2) -> None:
+    """Render the page and put it in place in one step."""
+    from codec_superb.cli.report_data import report_data
+    from codec_superb.cli.report_listening import choose_listening
+    from codec_superb.web.report import render
+
+    page = render(report_data(results, title, choose_listening(results, listening)))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(f".{out.name}.part")
+    part.write_text(page, encoding="utf-8")
+    part.replace(out)

@@ -1,0 +1,87 @@
+"""Clips to listen to in the report: the same few for every codec, as small Ogg Opus files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from codec_superb.web.report_data import Listening
+
+if TYPE_CHECKING:
+    from codec_superb.data_manifests import Dataset
+    from codec_superb.pipeline.results import Results
+    from codec_superb.pipeline.rows import ClipRow
+
+PER_CATEGORY = 2
+LONGEST = 8.0
+"""Seconds; longer clips are passed over where there are shorter ones."""
+KBPS = 48
+
+
+def choose_listening(results: Sequence[Results], per_category: int = PER_CATEGORY) -> list[Listening]:
+    """Take up to ``per_category`` clips of each category that every codec resynthesised and whose licence allows it.
+
+    Only run folders hold audio: codecs that come from submission files are left out, and so is a dataset that is not
+    on this machine any more.
+    """
+    local = [entry for entry in results if all(dataset.source.is_dir() for dataset in entry.datasets)]
+    if not local or not per_category:
+        return []
+    datasets = _datasets(local)
+    rows = [{(row.dataset, row.clip): row for row in entry.rows if row.status == "ok"} for entry in local]
+    shared = [row for key, row in rows[0].items() if row.dataset in datasets and all(key in other for other in rows)]
+    chosen = _choose(shared, datasets, per_category)
+    return [_listening(row, datasets[row.dataset], local) for row in chosen]
+
+
+def _datasets(results: Sequence[Results]) -> dict[str, Dataset]:
+    """Open the datasets that are here in the state that the runs had."""
+    from codec_superb.data_manifests import DatasetError, open_dataset
+
+    found: dict[str, Dataset] = {}
+    for info in (dataset.info for entry in results for dataset in entry.datasets):
+        if info.name in found:
+            continue
+        try:
+            dataset = open_dataset(Path(info.location) if info.location else info.name, category=info.category)
+        except DatasetError:
+            continue
+        if dataset.manifest_hash == info.manifest_hash:
+            found[info.name] = dataset
+    return found
+
+
+def _choose(rows: Sequence[ClipRow], datasets: Mapping[str, Dataset], per_category: int) -> list[ClipRow]:
+    from codec_superb.pipeline.submission.listening import in_turn, may_be_passed_on
+
+    taken: dict[str, list[ClipRow]] = {}
+    candidates = list(in_turn(rows))
+    short = [row for row in candidates if (row.seconds or 0.0) <= LONGEST]
+    for row in (*short, *(row for row in candidates if row not in short)):
+        place = taken.setdefault(row.category, [])
+        if len(place) < per_category and may_be_passed_on(datasets[row.dataset].clip(row.clip).licence):
+            place.append(row)
+    return [row for place in taken.values() for row in place]
+
+
+def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> Listening:
+    from codec_superb.pipeline.audio_store import read_audio
+    from codec_superb.pipeline.run_folder import RunFolder
+    from codec_superb.pipeline.samples import ogg_opus
+
+    clip = dataset.clip(row.clip)
+    audio, rate = clip.load()
+    versions = {}
+    for entry in results:
+        source = entry.dataset(row.dataset)
+        if source is not None:
+            resynthesis, resynthesis_rate, _ = read_audio(RunFolder(source.source).audio_path(row.clip))
+            versions[entry.card.name] = ogg_opus(resynthesis, resynthesis_rate, KBPS)
+    return Listening(
+        clip=row.clip, dataset=row.dataset, category=row.category, text=clip.labels.text or ", ".join(clip.labels.events) or None,
+        attribution=clip.attribution, licence=clip.licence,
+        reference=ogg_opus(audio.mean(axis=0, dtype=np.float32), rate, KBPS), resyntheses=versions,
+    )  # fmt: skip
