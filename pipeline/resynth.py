@@ -11,7 +11,6 @@ from typing import Any, Literal
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.data_manifests import Category, Dataset
-from codec_superb.pipeline.audio_store import remove_leftovers
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result
 from codec_superb.pipeline.journal import Journal
@@ -211,7 +210,6 @@ def _work(
 ) -> bool:
     """Resynthesise ``todo``; return whether any row differs from what was known before."""
     plan.folder.write_info(info)
-    remove_leftovers(plan.folder.path)
     changed = False
     for event in pool.stream(resynthesise_clip, _tasks(plan, todo, device)):
         row = _crashed(plan, event) if isinstance(event, Crash) else event.value

@@ -101,7 +101,10 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes from working on this run; the lock dies with its process."""
+        """Keep other processes from working on this run, and clear away what a killed one left half written.
+
+        The lock dies with its process. Raises PipelineError when another process holds it.
+        """
         import fcntl
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,6 +114,7 @@ class RunFolder:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise PipelineError(f"another process is working on {self.path}; wait for it or end it") from None
+            audio_store.remove_leftovers(self.path)
             yield
         finally:
             os.close(handle)
