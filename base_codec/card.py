@@ -34,12 +34,16 @@ class Card(BaseModel):
     year: int
     sampling_rate: int
     """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
+    input_rate: bool = False
+    """True for a codec that works at the rate of whatever it is given, without resampling (lossless codecs);
+    ``sampling_rate`` is then only the rate at which frame rate and latency are stated."""
     channels: tuple[int, ...]
     """Channel counts it takes; other counts are averaged to mono (or mono is doubled where it only takes stereo)."""
     nominal_kbps: float | None
     """None for a lossless codec; for a token codec computed, never typed."""
     nominal_tolerance: float | None = 0.15
-    """Largest |measured / nominal - 1| on a second of speech or more; None when ``bitrate_note`` says why."""
+    """Largest |measured / nominal - 1| on ten seconds of speech or more (on shorter clips the silence that fills
+    the last frame counts too); None when ``bitrate_note`` says why."""
     bitrate_note: str | None = None
     """How the measured bitrate may differ from nominal, and by how much."""
     frame_rate: float | None

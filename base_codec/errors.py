@@ -19,3 +19,7 @@ class RefusedSetting(CodecError):
 
 class CodingFailed(CodecError):
     """The codec could not encode or decode this audio; the text says why."""
+
+
+class CatalogueError(CodecError):
+    """A catalogue file does not follow its form, or two of them claim one name; the text shows both targets."""

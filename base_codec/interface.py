@@ -5,8 +5,9 @@ Task: a codec turns audio into a payload (bytes or tokens) and back. Conventions
 * audio is float32, shape ``(channels, samples)``, with its rate in Hz beside it; the codec may return values
   outside [-1, 1] and they are kept;
 * ``bits`` is the size of the payload *without container overhead*;
-* the wrapper states its algorithmic delay in its card and removes it; output length equals input length;
-* one bad clip raises; it never returns silence.
+* a wrapper states the algorithmic delay of its chain in its card; this class adds that much silence at the end
+  before encoding and cuts the delay off after decoding, so output length equals input length;
+* one bad clip raises, and so does a decoder that returns less than it was sent; nothing is filled with silence.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.base_codec import fitting
 from codec_superb.base_codec.card import Card
-
-Audio = NDArray[np.float32]
+from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
+from codec_superb.base_codec.fitting import Audio
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +80,51 @@ class Codec(ABC):
         """Decode to ``(channels, samples)`` at ``card.sampling_rate``, the delay still in it."""
 
     def encode(self, audio: Audio, rate: int) -> Encoded:
-        """Encode audio of any rate, channel count and length of at least one sample."""
-        raise NotImplementedError  # the codec branch: validate, fit channels, resample, pad the tail by the delay
+        """Encode float32 ``(channels, samples)`` of any rate in Hz, any channel count and at least one sample.
+
+        A channel count that the codec does not take is averaged to mono, other rates are resampled (soxr VHQ).
+        Raises :class:`RefusedSetting` for a wrong type, shape or rate, :class:`CodingFailed` for an empty clip,
+        for NaN or Inf, and for what the codec itself cannot encode.
+        """
+        fitting.check_audio(audio, rate)
+        samples, own = audio.shape[1], self._own_rate(rate)
+        fitted = fitting.fit_channels(audio, self.card.channels)
+        coded = fitting.resample(fitted, rate, own, fitting.resampled_length(samples, rate, own))
+        packets = self._encode(np.pad(coded, ((0, 0), (0, self.card.delay_samples))))
+        channels = fitting.channels_out(audio.shape[0], self.card.channels)
+        return Encoded(packets.payload, packets.bits, samples, int(rate), channels, packets.frames)
 
     def decode(self, encoded: Encoded) -> Audio:
-        """Return float32 ``(encoded.channels, encoded.samples)`` at ``encoded.sampling_rate``, without the delay."""
-        raise NotImplementedError
+        """Return float32 ``(encoded.channels, encoded.samples)`` at ``encoded.sampling_rate``, without the delay.
+
+        Raises :class:`CodingFailed` when the payload cannot be decoded, or when what comes back is too short, has
+        other channels or holds NaN or Inf; :class:`RefusedSetting` when the codec is encode-only.
+        """
+        if self.card.encode_only:
+            raise RefusedSetting(f"{self.card.name} only encodes: it has tokens but no resynthesis")
+        own = self._own_rate(encoded.sampling_rate)
+        channels = fitting.channels_coded(encoded.channels, self.card.channels)
+        decoded = self._decode(Packets(encoded.payload, encoded.bits, encoded.frames), channels)
+        start = self.card.delay_samples
+        end = start + fitting.resampled_length(encoded.samples, encoded.sampling_rate, own)
+        self._check_decoded(decoded, channels, end)
+        restored = fitting.restore_channels(decoded[:, start:end], encoded.channels)
+        return fitting.resample(restored, own, encoded.sampling_rate, encoded.samples)
+
+    def _own_rate(self, rate: int) -> int:
+        """Rate in Hz at which the codec codes audio of ``rate``."""
+        return int(rate) if self.card.input_rate else self.card.sampling_rate
+
+    def _check_decoded(self, decoded: Any, channels: int, samples: int) -> None:
+        """Raise :class:`CodingFailed` unless ``decoded`` is finite, ``(channels, at least samples)``, float32."""
+        expected = f"{self.card.name}: expected float32 ({channels}, at least {samples}) from the decoder"
+        shape = np.shape(decoded)
+        if getattr(decoded, "dtype", None) != np.float32 or len(shape) != 2 or shape[0] != channels:  # noqa: PLR2004
+            raise CodingFailed(f"{expected}, got {getattr(decoded, 'dtype', type(decoded).__name__)} {shape}")
+        if shape[1] < samples:
+            raise CodingFailed(f"{expected}, got {shape}: it lost audio")
+        if not np.isfinite(decoded).all():
+            raise CodingFailed(f"{expected}, got NaN or Inf")
 
     def encode_batch(self, audios: Sequence[Audio], rate: int) -> list[Encoded]:
         """Encode several clips of one rate; codecs that gain from a batch override this."""

@@ -1,27 +1,128 @@
-"""Names to codecs: the catalogue is data, a wrapper is imported only when one of its codecs is used."""
+"""Names to codecs: the catalogue is data, a wrapper is imported only when one of its codecs is used.
+
+Sources of codecs: the catalogue files of this package; those that installed packages announce by an entry point of
+the group ``codec_superb.codecs``, whose value ``package:file.yaml`` names a catalogue file inside that package (read
+without importing it); and ``path/to/file.py:Class``, a :class:`Codec` with a class attribute ``card``.
+"""
 
 from __future__ import annotations
 
+import difflib
+import functools
+import importlib
+import importlib.util
+import shlex
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.catalogue_file import Entry, merge, read_catalogue
+from codec_superb.base_codec.codec_file import class_from_file, is_codec_file
+from codec_superb.base_codec.errors import CatalogueError, MissingDependency, UnknownCodec
 from codec_superb.base_codec.interface import Codec
+
+ENTRY_POINT_GROUP = "codec_superb.codecs"
 
 
 def names() -> list[str]:
-    """All names of codecs, sorted by family, then by nominal bitrate."""
-    raise NotImplementedError  # the codec branch
+    """All names of codecs, sorted by family, then by nominal bitrate (lossless last)."""
+    return [entry.card.name for entry in sorted(_catalogue().values(), key=_order)]
 
 
 def card(name: str) -> Card:
     """Return the card of codec ``name`` (or of ``path/to/file.py:Class``) without importing its packages.
 
-    Raises UnknownCodec with near matches.
+    Raises UnknownCodec with near matches; a Python file is imported, and raises what importing it raises.
     """
-    raise NotImplementedError
+    if is_codec_file(name):
+        return _file_class(name)[1]
+    return _entry(name).card
 
 
 def open_codec(name: str, device: str = "cpu") -> Codec:
     """Import the wrapper of ``name`` (or ``path/to/file.py:Class``) and load it.
 
-    Raises UnknownCodec with near matches, MissingDependency with the install command.
+    Raises UnknownCodec with near matches, MissingDependency with the install command, RefusedSetting when the
+    wrapper refuses its card.
     """
-    raise NotImplementedError
+    if is_codec_file(name):
+        codec_class, own_card = _file_class(name)
+        return _load(codec_class, own_card, device)
+    entry = _entry(name)
+    module, _, attribute = entry.target.partition(":")
+    try:
+        codec_class = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise _missing(entry.card, error) from error
+    except AttributeError as error:
+        raise CatalogueError(f"{entry.origin}: {name} points to {entry.target}, which does not exist") from error
+    return _load(codec_class, entry.card, device)
+
+
+def forget() -> None:
+    """Read the catalogue anew on next use, after a package that brings codecs was installed."""
+    _catalogue.cache_clear()
+
+
+def _load(codec_class: type[Codec], own_card: Card, device: str) -> Codec:
+    try:
+        return codec_class(own_card).load(device)
+    except ModuleNotFoundError as error:
+        raise _missing(own_card, error) from error
+
+
+def _file_class(name: str) -> tuple[type[Codec], Card]:
+    try:
+        return class_from_file(name)
+    except ModuleNotFoundError as error:
+        raise MissingDependency(
+            f"{name} needs {error.name}, which is not installed: pip install {error.name}"
+        ) from error
+
+
+def _missing(own_card: Card, error: ModuleNotFoundError) -> MissingDependency:
+    """Name the command that installs what ``own_card`` needs."""
+    wanted = [f"codec-superb[{own_card.extra}]"] if own_card.extra else list(own_card.requirements)
+    command = shlex.join(["pip", "install", *(wanted or [str(error.name)])])
+    return MissingDependency(f"{own_card.name} needs {error.name}, which is not installed: {command}")
+
+
+def _entry(name: str) -> Entry:
+    catalogue = _catalogue()
+    if name in catalogue:
+        return catalogue[name]
+    near = difflib.get_close_matches(name.lower(), catalogue, n=5, cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}? " if near else ""
+    raise UnknownCodec(f"no codec is named {name!r}: {hint}There are {len(catalogue)}: {', '.join(names())}")
+
+
+@functools.cache
+def _catalogue() -> dict[str, Entry]:
+    return merge([*_own_entries(), *_entry_point_entries()])
+
+
+def _own_entries() -> Iterator[Entry]:
+    for file in sorted((Path(__file__).parent / "catalogue").glob("*.yaml")):
+        yield from read_catalogue(file.read_text(encoding="utf-8"), file.name)
+
+
+def _entry_point_entries() -> Iterator[Entry]:
+    for point in sorted(metadata.entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
+        package, _, resource = point.value.partition(":")
+        origin = f"entry point {point.name} ({point.value})"
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError:
+            spec = None
+        folders = (spec.submodule_search_locations if spec else None) or []
+        files = [Path(folder) / resource for folder in folders if resource]
+        file = next((file for file in files if file.is_file()), None)
+        if file is None:
+            raise CatalogueError(f"{origin}: expected package:file.yaml, a catalogue file inside an installed package")
+        yield from read_catalogue(file.read_text(encoding="utf-8"), origin)
+
+
+def _order(entry: Entry) -> tuple[str, float, str]:
+    kbps = entry.card.nominal_kbps
+    return entry.card.family, float("inf") if kbps is None else kbps, entry.card.name

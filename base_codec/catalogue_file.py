@@ -1,0 +1,116 @@
+"""Read catalogue files: the codecs of a family as data, one YAML file a family.
+
+Form::
+
+    family: opus
+    target: codec_superb.base_codec.families.libav:LibavCodec   # module:Class, imported on use
+    card:                          # fields of Card that all codecs of the family share
+      year: 2012
+      frame_samples: 960           # gives frame_rate, and latency_ms (frame plus delay) where it is not stated
+      settings: {encoder: libopus}
+    codecs:                        # by name; a field here wins over the family's, settings are merged
+      opus_12k: {nominal_kbps: 12, delay_samples: 310, settings: {bit_rate: 12000}}
+
+Texts may hold ``{kbps}`` (nominal bitrate), ``{khz}``, any name under ``values``, and ``{version:PACKAGE}`` (the
+version of an installed package).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import CatalogueError
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_PLACE = re.compile(r"\{(version:)?([A-Za-z0-9_.-]+)\}")
+
+
+class CatalogueFile(BaseModel):
+    """The form of a catalogue file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    family: str
+    target: str = Field(pattern=r"^[\w.]+:\w+$")
+    card: dict[str, Any] = Field(default_factory=dict)
+    codecs: dict[str, dict[str, Any]] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A codec of the catalogue: its card, the class that runs it, and the file that says so."""
+
+    card: Card
+    target: str
+    origin: str
+
+
+def read_catalogue(text: str, origin: str) -> list[Entry]:
+    """Validate one catalogue file. ``origin`` names it in errors.
+
+    Raises :class:`CatalogueError` naming the file, the codec and the field.
+    """
+    try:
+        file = CatalogueFile.model_validate(yaml.load(text, Loader=_Loader))  # noqa: S506 - both loaders are safe
+    except yaml.YAMLError as error:
+        raise CatalogueError(f"{origin} is not YAML: {error}") from error
+    except ValidationError as error:
+        raise CatalogueError(f"{origin} is not a catalogue file: {error}") from error
+    return [Entry(_card(file, name, own, origin), file.target, origin) for name, own in file.codecs.items()]
+
+
+def merge(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Collect entries by name. Raises :class:`CatalogueError` showing both targets when a name is taken twice."""
+    by_name: dict[str, Entry] = {}
+    for entry in entries:
+        taken = by_name.setdefault(entry.card.name, entry)
+        if taken is not entry:
+            raise CatalogueError(
+                f"two codecs are named {entry.card.name}: {taken.target} in {taken.origin} "
+                f"and {entry.target} in {entry.origin}; rename one"
+            )
+    return by_name
+
+
+def _card(file: CatalogueFile, name: str, own: Mapping[str, Any], origin: str) -> Card:
+    fields = {**file.card, **own, "name": name, "family": file.family}
+    fields["settings"] = {**file.card.get("settings", {}), **own.get("settings", {})}
+    try:
+        _derive(fields)
+        values = {"kbps": f"{fields.get('nominal_kbps') or 0:g}", "khz": f"{fields['sampling_rate'] / 1000:g}"}
+        values |= {key: str(value) for key, value in fields.pop("values", {}).items()}
+        return Card.model_validate({key: _fill(value, values) for key, value in fields.items()})
+    except (ValidationError, KeyError, TypeError) as error:
+        raise CatalogueError(f"{origin}: the card of {name} is not valid: {error}") from error
+
+
+def _derive(fields: dict[str, Any]) -> None:
+    """Compute frame rate and latency from the frame's length and the delay."""
+    frame = fields.pop("frame_samples", None)
+    if frame is None:
+        return
+    rate = fields["sampling_rate"]
+    fields.setdefault("frame_rate", rate / frame)
+    fields.setdefault("latency_ms", round(1000 * (frame + fields["delay_samples"]) / rate, 3))
+
+
+def _fill(value: Any, values: Mapping[str, str]) -> Any:
+    """Put ``values`` and package versions into the texts of a card."""
+    if not isinstance(value, str):
+        return value
+    return _PLACE.sub(lambda match: _version(match[2]) if match[1] else values[match[2]], value)
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,61 @@
+"""Codecs in a Python file of the user's: ``path/to/file.py:Class``."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import CatalogueError, UnknownCodec
+from codec_superb.base_codec.interface import Codec
+
+
+def is_codec_file(name: str) -> bool:
+    """Whether ``name`` has the form ``path/to/file.py:Class``."""
+    path, _, attribute = name.rpartition(":")
+    return path.endswith(".py") and attribute.isidentifier()
+
+
+def class_from_file(name: str) -> tuple[type[Codec], Card]:
+    """Import ``path/to/file.py`` and return its class and the card that the class carries.
+
+    Raises UnknownCodec when the file or the class is missing, CatalogueError when the class has no card.
+    """
+    path, _, attribute = name.rpartition(":")
+    module = _import_file(Path(path))
+    codec_class = getattr(module, attribute, None)
+    if not isinstance(codec_class, type) or not issubclass(codec_class, Codec):
+        found = [key for key, value in vars(module).items() if _is_codec(value)]
+        raise UnknownCodec(f"{path} has no codec class {attribute}; its codecs are: {', '.join(found) or 'none'}")
+    card = getattr(codec_class, "card", None)
+    if not isinstance(card, Card):
+        raise CatalogueError(f"{name}: expected a class attribute `card` that is a Card, got {type(card).__name__}")
+    return codec_class, card
+
+
+def _is_codec(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Codec) and value is not Codec
+
+
+def _import_file(path: Path) -> ModuleType:
+    """Import a file once under a name of its own, so that two files called codec.py do not meet."""
+    full = path.expanduser().resolve()
+    key = f"_codec_superb_file_{hashlib.sha256(str(full).encode()).hexdigest()[:16]}"
+    if key in sys.modules:
+        return sys.modules[key]
+    if not full.is_file():
+        raise UnknownCodec(f"no file {path}: expected path/to/file.py:Class")
+    spec = importlib.util.spec_from_file_location(key, full)
+    if spec is None or spec.loader is None:
+        raise UnknownCodec(f"{path} cannot be imported as Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[key] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[key]
+        raise
+    return module

@@ -1,0 +1,216 @@
+"""Codecs of FFmpeg's libavcodec through PyAV: packets in memory, no container.
+
+Conventions:
+
+* a clip is encoded by a fresh encoder and decoded by a fresh decoder, each on one thread with ``bitexact``, so the
+  same clip always gives the same bits;
+* the payload is the codec's own packets, one after the other. Out-of-band setup (``extradata``: AAC's
+  AudioSpecificConfig, FLAC's STREAMINFO, the Opus head) follows from the card alone: the decoder rebuilds it by
+  opening the same encoder, and its few bytes are not counted;
+* decoders must not skip priming samples by themselves (``skip_manual``): the whole delay of the chain is the card's;
+* a frame header that is part of the codec's own bitstream (MP3, AC-3, Opus TOC) is counted. AMR-NB packets carry
+  the one-octet frame header of the RFC 4867 *storage* format and pad the last octet: there only the speech bits of
+  the frame type are counted, which gives the standard's own rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, Literal
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
+from codec_superb.base_codec.families.pcm import from_pcm, to_format
+from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.interface import Codec, Packets
+
+LAYOUTS = {1: "mono", 2: "stereo"}
+# 3GPP TS 26.101: speech bits of frame types 0 to 7 (4.75 to 12.2 kbit/s) and of the comfort-noise frame 8.
+AMR_NB_BITS = (95, 103, 118, 134, 148, 159, 204, 244, 39)
+
+
+class LibavSettings(BaseModel):
+    """What a card's ``settings`` may hold for a codec of this family."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    encoder: str
+    decoder: str
+    sample_format: str
+    bit_rate: int | None = None
+    """Bits per second over all channels; None where the rate and the format fix it."""
+    bit_rates: tuple[int, ...] = ()
+    """What the standard has, where the library would silently take the nearest; empty where it refuses by itself."""
+    options: dict[str, str] = Field(default_factory=dict)
+    decoder_options: dict[str, str] = Field(default_factory=dict)
+    block: int | None = None
+    """Samples given to the encoder at a time; None for the frame size that the encoder asks for."""
+    granule: int | None = None
+    """The last block is filled with silence to a multiple of this; None for a whole block."""
+    lead_blocks: int = 0
+    """Blocks of silence ahead of the clip, for a decoder that cannot rebuild its first one."""
+    counting: Literal["bytes", "amr_nb"] = "bytes"
+
+
+class LibavCodec(Codec):
+    """One libavcodec encoder at one setting, with its decoder."""
+
+    def __init__(self, card: Card) -> None:
+        super().__init__(card)
+        self._settings = _checked_settings(card)
+        self._setups: dict[int, bytes] = {}
+
+    def _encode(self, audio: Audio) -> Packets:
+        channels = audio.shape[0]
+        try:
+            encoder = self._open_encoder(channels)
+            blocks = self._blocks(audio, self._settings.block or encoder.frame_size or 1024)
+            packets = [bytes(packet) for frame in blocks for packet in encoder.encode(frame)]
+            packets += [bytes(packet) for packet in encoder.encode(None)]
+        except av.FFmpegError as error:
+            raise CodingFailed(f"{self.card.name}: {self._settings.encoder} could not encode: {error}") from error
+        packets = [packet for packet in packets if packet]  # FLAC ends with an empty one that only updates its header
+        return Packets(b"".join(packets), self._count_bits(packets), tuple(map(len, packets)))
+
+    def _decode(self, packets: Packets, channels: int) -> Audio:
+        if not isinstance(packets.payload, bytes):
+            raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
+        pieces = list(split_packets(packets.payload, packets.frames))
+        try:
+            decoder = self._open_decoder(channels, pieces[0])
+            frames = [frame for piece in pieces for frame in decoder.decode(av.Packet(piece))]
+            frames += decoder.decode(None)
+        except av.FFmpegError as error:
+            raise CodingFailed(f"{self.card.name}: {self._settings.decoder} could not decode: {error}") from error
+        if not frames:
+            raise CodingFailed(f"{self.card.name}: {self._settings.decoder} returned no audio")
+        self._check_rate(frames[0].sample_rate)
+        return from_pcm(np.concatenate([_planes(frame) for frame in frames], axis=1))
+
+    def _open_encoder(self, channels: int) -> av.AudioCodecContext:
+        """Open a fresh encoder. Raises RefusedSetting where libavcodec refuses a setting of the card."""
+        settings = self._settings
+        context = _context(settings.encoder, "w")
+        context.sample_rate = self.card.sampling_rate
+        context.layout = LAYOUTS[channels]
+        context.format = settings.sample_format
+        context.time_base = Fraction(1, self.card.sampling_rate)
+        if settings.bit_rate is not None:
+            context.bit_rate = settings.bit_rate
+        self._open(context, {"flags": "+bitexact", **settings.options}, channels)
+        return context
+
+    def _open_decoder(self, channels: int, first: bytes) -> av.AudioCodecContext:
+        """Open a fresh decoder with what a container would have told it."""
+        settings = self._settings
+        context = _context(settings.decoder, "r")
+        context.sample_rate = self.card.sampling_rate
+        context.layout = LAYOUTS[channels]
+        if settings.bit_rate is not None:
+            context.bit_rate = settings.bit_rate
+        setup = self._setup(channels)
+        if setup:
+            context.extradata = setup
+        # Containers give the packet size as block_align; WMA and IMA ADPCM do not open without it.
+        options = {"flags2": "+skip_manual", "block_align": str(len(first)), **settings.decoder_options}
+        self._open(context, options, channels)
+        return context
+
+    def _open(self, context: av.AudioCodecContext, options: dict[str, str], channels: int) -> None:
+        context.options = {"threads": "1", **options}
+        try:
+            context.open()
+        except av.FFmpegError as error:
+            raise RefusedSetting(
+                f"{self.card.name}: {context.name} refuses {self.card.sampling_rate} Hz, {LAYOUTS[channels]}, "
+                f"{self._settings.bit_rate or 'its own'} bit/s, {options}: {error.strerror}"
+            ) from error
+        if context.options:  # PyAV leaves what the codec did not know
+            raise RefusedSetting(f"{self.card.name}: {context.name} has no option {', '.join(context.options)}")
+
+    def _setup(self, channels: int) -> bytes:
+        """Out-of-band setup of the stream, from the card alone."""
+        if channels not in self._setups:
+            self._setups[channels] = bytes(self._open_encoder(channels).extradata or b"")
+        return self._setups[channels]
+
+    def _blocks(self, audio: Audio, block: int) -> Iterator[av.AudioFrame]:
+        """Cut audio into frames of the encoder's size, with silence up to the end of the last."""
+        settings, rate = self._settings, self.card.sampling_rate
+        lead = settings.lead_blocks * block
+        tail = -(audio.shape[1] + lead) % (settings.granule or block)
+        samples = to_format(np.pad(audio, ((0, 0), (lead, tail))), settings.sample_format)
+        planar = settings.sample_format.endswith("p")
+        for start in range(0, samples.shape[1], block):
+            piece = samples[:, start : start + block]
+            rows = np.ascontiguousarray(piece if planar else piece.T.reshape(1, -1))
+            frame = av.AudioFrame.from_ndarray(rows, format=settings.sample_format, layout=LAYOUTS[audio.shape[0]])
+            frame.sample_rate, frame.pts, frame.time_base = rate, start, Fraction(1, rate)
+            yield frame
+
+    def _count_bits(self, packets: list[bytes]) -> int:
+        if self._settings.counting == "amr_nb":
+            return sum(AMR_NB_BITS[packet[0] >> 3 & 15] for packet in packets)
+        return 8 * sum(map(len, packets))
+
+    def _check_rate(self, rate: int) -> None:
+        if rate != self.card.sampling_rate:
+            raise CodingFailed(
+                f"{self.card.name}: the decoder returned {rate} Hz, expected {self.card.sampling_rate} Hz"
+            )
+
+
+def split_packets(payload: bytes, lengths: tuple[int, ...]) -> Iterator[bytes]:
+    """Cut a payload into its packets. Raises CodingFailed when the lengths do not add up to the payload."""
+    if not lengths or sum(lengths) != len(payload):
+        raise CodingFailed(f"expected packets of {sum(lengths)} bytes together, got a payload of {len(payload)}")
+    start = 0
+    for length in lengths:
+        yield payload[start : start + length]
+        start += length
+
+
+def _checked_settings(card: Card) -> LibavSettings:
+    """Validate a card's settings. Raises RefusedSetting saying which one is wrong and what there is."""
+    try:
+        settings = LibavSettings.model_validate(card.settings)
+    except ValidationError as error:
+        raise RefusedSetting(f"{card.name}: {error}") from error
+    unknown = sorted(set(card.channels) - set(LAYOUTS))
+    if unknown:
+        raise RefusedSetting(f"{card.name}: expected 1 or 2 channels, got {unknown}")
+    if settings.bit_rates and settings.bit_rate not in settings.bit_rates:
+        raise RefusedSetting(
+            f"{card.name}: {settings.encoder} has no {settings.bit_rate} bit/s, only {list(settings.bit_rates)}"
+        )
+    rates = _context(settings.encoder, "w").codec.audio_rates
+    if rates and card.sampling_rate not in rates:
+        raise RefusedSetting(f"{card.name}: {settings.encoder} has no {card.sampling_rate} Hz, only {sorted(rates)}")
+    _context(settings.decoder, "r")
+    return settings
+
+
+def _context(name: str, mode: Literal["r", "w"]) -> av.AudioCodecContext:
+    try:
+        context = av.CodecContext.create(name, mode)
+    except av.codec.codec.UnknownCodecError as error:
+        what = "encoder" if mode == "w" else "decoder"
+        raise RefusedSetting(
+            f"this build of FFmpeg (PyAV {av.__version__}) has no {what} {name}: install PyAV's own wheel, "
+            "pip install --force-reinstall --only-binary av av"
+        ) from error
+    if not isinstance(context, av.AudioCodecContext):
+        raise RefusedSetting(f"expected an audio codec, got {name}, which is {context.type}")
+    return context
+
+
+def _planes(frame: av.AudioFrame) -> NDArray[Any]:
+    """Return the samples of a decoded frame as ``(channels, samples)``, whether it is planar or packed."""
+    samples = frame.to_ndarray()
+    return samples if frame.format.is_planar else samples.reshape(-1, len(frame.layout.channels)).T

@@ -1,0 +1,190 @@
+"""The clip list: what every prepared or indexed dataset is on disk, whatever it came from.
+
+``datasets/<name>/`` under the home folder holds two files:
+
+``clips.jsonl``
+    a :class:`ClipRecord` a line, sorted by id;
+``index.json``
+    a :class:`DatasetIndex`: where the audio lies, how many clips there are, and their hash.
+
+The hash of a dataset is the SHA-256 over the canonical JSON of ids, audio hashes and labels, one line a clip. Paths,
+licences and the home folder are no part of it, so that it is equal on every machine that holds the same data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from codec_superb.data_manifests.clip import Category, Clip, Labels
+from codec_superb.data_manifests.clip_id import check_clip_id
+from codec_superb.data_manifests.errors import ManifestError
+from codec_superb.data_manifests.files import write_atomically
+from codec_superb.data_manifests.manifest import ManifestLabels, Model, Name, Sha256
+
+CLIPS_FILE = "clips.jsonl"
+INDEX_FILE = "index.json"
+
+
+class ClipRecord(Model):
+    """One line of a clip list."""
+
+    id: str
+    path: str = Field(min_length=1)
+    """Relative to the root of the dataset, POSIX."""
+    category: Category
+    sampling_rate: int | None = Field(default=None, gt=0)
+    """Hz; None where nobody has looked."""
+    licence: str
+    attribution: str
+    sha256: Sha256
+    sha256_of: Literal["file", "samples"] = "file"
+    """``file``: the bytes of the audio file, as the publisher gives it out. ``samples``: the decoded samples
+    (:func:`~codec_superb.data_manifests.samples.samples_sha256`), for audio that was stored here, since two
+    versions of a FLAC encoder may write different files of the same samples."""
+    labels: ManifestLabels = ManifestLabels()
+
+    @field_validator("id")
+    @classmethod
+    def _id_is_portable(cls, value: str) -> str:
+        return check_clip_id(value)
+
+    def to_clip(self, dataset: str, root: Path) -> Clip:
+        """Return the clip that this line stands for, its audio below ``root``."""
+        return Clip(
+            id=self.id,
+            dataset=dataset,
+            category=self.category,
+            path=root / self.path,
+            licence=self.licence,
+            attribution=self.attribution,
+            sampling_rate=self.sampling_rate,
+            labels=to_labels(self.labels),
+        )
+
+
+class DatasetIndex(Model):
+    """What ``index.json`` holds."""
+
+    schema_version: Literal[1] = 1
+    name: Name
+    manifest_version: str
+    root: str
+    """Folder that the clips' paths are relative to: absolute, or relative to the folder of this file."""
+    clips: int = Field(ge=0)
+    expected_clips: int | None = None
+    missing: int = Field(default=0, ge=0)
+    """Clips that the publisher lists and the root does not have."""
+    extra: int = Field(default=0, ge=0)
+    """Clips that the root has and the publisher does not list; they are not in the clip list."""
+    seconds: float | None = None
+    """Duration of all clips together, where it is known."""
+    manifest_hash: Sha256
+    source_hash: Sha256 | None = None
+    """Identity of what the clip list was made from; a prepared dataset with another one is prepared anew."""
+
+
+def to_labels(labels: ManifestLabels) -> Labels:
+    """Return labels as clips carry them."""
+    fields = labels.model_dump(exclude={"extra"})
+    return Labels(**fields, extra=tuple(sorted(labels.extra.items())))
+
+
+def hash_clips(clips: Iterable[tuple[str, str, Labels]]) -> str:
+    """Return the SHA-256 (hex) over id, SHA-256 of the audio and labels of each clip, in the order of ids.
+
+    Each clip is one line of JSON: keys sorted, no spaces, UTF-8, and fields that are not known left out.
+    """
+    digest = hashlib.sha256()
+    for clip_id, sha256, labels in sorted(clips, key=lambda clip: clip[0]):
+        known = {key: value for key, value in _label_fields(labels).items() if value}
+        digest.update(canonical_json({"id": clip_id, "labels": known, "sha256": sha256}) + b"\n")
+    return digest.hexdigest()
+
+
+def canonical_json(value: object) -> bytes:
+    """Return ``value`` as JSON that is the same wherever it is made: sorted keys, no spaces, UTF-8, no NaN."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8")
+
+
+def write_clip_list(folder: Path, index: DatasetIndex, records: Iterable[ClipRecord]) -> DatasetIndex:
+    """Write ``clips.jsonl`` and then ``index.json`` into ``folder``; return the index as written.
+
+    ``index`` may carry any number of clips and any hash: both are set from ``records``. A reader never sees half a
+    list: both files are replaced atomically, and ``index.json``, which makes a dataset prepared, comes last.
+
+    Raises ManifestError when two records have one id.
+    """
+    ordered = sorted(records, key=lambda record: record.id)
+    for before, after in itertools.pairwise(ordered):
+        if before.id == after.id:
+            raise ManifestError(f"{folder / CLIPS_FILE}: the clip id {after.id!r} is given twice")
+    manifest_hash = hash_clips((record.id, record.sha256, to_labels(record.labels)) for record in ordered)
+    index = index.model_copy(update={"clips": len(ordered), "manifest_hash": manifest_hash})
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = b"".join(canonical_json(record.model_dump(exclude_defaults=True)) + b"\n" for record in ordered)
+    write_atomically(folder / CLIPS_FILE, lines)
+    write_atomically(folder / INDEX_FILE, index.model_dump_json(indent=2).encode() + b"\n")
+    return index
+
+
+def read_index(folder: Path) -> DatasetIndex | None:
+    """Return the index in ``folder``, or None when there is none; raise ManifestError when it is no index."""
+    path = folder / INDEX_FILE
+    try:
+        return DatasetIndex.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:
+        raise ManifestError(f"{path} is no dataset index: {describe(error)}; delete it and prepare again") from error
+
+
+def read_records(folder: Path) -> Iterator[ClipRecord]:
+    """Yield the lines of the clip list in ``folder``; raise ManifestError naming the line that is none."""
+    path = folder / CLIPS_FILE
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                yield parse_record(line, f"{path} line {number}")
+    except FileNotFoundError as error:
+        raise ManifestError(f"{path} is missing; delete {folder} and prepare the dataset again") from error
+
+
+def parse_record(line: bytes, where: str) -> ClipRecord:
+    """Return the record that ``line`` holds; raise ManifestError, beginning with ``where``, when it holds none."""
+    try:
+        return ClipRecord.model_validate_json(line)
+    except ValidationError as error:
+        raise ManifestError(f"{where} is no clip: {describe(error)}") from error
+
+
+def resolve_root(folder: Path, index: DatasetIndex) -> Path:
+    """Return the folder that the paths of the clips in ``folder`` are relative to."""
+    return Path(os.path.normpath(folder / index.root))
+
+
+def describe(error: ValidationError) -> str:
+    """Return what is wrong as one line: the field, the reason, and what came."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"]) or "the whole"
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{field}: {first['msg']}, got {str(first['input'])[:80]!r}{more}"
+
+
+def _label_fields(labels: Labels) -> dict[str, Any]:
+    return {
+        "text": labels.text,
+        "language": labels.language,
+        "speaker": labels.speaker,
+        "emotion": labels.emotion,
+        "events": list(labels.events),
+        "extra": dict(labels.extra),
+    }

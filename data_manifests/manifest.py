@@ -1,0 +1,203 @@
+"""The schema of a manifest: one YAML file that says what a dataset is and how its clips are had.
+
+A manifest never holds audio. It names a source, of one of three kinds:
+
+``packages``
+    exact files of a package index, with their SHA-256; the clips are cut out of their members (``mini``);
+``local``
+    a folder that the user got from the publisher; an indexer knows its layout (``librispeech``, ``esc50``, …);
+``huggingface``
+    a repository of the Hugging Face hub and the splits to read.
+
+Whatever the source, the outcome is the clip list of :mod:`codec_superb.data_manifests.clip_list`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from codec_superb.data_manifests.clip import Category
+from codec_superb.data_manifests.clip_id import check_clip_id
+
+SCHEMA_VERSION: Literal[1] = 1
+"""Grows when a manifest that was valid before would be read differently."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=64)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Text = Annotated[str, Field(min_length=1)]
+Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
+
+
+class Model(BaseModel):
+    """Strict and immutable: an unknown field is an error, so that a misspelt one is seen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ExpectedClips(Model):
+    """How many clips the published dataset has, after the partition rule."""
+
+    count: int = Field(gt=0)
+    source: Text
+    """Where the count comes from: the publisher's page or paper, or a count of the publisher's own file list."""
+
+
+class Partition(Model):
+    """Which clips of the publisher's dataset belong to the benchmark."""
+
+    text: Text
+    """The rule in words, as the benchmark's paper gives it."""
+    splits: tuple[str, ...] = ()
+    """The publisher's split or folder names that are taken; empty where there is no split."""
+    include: tuple[str, ...] = ()
+    """Shell patterns on the clip's relative POSIX path, one of which must match; empty takes all."""
+    exclude: tuple[str, ...] = ()
+    """Shell patterns on the clip's relative POSIX path, none of which may match."""
+
+
+class ManifestLabels(Model):
+    """The labels of a clip as a manifest or a clip list writes them; what is not known is left out."""
+
+    text: str | None = None
+    language: str | None = None
+    speaker: str | None = None
+    emotion: str | None = None
+    events: tuple[str, ...] = ()
+    extra: dict[str, str] = Field(default_factory=dict)
+
+
+class PackageFile(Model):
+    """One file of a package index, pinned."""
+
+    project: Text
+    version: Text
+    filename: Annotated[str, Field(pattern=r"^[^/\\\x00]+\.(whl|zip|tar\.gz)$")]
+    sha256: Sha256
+    size: int = Field(gt=0)
+    """Bytes."""
+
+
+class PackageClip(Model):
+    """One clip: a member of a package file, whole or cut."""
+
+    id: str
+    member: Text
+    """Path of the audio file inside the package file."""
+    start: float = Field(default=0.0, ge=0.0)
+    """Seconds from the beginning of the member."""
+    duration: float | None = Field(default=None, gt=0.0)
+    """Seconds; None takes everything after ``start``."""
+    labels: ManifestLabels = ManifestLabels()
+
+    @field_validator("id")
+    @classmethod
+    def _id_is_portable(cls, value: str) -> str:
+        return check_clip_id(value)
+
+
+class ClipGroup(Model):
+    """Clips that come from one package file under one licence."""
+
+    file: Name
+    """A key of the source's ``files``."""
+    category: Category
+    licence: Text
+    """SPDX identifier where there is one, otherwise the publisher's own name for the licence."""
+    licence_evidence: Text
+    """Where the licence is stated: a member of the package file, or a public page."""
+    attribution: Text
+    labels: ManifestLabels = ManifestLabels()
+    """Labels that all clips of the group share; a clip's own labels come on top."""
+    clips: tuple[PackageClip, ...] = Field(min_length=1)
+
+
+class PackagesSource(Model):
+    """Clips cut out of pinned package files."""
+
+    kind: Literal["packages"]
+    files: dict[Name, PackageFile] = Field(min_length=1)
+    groups: tuple[ClipGroup, ...] = Field(min_length=1)
+    manifest_hash: Sha256 | None = None
+    """What the prepared dataset's ``manifest_hash`` must be on every machine; None until it is known."""
+
+    @model_validator(mode="after")
+    def _files_and_ids_fit(self) -> Self:
+        unknown = sorted({group.file for group in self.groups} - self.files.keys())
+        if unknown:
+            raise ValueError(f"groups name files that `files` does not have: {', '.join(unknown)}")
+        seen: set[str] = set()
+        for clip in (clip for group in self.groups for clip in group.clips):
+            if clip.id in seen:
+                raise ValueError(f"clip id {clip.id!r} is given twice")
+            seen.add(clip.id)
+        return self
+
+
+class LocalSource(Model):
+    """A folder in the publisher's own layout, which the user brings."""
+
+    kind: Literal["local"]
+    layout: Name
+    """The indexer that reads the folder."""
+    url: Url
+    """Where the dataset is had."""
+    access: str = ""
+    """What must be done to get it (registration, agreement), in one or two sentences."""
+    options: dict[str, str | int | float | bool | tuple[str, ...]] = Field(default_factory=dict)
+    """Settings of the indexer."""
+
+
+class HuggingFaceSplit(Model):
+    """One split of a hub repository and the category of its clips."""
+
+    split: Text
+    category: Category
+
+
+class HuggingFaceSource(Model):
+    """A dataset repository of the Hugging Face hub."""
+
+    kind: Literal["huggingface"]
+    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    revision: str | None = None
+    """Commit; None reads the newest."""
+    splits: tuple[HuggingFaceSplit, ...] = Field(min_length=1)
+
+
+Source = Annotated[PackagesSource | LocalSource | HuggingFaceSource, Field(discriminator="kind")]
+
+
+class Manifest(Model):
+    """What a dataset is: names, licence, partition rule, expected counts and the source of its clips."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    name: Name
+    title: Text
+    version: Text
+    """Version of this manifest's selection, quoted as a string; any change of clips or labels makes a new one."""
+    description: Text
+    categories: tuple[Category, ...] = Field(min_length=1)
+    licence: Text
+    homepage: Url
+    citation: str | None = None
+    """BibTeX."""
+    partition: Partition
+    sampling_rate: int | None = Field(default=None, gt=0)
+    """Hz; None where clips differ."""
+    expected_clips: ExpectedClips | None = None
+    source: Source
+
+    @field_validator("citation")
+    @classmethod
+    def _citation_is_bibtex(cls, value: str | None) -> str | None:
+        if value is not None and not re.match(r"\s*@\w+\s*\{", value):
+            raise ValueError("a citation is a BibTeX entry and begins with @article{ or the like")
+        return value
+
+
+def manifest_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a manifest, for editors that check YAML while it is typed."""
+    return Manifest.model_json_schema()
