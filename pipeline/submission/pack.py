@@ -24,8 +24,8 @@ from codec_superb.pipeline.submission.schema import (
     CLIPS_NAME,
     SUBMISSION_NAME,
     Sample,
-    SubmittedDataset,
     Submission,
+    SubmittedDataset,
     Submitter,
 )
 from codec_superb.pipeline.submission.scrub import scrub, scrub_all
