@@ -8,6 +8,7 @@ not compressed, so that a file from a stranger cannot unfold in memory; a submis
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,12 +72,26 @@ def clip_schema(metrics: Iterable[str]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def write_clip_table(rows: Iterable[ClipRow], out: Path | BinaryIO, metrics: Iterable[str]) -> int:
-    """Write rows in the order given and return their number; holds one row group in memory.
+def write_table(out: Path | BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], metrics: Iterable[str]) -> int:
+    """Write rows (ClipRows or their JSON dictionaries) in the order given; return their number.
 
-    ``metrics`` are the columns of the table. The same rows and metrics give the same bytes. Raises ClipTableError when
-    a row has a metric outside ``metrics``. Writing to a path is not atomic: write beside it and rename.
+    Holds one row group in memory. ``metrics`` are the columns of the table; the same rows and metrics give the same
+    bytes. A path is replaced in one step, or not at all. Raises ClipTableError when a row has a metric outside
+    ``metrics`` or does not follow the contract.
     """
+    if not isinstance(out, Path):
+        return _write(out, rows, metrics)
+    temporary = out.with_name(f".part-{out.name}-{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            count = _write(file, rows, metrics)
+        temporary.replace(out)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return count
+
+
+def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], metrics: Iterable[str]) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -89,10 +104,17 @@ def write_clip_table(rows: Iterable[ClipRow], out: Path | BinaryIO, metrics: Ite
         out, schema, compression="none", use_dictionary=strings, store_schema=False, write_statistics=False
     ) as writer:
         writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
-        while block := [_record(row, keys) for row in islice(pending, ROW_GROUP)]:
+        while block := [_record(_valid(row), keys) for row in islice(pending, ROW_GROUP)]:
             writer.write_table(pa.Table.from_pylist(block, schema=schema), row_group_size=ROW_GROUP)
             count += len(block)
     return count
+
+
+def _valid(row: ClipRow | Mapping[str, Any]) -> ClipRow:
+    try:
+        return ClipRow.model_validate(row)
+    except ValidationError as error:
+        raise ClipTableError(f"a row does not follow the contract: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +152,7 @@ class ClipTable:
             raise ClipTableError(f"{self.name}: expected {self.row_count} rows, as its footer says; got {number}")
 
 
-def open_clip_table(source: Path | BinaryIO, *, name: str | None = None, max_rows: int | None = None) -> ClipTable:
+def open_table(source: Path | BinaryIO, *, name: str | None = None, max_rows: int | None = None) -> ClipTable:
     """Open ``source`` (a path, or a seekable binary file) and check its schema strictly; no row is read yet.
 
     ``name`` is what errors call the file. Raises ClipTableError saying what was expected and what came: not Parquet,
@@ -154,9 +176,9 @@ def open_clip_table(source: Path | BinaryIO, *, name: str | None = None, max_row
     return ClipTable(source, name, metrics, metadata.num_rows)
 
 
-def read_clip_table(source: Path | BinaryIO) -> list[ClipRow]:
-    """All rows of a table at once; as :func:`open_clip_table`, for callers that need them together."""
-    return list(open_clip_table(source))
+def read_rows(source: Path | BinaryIO) -> Iterator[ClipRow]:
+    """Yield the rows of a table in file order; errors as :func:`open_table` and iterating it."""
+    yield from open_table(source)
 
 
 def _metric_keys(columns: Sequence[str]) -> tuple[str, ...]:
@@ -236,7 +258,7 @@ def _check_chunks(metadata: Any, name: str) -> None:
             if chunk.compression != "UNCOMPRESSED" or odd:
                 raise ClipTableError(
                     f"{name}: expected uncompressed plain or dictionary pages, got {chunk.compression} {odd or ''} in "
-                    f"column {chunk.path_in_schema!r}; write it with write_clip_table"
+                    f"column {chunk.path_in_schema!r}; write it with write_table"
                 )
 
 

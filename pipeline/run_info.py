@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,6 +34,8 @@ class DatasetInfo(_Model):
     citation: str | None = None
     location: str | None = None
     """Folder of a dataset that is not a named one, so that ``score`` finds the references again; never packed."""
+    category: Literal["speech", "audio", "music"] | None = None
+    """What the user said such a folder holds."""
 
 
 class Provenance(_Model):
@@ -63,3 +68,23 @@ class RunInfo(_Model):
     metrics: dict[str, str] = Field(default_factory=dict)
     """Metric key to version of its definition, of the last complete scoring."""
     provenance: tuple[Provenance, ...] = ()
+
+
+def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
+    """Hash what decides a run's rows: format, card with its settings, dataset, and the file of a codec given as one.
+
+    A codec of the catalogue is bound by its card (library, version, settings); ``path/to/file.py:Class`` by the file.
+    """
+    spec = {
+        "format": RUN_FORMAT,
+        "card": card.model_dump(mode="json"),
+        "manifest_hash": manifest_hash,
+        "source": hashlib.sha256(source).hexdigest() if source else None,
+    }
+    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
+
+
+def codec_source(codec: str) -> bytes:
+    """Return the content of the file of a codec given as ``path/to/file.py:Class``, nothing for a named one."""
+    path = Path(codec.rpartition(":")[0])
+    return path.read_bytes() if ":" in codec and path.is_file() else b""

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.clip_table import open_clip_table
+from codec_superb.pipeline.clip_table import open_table
 from codec_superb.pipeline.errors import ClipTableError, SubmissionError
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission import strict_json
@@ -89,7 +89,7 @@ def _open(file: Path | BinaryIO, findings: Findings) -> OpenedSubmission | None:
         strict_json.loads(members[SUBMISSION_NAME])
         submission = Submission.model_validate_json(members[SUBMISSION_NAME], strict=True)
         where = CLIPS_NAME
-        table = open_clip_table(io.BytesIO(members[CLIPS_NAME]), name=CLIPS_NAME, max_rows=MAX_ROWS)
+        table = open_table(io.BytesIO(members[CLIPS_NAME]), name=CLIPS_NAME, max_rows=MAX_ROWS)
         if set(table.metrics) != set(submission.metrics):
             expected = f"columns for {sorted(submission.metrics)}, the metrics of {SUBMISSION_NAME}"
             findings.add(where, expected, list(table.metrics), _PACK)

@@ -26,9 +26,9 @@ from codec_superb.pipeline.statistics.groups import CATEGORIES
 from codec_superb.pipeline.submission.schema import SAMPLES, Sample
 
 FREE = (
-    "cc0", "cc-by-", "cc by", "public domain", "public-domain", "pdm", "mit", "bsd", "apache-2.0", "isc", "unlicense", "gpl-",
-    "lgpl-", "0bsd", "odc-by",
-)  # fmt: skip
+    *("cc0", "cc-by-", "cc by", "public domain", "public-domain", "pdm", "odc-by", "unlicense"),
+    *("mit", "bsd", "0bsd", "isc", "apache-2.0", "gpl-", "lgpl-"),
+)
 """How licences begin that allow passing a clip on with attribution (SPDX identifiers, lower case)."""
 _NOT_FREE = ("-nd", " nd")
 """A cut and re-encoded clip is a derivative."""
@@ -97,7 +97,7 @@ def in_turn(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
 def _listening(number: int, row: ClipRow, clip: Clip, folder: RunFolder) -> Listening:
     audio, rate = clip.load()
     mono: NDArray[np.float32] = audio.mean(axis=0, dtype=np.float32)
-    resynthesis, resynthesis_rate, _ = read_audio(folder.audio_path(row.clip))
+    resynthesis, resynthesis_rate = read_audio(folder.audio_path(row.clip), row.resynthesis_sha256 or "")
     sound = ogg_opus(mono, rate), ogg_opus(resynthesis, resynthesis_rate)
     sample = Sample(
         dataset=row.dataset,

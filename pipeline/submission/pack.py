@@ -11,7 +11,7 @@ from pathlib import Path
 
 from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.aggregate import aggregate
-from codec_superb.pipeline.clip_table import write_clip_table
+from codec_superb.pipeline.clip_table import write_table
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
@@ -24,8 +24,8 @@ from codec_superb.pipeline.submission.schema import (
     CLIPS_NAME,
     SUBMISSION_NAME,
     Sample,
-    SubmittedDataset,
     Submission,
+    SubmittedDataset,
     Submitter,
 )
 from codec_superb.pipeline.submission.scrub import scrub, scrub_all
@@ -57,7 +57,7 @@ def pack(runs: Sequence[RunFolder | Path], out: Path, *, submitter: Submitter | 
     rows = [_public_row(row, folders) for run in opened for row in run.rows]
     metrics = {key: version for run in opened for key, version in sorted(run.info.metrics.items())}
     table = io.BytesIO()
-    write_clip_table(rows, table, metrics)
+    write_table(table, rows, metrics)
     chosen = choose_samples([(run.folder, run.info) for run in opened], rows, samples)
     submission = Submission(
         kind="custom" if opened[0].info.dataset.location else "named",
@@ -108,9 +108,7 @@ def _refuse(runs: Sequence[_Run]) -> None:
             raise SubmissionError(f"{where}: expected {info.dataset.selected} rows, got {len(run.rows)}; run it again")
         for key, version in info.metrics.items():
             if versions.setdefault(key, version) != version:
-                raise SubmissionError(
-                    f"{where}: {key} has version {version} here, {versions[key]} elsewhere: score again"
-                )
+                raise SubmissionError(f"{where}: {key} has version {version}, elsewhere {versions[key]}: score again")
 
 
 def _public_row(row: ClipRow, folders: Sequence[str]) -> ClipRow:

@@ -1,0 +1,121 @@
+"""Where a run keeps its resyntheses: 24-bit FLAC, one file a clip, written whole or not at all.
+
+Values are rounded to 24 bits and clamped to what 24 bits can hold, which is [-1, 1 - 2**-23]; samples beyond [-1, 1]
+are counted before. A file is written beside its place and renamed, so that a name in ``audio/`` always stands for
+a whole file. Nothing is forced to the disk: a killed process loses nothing of what was renamed, since the kernel holds
+it; after a power loss the last half minute may be missing and is found out by the size or by the SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.pipeline.errors import RunFolderError
+
+FULL_SCALE = 1 << 23
+SUFFIX = ".flac"
+TEMPORARY = ".part-"
+COMPONENT_LIMIT = 200
+"""Bytes of one path component; file systems allow 255, and a suffix and a temporary name must fit as well."""
+
+
+class Stored(NamedTuple):
+    """What was written."""
+
+    sha256: str
+    """Over the 24-bit samples as little-endian 32-bit integers."""
+    clipped_samples: int
+
+
+def file_name(clip_id: str) -> str:
+    """Return the relative path of a clip's FLAC: its id, with components shortened that no file system would take."""
+    *folders, leaf = clip_id.split("/")
+    return "/".join([*(_component(part, folder=True) for part in folders), _component(leaf, folder=False) + SUFFIX])
+
+
+def _component(part: str, *, folder: bool) -> str:
+    """Make one path component safe; a changed one carries a hash of the whole, so that no two clips meet."""
+    too_long = len(part.encode()) > COMPONENT_LIMIT
+    # A folder that ends like a file could stand where another clip's file must be.
+    reserved = (
+        part in {"", ".", ".."} or part.startswith(TEMPORARY) or "\0" in part or (folder and part.endswith(SUFFIX))
+    )
+    if not too_long and not reserved:
+        return part
+    stem = part.encode()[:120].decode(errors="ignore").replace("\0", "").removesuffix(SUFFIX).lstrip(".")
+    return f"{stem}~{hashlib.sha256(part.encode()).hexdigest()[:16]}"
+
+
+def quantise(audio: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Round samples in [-1, 1] to 24-bit integers, clamping what lies beyond."""
+    scaled = np.rint(audio.astype(np.float64) * FULL_SCALE)
+    return np.clip(scaled, -FULL_SCALE, FULL_SCALE - 1).astype(np.int32)
+
+
+def digest(samples: NDArray[np.int32]) -> str:
+    """SHA-256 over 24-bit samples."""
+    return hashlib.sha256(np.ascontiguousarray(samples, dtype="<i4").tobytes()).hexdigest()
+
+
+def write_audio(path: Path, audio: NDArray[np.float32], rate: int) -> Stored:
+    """Store mono ``audio`` of shape ``(samples,)`` at ``rate`` Hz; an existing file is replaced at once.
+
+    Raises OSError when the disk is full or refuses, soundfile's error for a rate that FLAC does not have.
+    """
+    import soundfile
+
+    samples = quantise(audio)
+    encoded = io.BytesIO()  # in memory: libsndfile hides a full disk
+    soundfile.write(encoded, samples << 8, rate, format="FLAC", subtype="PCM_24")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, encoded.getbuffer())
+    return Stored(digest(samples), int(np.count_nonzero(np.abs(audio) > 1.0)))
+
+
+def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
+    """Return the samples ``(samples,)`` that :func:`write_audio` stored and their rate in Hz.
+
+    Raises RunFolderError when the file is missing or damaged, or when its samples have another SHA-256.
+    """
+    import soundfile
+
+    try:
+        stored, rate = soundfile.read(path, dtype="int32", always_2d=True)
+    except (soundfile.SoundFileError, OSError) as error:
+        raise RunFolderError(f"the resynthesis cannot be read: {error}; call resynth with --overwrite") from error
+    samples = stored[:, 0] >> 8
+    if digest(samples) != sha256:
+        raise RunFolderError("the stored resynthesis is not what resynth wrote; call resynth with --overwrite")
+    return np.asarray(samples / FULL_SCALE, dtype=np.float32), int(rate)
+
+
+def replace_file(path: Path, data: bytes | memoryview, *, sync: bool = False) -> None:
+    """Put ``data`` at ``path`` in one step; what lay there stays until then."""
+    name = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
+    temporary = path.with_name(f"{TEMPORARY}{name}-{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what a killed process left half written below ``folder``."""
+    for path in folder.rglob(f"{TEMPORARY}*"):
+        with suppress(OSError):
+            path.unlink()

@@ -1,0 +1,256 @@
+"""Worker processes, one task each at a time, any of which may die without taking more than its clip along.
+
+Every worker has a link of its own, so that one that is killed in the middle of a message blocks nobody (a pool whose
+workers share one queue stops when the dead one held its lock). Workers are plain child programs: they need no
+``__main__`` guard, inherit no thread and no lock, and start with single-threaded numerics.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe, wait
+from pathlib import Path
+from typing import IO, Any, Generic, Self, TypeVar
+
+from codec_superb.pipeline.errors import PipelineError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+START_ATTEMPTS = 3
+"""Workers in a row that may die before they are ready; then starting more is pointless."""
+LOG_LIMIT = 1 << 20
+"""Bytes of a worker's standard error kept at most."""
+SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass(frozen=True, slots=True)
+class Result(Generic[T, R]):
+    """One value of a task."""
+
+    task: T
+    value: R
+
+
+@dataclass(frozen=True, slots=True)
+class Crash(Generic[T]):
+    """The worker died, or gave no answer in time, while it computed value ``index`` of ``task``."""
+
+    task: T
+    index: int
+    reason: str
+    log: str
+    """Last words on the worker's standard error."""
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(slots=True)
+class _Worker:
+    """One child process and what it is doing."""
+
+    process: subprocess.Popen[bytes]
+    link: Connection[Any, Any]
+    log: IO[bytes]
+    ready: bool = False
+    task: Any = None
+    busy: bool = False
+    answered: int = 0
+    since: float = 0.0
+
+    @classmethod
+    def start(cls) -> _Worker:
+        """Start the program of a worker and tell it where to import from."""
+        mine, its = Pipe()
+        log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
+        environment = os.environ | dict.fromkeys(SINGLE_THREAD, "1")
+        program = [sys.executable, "-P", str(Path(__file__).with_name("worker.py")), str(its.fileno())]
+        try:
+            process = subprocess.Popen(
+                program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[its.fileno()], env=environment
+            )
+        finally:
+            its.close()
+        mine.send(sys.path)
+        return cls(process, mine, log)
+
+    def give(self, function: Callable[[Any], Iterator[Any]], task: Any) -> None:
+        """Hand over one task; a worker that is gone is noticed when its answer is read."""
+        self.task, self.busy, self.answered, self.since = task, True, 0, time.monotonic()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.link.send((function, task))
+
+    def last_words(self) -> str:
+        """Return the end of what the worker wrote to its standard error."""
+        size = self.log.seek(0, os.SEEK_END)
+        self.log.seek(max(0, size - 2000))
+        return self.log.read().decode(errors="replace").strip()
+
+    def trim_log(self) -> None:
+        """Keep a talkative library from filling the disk."""
+        if os.fstat(self.log.fileno()).st_size > LOG_LIMIT:
+            self.log.truncate(0)
+            self.log.seek(0)
+
+    def bury(self, patience: float) -> str:
+        """Wait ``patience`` seconds for the process to end, then end it; return how it ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience)
+        self.process.kill()
+        self.link.close()
+        return _how_it_ended(self.process.wait())
+
+
+def _how_it_ended(code: int) -> str:
+    """Describe an exit status in words."""
+    if code < 0:
+        name = signal.Signals(-code).name
+        return f"worker process killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+    return f"worker process ended with exit code {code}"
+
+
+class Executor:
+    """A set of worker processes, started when first needed, shared by all stages of one command."""
+
+    def __init__(self, workers: int | None = None, *, timeout: float | None = None) -> None:
+        """Use up to ``workers`` processes (default: every usable core); ``timeout`` in seconds between two values."""
+        self.size = usable_cores() if workers is None else workers
+        if self.size < 1:
+            raise PipelineError(f"expected at least 1 worker, got {workers}")
+        self.timeout = timeout
+        self._workers: list[_Worker] = []
+        self._failed_starts = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.close(now=kind is not None)
+
+    def close(self, *, now: bool = False) -> None:
+        """End all workers: idle ones close their codecs first, unless ``now``."""
+        workers, self._workers = self._workers, []
+        if not now:
+            for worker in workers:
+                worker.link.close()
+            deadline = time.monotonic() + 1
+            for worker in workers:
+                with suppress(subprocess.TimeoutExpired):
+                    worker.process.wait(max(0.0, deadline - time.monotonic()))
+        for worker in workers:
+            worker.process.kill()
+        for worker in workers:
+            worker.process.wait()
+            worker.link.close()
+            worker.log.close()
+
+    def stream(
+        self,
+        function: Callable[[T], Iterator[R]],
+        tasks: Iterable[T],
+        *,
+        remainder: Callable[[T, int], T | None] | None = None,
+    ) -> Iterator[Result[T, R] | Crash[T]]:
+        """Call ``function`` on every task in some worker and yield each of its values as it comes, in any order.
+
+        Tasks are drawn only as workers become free. After a crash ``remainder(task, index)`` gives the task that is
+        left once value ``index`` is given up. An exception of ``function`` ends the stream and is raised here.
+        """
+        source, again = iter(tasks), deque[T]()
+        try:
+            while True:
+                self._hand_out(function, source, again)
+                busy = [worker for worker in self._workers if worker.busy]
+                if not busy:
+                    return
+                for worker in self._answering(busy):
+                    yield from self._receive(worker, again, remainder)
+        except BaseException:
+            self.close(now=True)
+            raise
+
+    def _hand_out(self, function: Callable[[T], Iterator[R]], source: Iterator[T], again: deque[T]) -> None:
+        """Give every free worker a task, starting workers while there is more to do."""
+        while True:
+            free = next((worker for worker in self._workers if not worker.busy), None)
+            if free is None and len(self._workers) >= self.size:
+                return
+            if again:
+                task = again.popleft()
+            else:
+                try:
+                    task = next(source)
+                except StopIteration:
+                    return
+            if free is None:
+                free = _Worker.start()
+                self._workers.append(free)
+            free.trim_log()
+            free.give(function, task)
+
+    def _answering(self, busy: list[_Worker]) -> list[_Worker]:
+        """Wait for workers that have something to say, died, or ran out of time."""
+        ready = wait([worker.link for worker in busy], timeout=1.0 if self.timeout is None else min(1.0, self.timeout))
+        late = time.monotonic() - self.timeout if self.timeout is not None else float("-inf")
+        return [w for w in busy if w.link in ready or w.since < late or w.process.poll() is not None]
+
+    def _receive(
+        self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
+    ) -> Iterator[Result[T, R] | Crash[T]]:
+        """Read one message of ``worker``; one that cannot answer is buried."""
+        kind: str
+        value: Any
+        try:
+            kind, value = worker.link.recv() if worker.link.poll() else ("silence", None)
+        except (EOFError, OSError):
+            kind, value = "silence", None
+        if kind == "silence":
+            yield from self._bury(worker, again, remainder)
+        elif kind == "ready":
+            worker.ready, self._failed_starts = True, 0
+            worker.since = time.monotonic()
+        elif kind == "value":
+            worker.answered += 1
+            worker.since = time.monotonic()
+            yield Result(worker.task, value)
+        elif kind == "end":
+            worker.busy, worker.task = False, None
+        else:
+            raise value
+
+    def _bury(
+        self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
+    ) -> Iterator[Crash[T]]:
+        """Remove a worker that died or is late, and say which value is lost."""
+        late = worker.process.poll() is None and self.timeout is not None
+        late = late and time.monotonic() - worker.since >= (self.timeout or 0)
+        reason = worker.bury(0.0 if late else 1.0)
+        log = worker.last_words()
+        worker.log.close()
+        self._workers.remove(worker)
+        if not worker.ready and not late:
+            self._failed_starts += 1
+            if self._failed_starts >= START_ATTEMPTS:
+                raise PipelineError(f"worker processes cannot start ({reason}); the last one said:\n{log}")
+            again.append(worker.task)
+            return
+        if late:
+            reason = f"no answer within {self.timeout:g} s; the worker process was ended"
+        rest = remainder(worker.task, worker.answered) if remainder is not None else None
+        if rest is not None:
+            again.append(rest)
+        yield Crash(worker.task, worker.answered, reason, log)

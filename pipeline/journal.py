@@ -1,0 +1,112 @@
+"""The journal of a stage: JSON Lines, one line a finished clip, appended by the parent process alone.
+
+A line counts once its newline is there. A process that is killed while it writes leaves at most one torn line, which is
+cut off when the journal is opened again. The index holds offsets, not rows, so that memory stays flat.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+
+class Journal:
+    """An append-only file of JSON objects, each with a ``clip``; a later line of a clip adds to the earlier ones."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the journal at ``path``, cutting off a torn last line."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._file = path.open("a+b", buffering=0)
+        self._end = _repair(path)
+        self._offsets: dict[str, tuple[int, ...]] = {}
+        for offset, line in _lines(path):
+            self._note(json.loads(line)["clip"], offset)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __contains__(self, clip: str) -> bool:
+        return clip in self._offsets
+
+    def close(self) -> None:
+        """Close the file; every line is out already."""
+        self._file.close()
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Write one line; a disk that takes only a part of it is left without that part.
+
+        Raises OSError when the line could not be written.
+        """
+        line = (json.dumps(entry, ensure_ascii=True, allow_nan=False) + "\n").encode()
+        try:
+            written = self._file.write(line)
+            if written != len(line):
+                self._file.write(line[written:])
+        except OSError:
+            with suppress(OSError):
+                os.truncate(self.path, self._end)
+            raise
+        self._note(entry["clip"], self._end)
+        self._end += len(line)
+
+    def entries(self, clip: str) -> Iterator[dict[str, Any]]:
+        """Yield the lines of one clip, oldest first."""
+        for offset in self._offsets.get(clip, ()):
+            yield _read_line(self._file.fileno(), offset)
+
+    def last(self, clip: str) -> dict[str, Any] | None:
+        """Return the newest line of one clip, None when there is none."""
+        offsets = self._offsets.get(clip)
+        return _read_line(self._file.fileno(), offsets[-1]) if offsets else None
+
+    def _note(self, clip: str, offset: int) -> None:
+        """Remember where a line of ``clip`` begins."""
+        self._offsets[clip] = (*self._offsets.get(clip, ()), offset)
+
+
+def _repair(path: Path) -> int:
+    """Cut off a torn last line; return the length of what remains."""
+    size = path.stat().st_size
+    keep = size
+    with path.open("rb") as file:
+        while keep:
+            start = max(0, keep - 4096)
+            file.seek(start)
+            newline = file.read(keep - start).rfind(b"\n")
+            if newline >= 0:
+                keep = start + newline + 1
+                break
+            keep = start
+    if keep != size:
+        os.truncate(path, keep)
+    return keep
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and content of every line."""
+    offset = 0
+    with path.open("rb") as file:
+        for line in file:
+            yield offset, line
+            offset += len(line)
+
+
+def _read_line(descriptor: int, offset: int) -> dict[str, Any]:
+    """Read the line that begins at ``offset``."""
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = os.pread(descriptor, 4096, offset + len(line))
+        if not piece:
+            break
+        end = piece.find(b"\n")
+        line += piece if end < 0 else piece[: end + 1]
+    entry: dict[str, Any] = json.loads(line)
+    return entry

@@ -1,0 +1,67 @@
+"""The reference side of a clip inside a worker: the dataset is opened once per process, the audio made mono."""
+
+from __future__ import annotations
+
+import errno
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.data_manifests import Category, Clip, Dataset, open_dataset
+from codec_superb.pipeline.errors import PipelineError
+
+REASON_LIMIT = 500
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
+
+
+class DatasetSpec(NamedTuple):
+    """How a worker opens the dataset."""
+
+    spec: str
+    category: Category | None = None
+
+
+@lru_cache(maxsize=8)
+def dataset_of(spec: DatasetSpec) -> Dataset:
+    """Open a dataset, once per process."""
+    return open_dataset(spec.spec, category=spec.category)
+
+
+def load_mono(clip: Clip) -> tuple[NDArray[np.float32], int]:
+    """Decode a clip to the mean of its channels, shape ``(samples,)``, and its rate in Hz.
+
+    Raises AudioFileError for a file that is no audio.
+    """
+    audio, rate = clip.load()
+    return to_mono(audio), rate
+
+
+def to_mono(audio: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Mean of the channels of ``(channels, samples)``; a single channel comes back unchanged."""
+    if audio.shape[0] == 1:
+        return audio.reshape(-1)
+    return np.asarray(audio.mean(axis=0, dtype=np.float64), dtype=np.float32)
+
+
+def reason_of(error: BaseException, clip: Clip | None = None) -> str:
+    """Put an error into words that are the same in every run: no machine's paths, no addresses, valid UTF-8."""
+    text = str(error) or type(error).__name__
+    if clip is not None:
+        text = text.replace(str(clip.path), clip.id).replace(repr(str(clip.path))[1:-1], clip.id)
+    text = re.sub(r"\b0x[0-9a-fA-F]{6,}\b", "0x…", text)
+    return text.encode("utf-8", "backslashreplace").decode()[:REASON_LIMIT]
+
+
+def cannot_write(error: OSError, where: object) -> PipelineError | None:
+    """Return the error that must end a stage when the disk is full or refuses; None when only one clip is at fault."""
+    if error.errno in NO_ROOM:
+        return PipelineError(
+            f"no room to write {where}: {error.strerror}; what is finished is kept: make room and call it again"
+        )
+    if error.errno in REFUSED:
+        return PipelineError(f"cannot write {where}: {error.strerror}; what is finished is kept")
+    return None

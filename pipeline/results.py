@@ -1,0 +1,146 @@
+"""Results of one codec, from a run folder or a submission file alike: what ``compare`` and the report are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.aggregate import Aggregates, aggregate
+from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.run_info import DatasetInfo, Provenance
+from codec_superb.pipeline.submission.check import check_and_open
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDataset:
+    """One dataset of a codec's results."""
+
+    info: DatasetInfo
+    """``location`` is None for everything that comes from a submission."""
+    custom: bool
+    """An own folder of audio, compared with nothing that has a name."""
+    metrics: dict[str, str]
+    """Metric key to version of its definition."""
+    provenance: tuple[Provenance, ...]
+    source: Path
+    """Run folder or submission file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One codec on one or more datasets."""
+
+    card: Card
+    datasets: tuple[ResultDataset, ...]
+    """Sorted by name."""
+    rows: tuple[ClipRow, ...]
+    metrics: dict[str, str]
+    """Metric key to version, over all datasets."""
+    aggregates: Aggregates
+    """Computed here from ``rows``."""
+
+    def dataset(self, name: str) -> ResultDataset | None:
+        """Find a dataset by name."""
+        return next((dataset for dataset in self.datasets if dataset.info.name == name), None)
+
+
+def load_results(path: Path) -> Results:
+    """Load a scored run folder or a submission file.
+
+    Aggregates are computed from the rows. RunFolderError for a run that is missing or not scored; SubmissionError for
+    a file that does not pass its check.
+    """
+    return _from_submission(path) if path.is_file() else _from_run(path)
+
+
+def combine(results: Iterable[Results]) -> list[Results]:
+    """Join the results of each codec over datasets; one entry a codec, sorted by name.
+
+    PipelineError when a codec comes with two different cards, with one dataset twice, or with two versions of a metric.
+    """
+    by_codec: dict[str, list[Results]] = {}
+    for entry in results:
+        by_codec.setdefault(entry.card.name, []).append(entry)
+    return [_join(by_codec[name]) for name in sorted(by_codec)]
+
+
+def _from_run(path: Path) -> Results:
+    run = RunFolder(path)
+    info = run.info()
+    if info.status != "scored":
+        raise RunFolderError(f"{path}: expected a scored run, got one that is {info.status}; call score first")
+    dataset = ResultDataset(
+        info=info.dataset,
+        custom=info.dataset.location is not None,
+        metrics=dict(info.metrics),
+        provenance=info.provenance,
+        source=path,
+    )
+    return _results(info.card, [dataset], list(run.rows()))
+
+
+def _from_submission(path: Path) -> Results:
+    report, opened = check_and_open(path)
+    if opened is None or not report.ok:
+        first = report.problems[0]
+        raise SubmissionError(
+            f"{path} does not pass its check: {first.path}: expected {first.expected}, got {first.got}"
+            f"{f' (and {len(report.problems) + report.more - 1} more)' if len(report.problems) > 1 else ''}; "
+            f"{first.how_to_fix}"
+        )
+    submission = opened.submission
+    shared = set(DatasetInfo.model_fields) & set(type(submission.datasets[0]).model_fields)
+    datasets = [
+        ResultDataset(
+            info=DatasetInfo.model_validate(dataset.model_dump(include=shared)),
+            custom=submission.kind == "custom",
+            metrics=dict(submission.metrics),
+            provenance=dataset.provenance,
+            source=path,
+        )
+        for dataset in submission.datasets
+    ]
+    return _results(submission.codec, datasets, list(opened.rows))
+
+
+def _results(card: Card, datasets: Sequence[ResultDataset], rows: Sequence[ClipRow]) -> Results:
+    metrics: dict[str, str] = {}
+    for dataset in datasets:
+        for key, version in dataset.metrics.items():
+            if metrics.setdefault(key, version) != version:
+                raise PipelineError(
+                    f"{card.name}: {key} has version {version} on {dataset.info.name} and {metrics[key]} elsewhere; "
+                    "run score again"
+                )
+    computed = aggregate(
+        rows, metrics=sorted(metrics), expected={dataset.info.name: dataset.info.clips for dataset in datasets}
+    )
+    ordered = tuple(sorted(datasets, key=lambda dataset: dataset.info.name))
+    return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed)
+
+
+def _join(parts: Sequence[Results]) -> Results:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    names: dict[str, Path] = {}
+    for part in parts:
+        if _comparable(part.card) != _comparable(first.card):
+            raise PipelineError(f"{part.card.name}: expected one card, got two that differ; run both again or show one")
+        for dataset in part.datasets:
+            other = names.setdefault(dataset.info.name, dataset.source)
+            if other != dataset.source:
+                raise PipelineError(
+                    f"{part.card.name} on {dataset.info.name} comes twice: {other} and {dataset.source}; give one"
+                )
+    datasets = [dataset for part in parts for dataset in part.datasets]
+    return _results(first.card, datasets, [row for part in parts for row in part.rows])
+
+
+def _comparable(card: Card) -> Card:
+    """Card without where its weights lie, which a submission shortens."""
+    return card.model_copy(update={"weights": None, "settings": {}})

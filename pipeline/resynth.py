@@ -1,0 +1,259 @@
+"""Resynthesise datasets with codecs: decide what is left to do, hand it to workers, journal it, write the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.registry import card as card_of
+from codec_superb.data_manifests import Category, Dataset
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.executor import Crash, Executor, Result
+from codec_superb.pipeline.journal import Journal
+from codec_superb.pipeline.outcome import FailedClip, RunOutcome
+from codec_superb.pipeline.progress import Progress, Silent
+from codec_superb.pipeline.provenance import stamp, supersede
+from codec_superb.pipeline.reference import DatasetSpec, cannot_write, dataset_of
+from codec_superb.pipeline.resynth_clip import ResynthTask, prepare_codec, resynthesise_clip
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.run_info import DatasetInfo, RunInfo, codec_source, spec_hash
+from codec_superb.pipeline.selection import select_clips
+
+Device = Literal["auto", "cpu", "cuda"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """One run as it was asked for."""
+
+    codec: str
+    card: Card
+    spec: DatasetSpec
+    dataset: Dataset
+    clips: Sequence[str]
+    folder: RunFolder
+    spec_hash: str
+
+
+def resynthesise(
+    codecs: Sequence[str],
+    datasets: Sequence[str],
+    *,
+    out: Path,
+    device: Device = "auto",
+    workers: int | None = None,
+    limit: int | None = None,
+    overwrite: bool = False,
+    category: Category | None = None,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> list[RunOutcome]:
+    """Run every codec on every dataset into ``out/<codec>/<dataset>/``; what is finished there is not done again.
+
+    ``limit`` takes that many clips a dataset (see :mod:`~codec_superb.pipeline.selection`); ``timeout`` is in seconds a
+    clip. Clips that fail become failed rows and are tried again by the next call. A run whose card or dataset has
+    changed is set aside and begun anew; ``overwrite`` deletes it instead, changed or not.
+
+    Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
+    """
+    progress = progress or Silent()
+    plans = [_plan(codec, DatasetSpec(str(dataset), category), out, limit) for dataset in datasets for codec in codecs]
+    _refuse_twins(plans)
+    with ExitStack() as stack:
+        pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
+        return [_run(plan, device, pool, progress, overwrite=overwrite) for plan in plans]
+
+
+def _plan(codec: str, spec: DatasetSpec, out: Path, limit: int | None) -> _Plan:
+    """Resolve names before any work begins."""
+    card, dataset = card_of(codec), dataset_of(spec)
+    if card.encode_only:
+        raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
+    folder = RunFolder(Path(out) / card.name / dataset.name)
+    identity = spec_hash(card, dataset.manifest_hash, codec_source(codec))
+    return _Plan(codec, card, spec, dataset, select_clips(dataset, limit), folder, identity)
+
+
+def _refuse_twins(plans: Sequence[_Plan]) -> None:
+    """Refuse two runs in one folder, as two folders of audio of the same name would be."""
+    seen: dict[Path, _Plan] = {}
+    for plan in plans:
+        other = seen.setdefault(plan.folder.path, plan)
+        if other is not plan:
+            raise PipelineError(
+                f"{other.codec} on {other.spec.spec} and {plan.codec} on {plan.spec.spec} are both kept in "
+                f"{plan.folder.path}; name each once, or give them different --out folders"
+            )
+
+
+def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:
+    """Do one run under its lock; a full disk becomes an error that says so."""
+    try:
+        with plan.folder.lock():
+            before = _settle(plan, progress, overwrite=overwrite)
+            with plan.folder.journal("resynth") as journal:
+                return _resume(plan, before, journal, device, pool, progress)
+    except OSError as error:
+        raise cannot_write(error, plan.folder.path) or error from error
+
+
+def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:
+    """Remove or set aside results that do not belong to this specification; return the info of those that do."""
+    folder = plan.folder
+    if overwrite:
+        folder.forget("resynth")
+    if not folder.exists():
+        return None
+    before = folder.info()
+    if before.spec_hash == plan.spec_hash:
+        return before
+    place = folder.set_aside()
+    progress.message(
+        f"{folder.path}: {_changed(before, plan)}; the old results are kept in {place}, the run starts anew"
+    )
+    return None
+
+
+def _changed(before: RunInfo, plan: _Plan) -> str:
+    """Say what makes old results useless."""
+    if before.dataset.manifest_hash != plan.dataset.manifest_hash:
+        return f"the dataset {plan.dataset.name} has changed"
+    old, new = before.card.model_dump(), plan.card.model_dump()
+    fields = [name for name in new if old.get(name) != new[name]]
+    return f"the codec {plan.card.name} has changed ({', '.join(fields) or 'its file'})"
+
+
+def _resume(
+    plan: _Plan, before: RunInfo | None, journal: Journal, device: Device, pool: Executor, progress: Progress
+) -> RunOutcome:
+    """Do what the journal lacks, then write the table."""
+    todo = [clip for clip in plan.clips if not _finished(plan, journal, clip)]
+    progress.start(f"{plan.card.name} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
+    same = before is not None and before.status != "started" and before.dataset.selected == len(plan.clips)
+    info = before if same and before is not None else _begin(plan, before)
+    if todo:
+        on = _prepare(plan, device, pool)
+        stamps = supersede(info.provenance, stamp("resynth", on))
+        changed = _work(plan, todo, journal, on, info.model_copy(update={"provenance": stamps}), pool, progress)
+        info = info.model_copy(update={"provenance": stamps})
+        same = same and not changed
+    if not same or not plan.folder.has_table():
+        plan.folder.write_rows(_rows(plan, journal), metrics=())
+        plan.folder.write_info(info.model_copy(update={"status": "resynthesised", "metrics": {}}))
+    outcome = RunOutcome(
+        plan.folder.path, plan.card.name, plan.dataset.name, "resynth", asked=len(plan.clips), done=len(todo)
+    )
+    outcome.reused = len(plan.clips) - len(todo)
+    for row in _rows(plan, journal):
+        if row["status"] == "failed":
+            outcome.failed.append(FailedClip(row["clip"], row["stage"], f"{row['error_type']}: {row['error']}"))
+    return outcome
+
+
+def _begin(plan: _Plan, before: RunInfo | None) -> RunInfo:
+    """Describe the run as asked for now."""
+    dataset = plan.dataset
+    return RunInfo(
+        card=plan.card,
+        dataset=DatasetInfo(
+            name=dataset.name,
+            title=dataset.title,
+            manifest_hash=dataset.manifest_hash,
+            clips=len(dataset),
+            selected=len(plan.clips),
+            licence=dataset.licence,
+            homepage=dataset.homepage,
+            citation=dataset.citation,
+            location=_location(plan.spec),
+            category=plan.spec.category,
+        ),
+        spec_hash=plan.spec_hash,
+        status="started",
+        provenance=before.provenance if before is not None else (),
+    )
+
+
+def _location(spec: DatasetSpec) -> str | None:
+    """Return the absolute path of a folder of audio, None for a named dataset."""
+    path = Path(spec.spec)
+    return str(path.absolute()) if path.is_dir() else None
+
+
+def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
+    """Whether a clip has a resynthesis that is still there; a power loss may have emptied the file."""
+    row = journal.last(clip)
+    if row is None or row["status"] != "ok":
+        return False
+    try:
+        return plan.folder.audio_path(clip).stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _prepare(plan: _Plan, device: Device, pool: Executor) -> str:
+    """Open the codec in a worker before anything is written; return the device it runs on."""
+    for event in pool.stream(prepare_codec, [(plan.codec, device)]):
+        if isinstance(event, Result):
+            return event.value
+        raise PipelineError(f"{plan.card.name} cannot be opened: {event.reason}\n{event.log}".rstrip())
+    raise PipelineError(f"{plan.card.name} cannot be opened: no worker answered")
+
+
+def _work(
+    plan: _Plan, todo: Sequence[str], journal: Journal, device: str, info: RunInfo, pool: Executor, progress: Progress
+) -> bool:
+    """Resynthesise ``todo``; return whether any row differs from what was known before."""
+    plan.folder.write_info(info)
+    changed = False
+    for event in pool.stream(resynthesise_clip, _tasks(plan, todo, device)):
+        row = _crashed(plan, event) if isinstance(event, Crash) else event.value
+        if isinstance(event, Crash):
+            progress.message(f"{plan.card.name}: {event.task.clip}: {event.reason}")
+        entry = row.model_dump(mode="json", exclude={"metrics"})
+        if not changed and _is_news(journal, entry):
+            changed = True
+            # From here on the table is behind the journal, which must show if this process is killed.
+            plan.folder.write_info(info.model_copy(update={"status": "started"}))
+        journal.append(entry)
+        progress.advance()
+    return changed
+
+
+def _tasks(plan: _Plan, todo: Sequence[str], device: str) -> Iterator[ResynthTask]:
+    """Describe the work, clip by clip, as workers ask for it."""
+    for clip in todo:
+        category, target = plan.dataset.clip(clip).category, str(plan.folder.audio_path(clip))
+        yield ResynthTask(plan.codec, device, plan.spec, plan.dataset.name, clip, category, target)
+
+
+def _crashed(plan: _Plan, crash: Crash[ResynthTask]) -> ClipRow:
+    """Make the row of a clip that took its worker along."""
+    return ClipRow(
+        clip=crash.task.clip,
+        dataset=plan.dataset.name,
+        category=crash.task.category,
+        status="failed",
+        stage="worker",
+        error_type="WorkerDied",
+        error=crash.reason,
+    )
+
+
+def _is_news(journal: Journal, entry: dict[str, Any]) -> bool:
+    """Whether a row says something else about its clip than the journal does; times do not count."""
+    known = journal.last(entry["clip"])
+    return known is None or any(known[name] != entry[name] for name in entry if name not in {"encode_s", "decode_s"})
+
+
+def _rows(plan: _Plan, journal: Journal) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the clips asked for, sorted."""
+    for clip in plan.clips:
+        row = journal.last(clip)
+        if row is not None:
+            yield row

@@ -1,0 +1,145 @@
+"""Score runs: one task a clip over all runs of its dataset, so that the reference side is worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import groupby
+from pathlib import Path
+
+from codec_superb.data_manifests import CATEGORIES, Category
+from codec_superb.metrics.table import checked_keys
+from codec_superb.pipeline.errors import RunFolderError
+from codec_superb.pipeline.executor import Crash, Executor
+from codec_superb.pipeline.outcome import RunOutcome
+from codec_superb.pipeline.progress import Progress, Silent
+from codec_superb.pipeline.provenance import stamp, supersede
+from codec_superb.pipeline.reference import DatasetSpec, cannot_write, dataset_of
+from codec_superb.pipeline.run_folder import RunFolder, find_runs
+from codec_superb.pipeline.score_clip import Resynthesis, Scored, ScoreTask, all_failed, score_clip, without_first
+from codec_superb.pipeline.score_store import ScoreStore
+from codec_superb.pipeline.selection import select_clips
+
+_CATEGORIES: dict[str, Category] = {category: category for category in CATEGORIES}
+
+
+def score(
+    runs: Sequence[Path],
+    *,
+    metrics: Sequence[str] | None = None,
+    workers: int | None = None,
+    overwrite: bool = False,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> list[RunOutcome]:
+    """Compute ``metrics`` (default: those of each clip's category) on every clip of the runs found in ``runs``.
+
+    Values that are there already, for the same resynthesis and the same version of the metric, are kept; ``overwrite``
+    computes all again. ``timeout`` is in seconds a resynthesis.
+
+    Raises RunFolderError for a run that is not finished or whose dataset has changed, MetricError for an unknown
+    metric, DatasetError for a dataset that is not on this machine.
+    """
+    keys = None if metrics is None else checked_keys(metrics)
+    folders = find_runs(runs)
+    outcomes: dict[Path, RunOutcome] = {}
+    with ExitStack() as stack:
+        pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
+        for (place, category), group in groupby(sorted(folders, key=_dataset_key), key=_dataset_key):
+            for outcome in _score_group(
+                DatasetSpec(place, _CATEGORIES.get(category)),
+                list(group),
+                keys,
+                pool,
+                progress or Silent(),
+                overwrite=overwrite,
+            ):
+                outcomes[outcome.path] = outcome
+    return [outcomes[folder.path] for folder in folders]
+
+
+def _dataset_key(folder: RunFolder) -> tuple[str, str]:
+    """Say which references a run needs."""
+    dataset = folder.info().dataset
+    return dataset.location or dataset.name, dataset.category or ""
+
+
+def _score_group(
+    spec: DatasetSpec,
+    folders: Sequence[RunFolder],
+    keys: Sequence[str] | None,
+    pool: Executor,
+    progress: Progress,
+    *,
+    overwrite: bool,
+) -> list[RunOutcome]:
+    """Score all runs of one dataset together."""
+    with ExitStack() as stack:
+        stores = [ScoreStore(folder, keys, stack, overwrite=overwrite) for folder in folders]
+        for store in stores:
+            store.select(_clips(store, spec))
+        try:
+            _work(spec, stores, pool, progress)
+            for store in stores:
+                _finish(store)
+        except OSError as error:
+            raise cannot_write(error, "scores") or error from error
+        return [store.outcome() for store in stores]
+
+
+def _clips(store: ScoreStore, spec: DatasetSpec) -> list[str]:
+    """Return the clips of a finished run, sorted."""
+    info, dataset = store.info, dataset_of(spec)
+    if info.status == "started":
+        raise RunFolderError(f"the run {store.folder.path} is not finished; call resynth again to go on with it")
+    if dataset.manifest_hash != info.dataset.manifest_hash:
+        raise RunFolderError(
+            f"the dataset {dataset.name} has changed since {store.folder.path} was made: expected manifest hash "
+            f"{info.dataset.manifest_hash[:12]}…, got {dataset.manifest_hash[:12]}…; call resynth again"
+        )
+    return select_clips(dataset, info.dataset.selected)
+
+
+def _work(spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress) -> None:
+    """Compute what is missing and journal it."""
+    pairs = sum(len(store.clips) for store in stores)
+    missing = sum(len(task.items) for task in _tasks(spec, stores))
+    title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
+    progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
+    if not missing:
+        return
+    for event in pool.stream(score_clip, _tasks(spec, stores), remainder=without_first):
+        if isinstance(event, Crash):
+            lost = event.task.items[event.index]
+            store, outcome = stores[lost.run], Scored(lost.run, all_failed(lost.keys, event.reason))
+            progress.message(f"{store.info.card.name}: {event.task.clip}: {event.reason}")
+        else:
+            outcome = event.value
+        stores[outcome.run].record(event.task.clip, outcome.values)
+        progress.advance()
+
+
+def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore]) -> Iterator[ScoreTask]:
+    """Describe what is missing, clip by clip."""
+    for clip in sorted({clip for store in stores for clip in store.clips}):
+        items = []
+        for number, store in enumerate(stores):
+            if clip in store and (keys := store.missing(row := store.row(clip))):
+                path = str(store.folder.audio_path(clip))
+                items.append(Resynthesis(number, path, row["resynthesis_sha256"], keys))
+        if items:
+            yield ScoreTask(spec, clip, tuple(items))
+
+
+def _finish(store: ScoreStore) -> None:
+    """Write the table and the run's new state, unless nothing is new."""
+    columns = store.columns()
+    if not store.computed and store.info.status == "scored" and store.info.metrics == columns:
+        return
+    store.folder.write_rows(store.rows(list(columns)), list(columns))
+    provenance = store.info.provenance
+    if store.computed:
+        provenance = supersede(provenance, stamp("score", "cpu"))
+    update = {"status": "scored", "metrics": columns, "provenance": provenance}
+    store.folder.write_info(store.info.model_copy(update=update))

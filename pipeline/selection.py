@@ -1,0 +1,35 @@
+"""Which clips ``--limit`` takes: spread over categories and over the dataset, the same on every machine.
+
+The order does not depend on the limit, so that a larger one contains every smaller one and reuses its work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import chain, zip_longest
+
+from codec_superb.data_manifests import CATEGORIES, Dataset
+from codec_superb.pipeline.errors import PipelineError
+
+
+def select_clips(dataset: Dataset, limit: int | None) -> list[str]:
+    """Return the ids of the clips to run, sorted: all, or ``limit`` of them taken from the categories in turn.
+
+    Within a category the order is that of a hash of the id: neither the first speaker nor the first folder comes first.
+    """
+    ids = list(dataset.clip_ids())
+    if limit is None or limit >= len(ids):
+        return sorted(ids)
+    if limit < 1:
+        raise PipelineError(f"expected a limit of at least 1 clip, got {limit}")
+    groups: dict[str, list[str]] = {category: [] for category in CATEGORIES}
+    for clip_id in ids:
+        groups[dataset.clip(clip_id).category].append(clip_id)
+    turns = zip_longest(*(sorted(group, key=_spread) for group in groups.values()))
+    order = [clip_id for clip_id in chain.from_iterable(turns) if clip_id is not None]
+    return sorted(order[:limit])
+
+
+def _spread(clip_id: str) -> bytes:
+    """Give a place that has nothing to do with the id's own order."""
+    return hashlib.sha256(clip_id.encode()).digest()

@@ -1,0 +1,74 @@
+"""The program of a worker process: takes a function and a task from its link, answers value by value.
+
+It is started as a file, not as a module, and imports nothing but the standard library before it knows the parent's
+``sys.path``. It ends when its parent does, however that ended.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import select
+import signal
+import sys
+import threading
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+GRACE_S = 0.5
+"""A worker whose parent is gone may finish for this long, then it ends whatever it does."""
+
+
+def _end_with_parent(descriptor: int) -> None:
+    """Wait until the other end of the link is closed, then end the process."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # hang-up is reported even when nothing is asked for
+    poll.poll()
+    time.sleep(GRACE_S)
+    os._exit(1)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return ``error`` itself where it survives the link, otherwise its text."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - made one line above
+    except Exception:  # noqa: BLE001 - an exception class may do anything when it is rebuilt
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _answer(link: Connection) -> None:
+    """Take one task and send its values; an exception ends the task and is sent instead."""
+    try:
+        function, task = link.recv()
+        for value in function(task):
+            link.send(("value", value))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        raise
+    except Exception as error:  # noqa: BLE001 - the parent decides what an error means
+        link.send(("error", _portable(error)))
+    else:
+        link.send(("end", None))
+
+
+def main(arguments: list[str]) -> None:
+    """Serve tasks over the socket whose descriptor is the only argument, until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    faulthandler.enable()
+    descriptor = int(arguments[0])
+    os.set_inheritable(descriptor, False)
+    link: Connection[Any, Any] = Connection(descriptor)
+    sys.path[:] = link.recv()
+    threading.Thread(target=_end_with_parent, args=(descriptor,), daemon=True).start()
+    link.send(("ready", None))
+    try:
+        while True:
+            _answer(link)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

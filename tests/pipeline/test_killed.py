@@ -1,0 +1,120 @@
+"""A run that is killed at any moment is resumed and ends with the same rows and the same audio, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support_codecs import HERE
+from support_drive import start
+from support_runs import contents, speech_folder
+
+KILLS = 20
+SLOW = f"{HERE}:Slow"
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder of 30 short clips."""
+    return speech_folder(tmp_path_factory.mktemp("data") / "clips", 30)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, clips: Path) -> Path:
+    """Give an output folder after resynth and score without any trouble, and after resynth alone beside it."""
+    out = tmp_path_factory.mktemp("undisturbed")
+    _finish(_resynth(clips, out / "full"))
+    shutil.copytree(out / "full", out / "resynth")
+    _finish(_score(out / "full"))
+    return out
+
+
+def _resynth(clips: Path, out: Path) -> dict[str, Any]:
+    return {"stage": "resynth", "codecs": [SLOW], "datasets": [str(clips)], "out": str(out)}
+
+
+def _score(out: Path) -> dict[str, Any]:
+    return {"stage": "score", "metrics": ["stft", "si_sdr", "sdr"], "out": str(out)}
+
+
+def _finish(order: dict[str, Any]) -> None:
+    """Let a stage run to its end."""
+    with start(**order) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+
+
+def _killed(order: dict[str, Any], delay: float) -> bool:
+    """Start a stage, kill it and its workers ``delay`` seconds after work began; False when it was through before."""
+    with start(**order) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(delay)
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        process.communicate()
+        return process.returncode == -signal.SIGKILL
+
+
+def test_resynth_killed_at_twenty_moments_ends_with_the_same_rows(
+    tmp_path: Path, clips: Path, undisturbed: Path
+) -> None:
+    """Whenever a disturbed run is through it equals the undisturbed one; it is begun anew until 20 kills were had."""
+    moments = random.Random(2)
+    expected = contents(undisturbed / "resynth" / "slow" / "clips")
+    kills = rounds = 0
+    while kills < KILLS:
+        out = tmp_path / str(rounds)
+        while kills < KILLS and _killed(_resynth(clips, out), moments.uniform(0, 0.75)):
+            kills += 1
+        _finish(_resynth(clips, out))
+        assert contents(out / "slow" / "clips") == expected
+        assert not list(out.rglob(".part-*"))
+        rounds += 1
+    assert len(expected[0]) == len(expected[1]) == 30
+
+
+def test_score_killed_at_twenty_moments_ends_with_the_same_rows(tmp_path: Path, undisturbed: Path) -> None:
+    """The same for scoring: every value of every clip is the undisturbed run's."""
+    moments = random.Random(3)
+    expected = contents(undisturbed / "full" / "slow" / "clips")
+    kills = rounds = 0
+    while kills < KILLS:
+        out = tmp_path / str(rounds)
+        shutil.copytree(undisturbed / "resynth", out)
+        while kills < KILLS and _killed(_score(out), moments.uniform(0, 0.75)):
+            kills += 1
+        _finish(_score(out))
+        assert contents(out / "slow" / "clips") == expected
+        assert not list(out.rglob(".part-*"))
+        rounds += 1
+    assert {value["status"] for row in expected[0] for value in row["metrics"].values()} == {"ok"}
+
+
+def test_ctrl_c_ends_a_run_within_a_second_and_it_can_be_resumed(tmp_path: Path) -> None:
+    """An interrupt in the middle of a clip that takes 30 s ends parent and workers at once; what was done is kept."""
+    clips = speech_folder(tmp_path / "clips", 4)
+    _finish(_resynth(clips, tmp_path / "runs"))
+    order = _resynth(clips, tmp_path / "runs") | {"codecs": [SLOW, f"{HERE}:Sleepy"]}
+    with start(**order) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().split()[-2:] == ["4", "4"]
+        assert process.stdout.readline().split()[-2:] == ["4", "0"]
+        time.sleep(1)  # both workers are in the middle of a clip
+        began = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=10)
+        took = time.monotonic() - began
+    assert process.returncode == 130
+    assert took < 1
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    _finish(_resynth(clips, tmp_path / "runs"))

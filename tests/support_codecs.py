@@ -1,0 +1,116 @@
+"""Codecs that tests give as ``support_codecs.py:Class``: an honest one, a slow one, one that breaks every rule."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.interface import Audio, Codec, Encoded, Packets
+
+HERE = str(Path(__file__).resolve())
+RATE = 16000
+
+
+def _card(name: str) -> Card:
+    """Make the card of 16-bit PCM at 16 kHz."""
+    return Card(
+        name=name,
+        family="test",
+        title=name,
+        version="1",
+        kind="classical",
+        standard="none",
+        year=2024,
+        sampling_rate=RATE,
+        channels=(1,),
+        nominal_kbps=256,
+        frame_rate=None,
+        causal=True,
+        delay_samples=0,
+        latency_ms=0,
+        licence="MIT",
+        paper="none",
+        homepage="https://example.org",
+    )
+
+
+class Plain(Codec):
+    """16-bit PCM at 16 kHz."""
+
+    card: ClassVar[Card] = _card("plain")  # type: ignore[misc]  # the contract of codecs given as a file
+
+    def _encode(self, audio: Audio) -> Packets:
+        """Round to 16 bits."""
+        payload = np.clip(np.rint(audio * 32767), -32768, 32767).astype("<i2").tobytes()
+        return Packets(payload, 8 * len(payload))
+
+    def _decode(self, packets: Packets, channels: int) -> Audio:
+        """Turn the bytes back."""
+        assert isinstance(packets.payload, bytes)
+        samples = np.frombuffer(packets.payload, dtype="<i2").astype(np.float32) / np.float32(32767)
+        return samples.reshape(channels, -1)
+
+
+class Slow(Plain):
+    """Takes 20 ms a clip, so that there are moments to be killed at."""
+
+    card: ClassVar[Card] = _card("slow")  # type: ignore[misc]
+
+    def _encode(self, audio: Audio) -> Packets:
+        """Wait, then encode."""
+        time.sleep(0.02)
+        return super()._encode(audio)
+
+
+class Sleepy(Plain):
+    """Takes half a minute a clip."""
+
+    card: ClassVar[Card] = _card("sleepy")  # type: ignore[misc]
+
+    def _encode(self, audio: Audio) -> Packets:
+        """Wait long, then encode."""
+        time.sleep(30)
+        return super()._encode(audio)
+
+
+class Treacherous(Plain):
+    """Does to a clip what the number of its samples, modulo 100, says."""
+
+    card: ClassVar[Card] = _card("treacherous")  # type: ignore[misc]
+
+    def encode(self, audio: Audio, rate: int) -> Encoded:
+        """Die, hang or raise where asked to."""
+        fault = audio.shape[1] % 100
+        if fault == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault == 2:
+            os._exit(9)
+        if fault == 3:
+            time.sleep(30)
+        if fault == 4:
+            raise ValueError(f"this clip is not to my taste: {object()}")
+        if fault == 5:
+            raise MemoryError
+        return super().encode(audio, rate)
+
+    def decode(self, encoded: Encoded) -> Audio:
+        """Return what a codec must not, where asked to."""
+        audio = super().decode(encoded)
+        fault = encoded.samples % 100
+        if fault == 10:
+            audio[0, 5] = np.nan
+        if fault == 11:
+            return audio[:, :-1]
+        if fault == 12:
+            return audio.astype(np.float64)  # type: ignore[return-value]  # the breach under test
+        if fault == 13:
+            raise RuntimeError("cannot decode my own bits")
+        if fault == 14:
+            return np.float32(4) * audio
+        return audio

@@ -1,0 +1,74 @@
+"""A stage in a process of its own, which a test can kill: ``python support_drive.py '{"stage": "resynth", ...}'``.
+
+Prints ``started`` when the first clip is handed out. Exit code 1 and the text on an error that a user can act on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def start(**order: Any) -> subprocess.Popen[str]:
+    """Start a stage in a process group of its own."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return subprocess.Popen(
+        command(**order),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+def command(**order: Any) -> list[str]:
+    """Give the command line of a stage."""
+    return [sys.executable, __file__, json.dumps(order)]
+
+
+class _Announcing:
+    """Tells the test that work begins."""
+
+    def start(self, title: str, total: int, done: int = 0) -> None:
+        """Say so."""
+        print("started", title, total, done, flush=True)
+
+    def advance(self, count: int = 1) -> None:
+        """Keep quiet."""
+
+    def message(self, text: str) -> None:
+        """Pass it on."""
+        print("message", text, flush=True)
+
+
+def main(order: dict[str, Any]) -> int:
+    """Do what was ordered."""
+    from codec_superb.pipeline.errors import PipelineError
+    from codec_superb.pipeline.resynth import resynthesise
+    from codec_superb.pipeline.score import score
+
+    if "file_limit" in order:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_limit"], resource.RLIM_INFINITY))
+    out = Path(order["out"])
+    try:
+        if order["stage"] == "resynth":
+            outcomes = resynthesise(order["codecs"], order["datasets"], out=out, workers=2, progress=_Announcing())
+        else:
+            outcomes = score([out], metrics=order["metrics"], workers=2, progress=_Announcing())
+    except PipelineError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0 if all(outcome.complete for outcome in outcomes) else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1])))

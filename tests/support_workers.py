@@ -1,0 +1,54 @@
+"""Tasks that tests give to worker processes, which import this module by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from codec_superb.pipeline.executor import SINGLE_THREAD
+
+
+def squares(task: tuple[int, ...]) -> Iterator[int]:
+    """Yield squares; -1 dies by a signal, -2 leaves, -3 hangs, -4 raises."""
+    for number in task:
+        if number == -1:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if number == -2:
+            os._exit(7)
+        if number == -3:
+            time.sleep(60)
+        if number == -4:
+            raise ValueError("no square of -4 today")
+        yield number * number
+
+
+def without_first(task: tuple[int, ...], index: int) -> tuple[int, ...] | None:
+    """Give up one number."""
+    return task[index + 1 :] or None
+
+
+def thread_limits(_task: str) -> Iterator[tuple[str, ...]]:
+    """Tell what limits the numeric libraries."""
+    yield tuple(os.environ.get(name, "") for name in SINGLE_THREAD)
+
+
+def own_pid(_task: int) -> Iterator[int]:
+    """Tell who answers."""
+    yield os.getpid()
+
+
+def pid_then_sleep(_task: int) -> Iterator[int]:
+    """Say who is busy, then be busy."""
+    yield os.getpid()
+    time.sleep(60)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs, zombies excluded."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
