@@ -63,7 +63,8 @@ def resynthesise(
     Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
     """
     progress = progress or Silent()
-    plans = [_plan(codec, DatasetSpec(str(dataset), category), out, limit) for dataset in datasets for codec in codecs]
+    opened = [(str(spec), open_dataset(spec, category=category)) for spec in datasets]
+    plans = [_plan(codec, spec, dataset, category, Path(out), limit) for spec, dataset in opened for codec in codecs]
     _refuse_twins(plans)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))

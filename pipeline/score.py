@@ -48,7 +48,8 @@ def score(
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         for (place, category), group in groupby(sorted(folders, key=_dataset_key), key=_dataset_key):
             for outcome in _score_group(
-                DatasetSpec(place, _CATEGORIES.get(category)),
+                place,
+                _CATEGORIES.get(category),
                 list(group),
                 keys,
                 pool,
