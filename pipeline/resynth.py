@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import card as card_of
-from codec_superb.data_manifests import Category, Dataset
+from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result
 from codec_superb.pipeline.journal import Journal
