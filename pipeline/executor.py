@@ -135,6 +135,11 @@ class Executor:
         self._workers: list[_Worker] = []
         self._failed_starts = 0
 
+    @property
+    def running(self) -> int:
+        """Number of worker processes there are now."""
+        return len(self._workers)
+
     def __enter__(self) -> Self:
         return self
 

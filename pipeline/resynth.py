@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import card as card_of
-from codec_superb.data_manifests import Category, Dataset
+from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result
 from codec_superb.pipeline.journal import Journal
 from codec_superb.pipeline.outcome import FailedClip, RunOutcome
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
-from codec_superb.pipeline.reference import DatasetSpec, cannot_write, dataset_of
+from codec_superb.pipeline.reference import DatasetSpec, cannot_write
 from codec_superb.pipeline.resynth_clip import ResynthTask, prepare_codec, resynthesise_clip
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
@@ -63,21 +63,23 @@ def resynthesise(
     Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
     """
     progress = progress or Silent()
-    plans = [_plan(codec, DatasetSpec(str(dataset), category), out, limit) for dataset in datasets for codec in codecs]
+    opened = [(str(spec), open_dataset(spec, category=category)) for spec in datasets]
+    plans = [_plan(codec, spec, dataset, category, Path(out), limit) for spec, dataset in opened for codec in codecs]
     _refuse_twins(plans)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         return [_run(plan, device, pool, progress, overwrite=overwrite) for plan in plans]
 
 
-def _plan(codec: str, spec: DatasetSpec, out: Path, limit: int | None) -> _Plan:
+def _plan(codec: str, spec: str, dataset: Dataset, category: Category | None, out: Path, limit: int | None) -> _Plan:
     """Resolve names before any work begins."""
-    card, dataset = card_of(codec), dataset_of(spec)
+    card = card_of(codec)
     if card.encode_only:
         raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
-    folder = RunFolder(Path(out) / card.name / dataset.name)
+    folder = RunFolder(out / card.name / dataset.name)
     identity = spec_hash(card, dataset.manifest_hash, codec_source(codec))
-    return _Plan(codec, card, spec, dataset, select_clips(dataset, limit), folder, identity)
+    opened = DatasetSpec(spec, category, dataset.manifest_hash)
+    return _Plan(codec, card, opened, dataset, select_clips(dataset, limit), folder, identity)
 
 
 def _refuse_twins(plans: Sequence[_Plan]) -> None:
