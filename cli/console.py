@@ -6,8 +6,8 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from types import TracebackType
-from typing import Any, Self
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,7 +15,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
+if TYPE_CHECKING:
+    from codec_superb.data_manifests.progress import Progress as Step
+
 EVERY_SECONDS = 10.0
+MEGABYTE = 1_000_000
 
 
 def stderr() -> Console:
@@ -41,7 +45,9 @@ def print_json(data: object) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> None:
     """Print a table; columns from ``numbers_from`` on are aligned to the right."""
-    table = Table(title=title or None, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
+    table = Table(
+        title=title or None, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False
+    )
     for index, column in enumerate(columns):
         table.add_column(escape(column), justify="right" if index >= numbers_from else "left", no_wrap=True)
     for row in rows:
@@ -120,3 +126,25 @@ class TerminalProgress:
 
     def _line(self, text: str) -> None:
         self._console.print(escape(text), soft_wrap=True)
+
+
+class DatasetProgress:
+    """Shows the steps of preparing, indexing and checking a dataset on the same bars."""
+
+    LABELS = MappingProxyType({"download": "downloading, MB", "cut": "cutting clips", "check": "checking clips"})
+
+    def __init__(self, progress: TerminalProgress) -> None:
+        self._progress = progress
+        self._stage = ""
+        self._done = 0
+
+    def __call__(self, step: Step) -> None:
+        """Take over where the step is."""
+        scale = MEGABYTE if step.stage == "download" else 1
+        done, total = step.done // scale, -(-step.total // scale)
+        if step.stage != self._stage or done < self._done:
+            self._stage, self._done = step.stage, 0
+            self._progress.start(self.LABELS.get(step.stage, step.stage), total)
+        if done > self._done:
+            self._progress.advance(done - self._done)
+            self._done = done

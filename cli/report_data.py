@@ -114,7 +114,10 @@ def _by_seconds(parts: Sequence[DatasetAggregate], values: Sequence[float | None
     seconds = math.fsum(part.seconds for part in parts)
     if not seconds or any(value is None for value in values):
         return None
-    return math.fsum(part.seconds * value for part, value in zip(parts, values, strict=True) if value is not None) / seconds
+    return (
+        math.fsum(part.seconds * value for part, value in zip(parts, values, strict=True) if value is not None)
+        / seconds
+    )
 
 
 def _points(entry: Results) -> Iterator[ClipPoint]:
@@ -156,10 +159,14 @@ def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
     for entry in results:
         for dataset in entry.datasets:
             info = dataset.info
-            found.setdefault(f"dataset {info.name}", {})[f"{info.selected} of {info.clips} clips, manifest {info.manifest_hash}"] = None
+            found.setdefault(f"dataset {info.name}", {})[
+                f"{info.selected} of {info.clips} clips, manifest {info.manifest_hash}"
+            ] = None
             for stamp in dataset.provenance:
                 dirty = ", with local changes" if stamp.dirty else ""
-                found.setdefault("codec-superb", {})[f"{stamp.tool_version}, commit {stamp.commit or 'of a release'}{dirty}"] = None
+                found.setdefault("codec-superb", {})[
+                    f"{stamp.tool_version}, commit {stamp.commit or 'of a release'}{dirty}"
+                ] = None
                 found.setdefault("Python", {})[f"{stamp.python} on {stamp.platform}, {stamp.processor}"] = None
                 packages = ", ".join(f"{name} {version}" for name, version in sorted(stamp.packages.items()))
                 found.setdefault(f"packages of {stamp.stage}", {})[packages] = None

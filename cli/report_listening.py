@@ -78,10 +78,17 @@ def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> Li
     for entry in results:
         source = entry.dataset(row.dataset)
         if source is not None:
-            resynthesis, resynthesis_rate, _ = read_audio(RunFolder(source.source).audio_path(row.clip))
+            digest = _row(entry, row).resynthesis_sha256 or ""
+            resynthesis, resynthesis_rate = read_audio(RunFolder(source.source).audio_path(row.clip), digest)
             versions[entry.card.name] = ogg_opus(resynthesis, resynthesis_rate, KBPS)
+    said = clip.labels.text or ", ".join(clip.labels.events) or None
     return Listening(
-        clip=row.clip, dataset=row.dataset, category=row.category, text=clip.labels.text or ", ".join(clip.labels.events) or None,
+        clip=row.clip, dataset=row.dataset, category=row.category, text=said,
         attribution=clip.attribution, licence=clip.licence,
         reference=ogg_opus(audio.mean(axis=0, dtype=np.float32), rate, KBPS), resyntheses=versions,
     )  # fmt: skip
+
+
+def _row(entry: Results, like: ClipRow) -> ClipRow:
+    """Find the codec's own row of a clip."""
+    return next(row for row in entry.rows if (row.dataset, row.clip) == (like.dataset, like.clip))

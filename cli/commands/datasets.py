@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from codec_superb.cli.console import TerminalProgress, note, print_json, print_table
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json, print_table
 from codec_superb.cli.options import JsonOption
 
 app = typer.Typer(help="List datasets, fetch or index their clips, check what is here.", no_args_is_help=True)
@@ -59,7 +59,7 @@ def prepare(name: str, as_json: JsonOption = False) -> None:
     from codec_superb.data_manifests.prepare import prepare as prepare_dataset
 
     with TerminalProgress() as progress:
-        report = prepare_dataset(name, progress)
+        report = prepare_dataset(name, DatasetProgress(progress))
     if as_json:
         print_json(report.as_data())
     else:
@@ -76,7 +76,7 @@ def index(
     from codec_superb.data_manifests.index import index as index_dataset
 
     with TerminalProgress() as progress:
-        report = index_dataset(name, root, progress)
+        report = index_dataset(name, root, DatasetProgress(progress))
     if as_json:
         print_json(report.as_data())
     else:
@@ -89,7 +89,7 @@ def check(name: str, as_json: JsonOption = False) -> None:
     from codec_superb.data_manifests.check import check as check_dataset
 
     with TerminalProgress() as progress:
-        report = check_dataset(name, progress)
+        report = check_dataset(name, DatasetProgress(progress))
     if as_json:
         print_json(report.as_data())
     else:

@@ -59,13 +59,18 @@ def _score_folders(
     else:
         keys = list(dict.fromkeys(key for row in rows for key in row.metrics))
         cells = [
-            (row.clip, *(_cell(row.metrics[key].value, row.metrics[key].status) if key in row.metrics else "" for key in keys))
+            (
+                row.clip,
+                *(_cell(row.metrics[key].value, row.metrics[key].status) if key in row.metrics else "" for key in keys),
+            )
             for row in rows
         ]
         print_table("", ("clip", *keys), cells)
     failed = [row for row in rows if row.status == "failed" or any(v.status == "failed" for v in row.metrics.values())]
     for row in failed:
-        reasons = [row.error] if row.error else [f"{k}: {v.reason}" for k, v in row.metrics.items() if v.status == "failed"]
+        reasons = (
+            [row.error] if row.error else [f"{k}: {v.reason}" for k, v in row.metrics.items() if v.status == "failed"]
+        )
         typer.echo(f"failed: {row.clip}: {'; '.join(reasons)}", err=True)
     return CLIPS_FAILED if failed else 0
 

@@ -18,7 +18,8 @@ print("MODULES", json.dumps([code, sorted(sys.modules)]))
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["codecs", "list"], ["codecs", "show", "opus_12k"], ["datasets", "list"], ["bench", "--help"]]
+    "arguments",
+    [["--help"], ["codecs", "list"], ["codecs", "show", "opus_12k"], ["datasets", "list"], ["bench", "--help"]],
 )
 def test_imports_nothing_heavy(arguments: list[str]) -> None:
     """Help and listings read data only."""

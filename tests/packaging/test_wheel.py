@@ -14,7 +14,18 @@ import pytest
 import soundfile
 
 ROOT = Path(__file__).parents[2]
-GENERIC = {"data_manifests", "base_codec", "metrics", "applications", "pipeline", "server", "web", "cli", "tests", "src"}
+GENERIC = {
+    "data_manifests",
+    "base_codec",
+    "metrics",
+    "applications",
+    "pipeline",
+    "server",
+    "web",
+    "cli",
+    "tests",
+    "src",
+}
 
 
 def _run(*command: str | Path, cwd: Path) -> str:

