@@ -50,7 +50,8 @@ def measure(paths: Sequence[Path], cache: Path, progress: OnProgress = ignore_pr
     """Yield the facts of each file in order, from ``cache`` where the file has not changed since.
 
     ``cache`` is a JSON file that is written now and then and at the end, also when the caller stops early.
-    ``progress`` is called after each batch, in the caller's thread. Raises OSError when a file vanishes or cannot be read from the disk; a file that is no audio only lacks rate and frames.
+    ``progress`` is called after each batch, in the caller's thread. Raises OSError when a file vanishes or cannot be
+    read from the disk; a file that is no audio only lacks rate and frames.
     """
     known = _load(cache)
     facts: dict[str, FileFacts] = {}
@@ -85,10 +86,10 @@ def _header(path: Path) -> tuple[int | None, int | None]:
     import soundfile
 
     try:
-        info = soundfile.info(path)
+        with soundfile.SoundFile(path) as file:
+            return int(file.samplerate), int(file.frames)
     except soundfile.SoundFileError:
         return None, None
-    return int(info.samplerate), int(info.frames)
 
 
 def _batches(paths: Iterable[Path]) -> Iterator[list[Path]]:

@@ -50,6 +50,7 @@ def index(
         listing.found = [clip for clip in listing.found if _in_partition(clip, listing.root, manifest.partition)]
         if not listing.found:
             raise LayoutError(f"{name}: no clip of the partition ({manifest.partition.text}) lies in {listing.root}")
+        _check_names(listing)
         return _write(manifest, listing, folder, tell)
 
 
@@ -85,6 +86,17 @@ def _in_partition(clip: Found, root: Path, partition: Partition) -> bool:
     return included and not any(fnmatch.fnmatchcase(path, pattern) for pattern in partition.exclude)
 
 
+def _check_names(listing: Listing) -> None:
+    """Refuse names that a clip list cannot hold, before hours go into hashing."""
+    for path in (listing.root, *(clip.path for clip in listing.found)):
+        try:
+            str(path).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise LayoutError(
+                f"{str(path)!r} is no UTF-8 name: unpack the archive again with the encoding of its names (unzip -O)"
+            ) from error
+
+
 def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgress) -> IndexReport:
     folder.mkdir(parents=True, exist_ok=True)
     facts = list(measure([clip.path for clip in listing.found], folder / _FACTS, progress))
@@ -111,16 +123,9 @@ def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgr
 
 
 def _record(clip: Found, facts: FileFacts, manifest: Manifest, listing: Listing) -> ClipRecord:
-    path = clip.path.relative_to(listing.root).as_posix()
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise LayoutError(
-            f"{clip.path!r} is no UTF-8 name: unpack the archive again with the encoding of its names (unzip -O)"
-        ) from error
     return ClipRecord(
         id=clip.id,
-        path=path,
+        path=clip.path.relative_to(listing.root).as_posix(),
         category=clip.category or manifest.categories[0],
         sampling_rate=facts.sampling_rate,
         licence=clip.licence or manifest.licence,

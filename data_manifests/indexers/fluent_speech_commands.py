@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, locate
+from codec_superb.data_manifests.indexers.listing import Listing, Request, clip_id, locate
 from codec_superb.data_manifests.indexers.tables import read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -26,7 +26,7 @@ def find(request: Request) -> Listing:
         if (base / name).is_file():
             listing.add(base / name, _labels(row), below=base / _PREFIX)
         else:
-            listing.missing.append(name.removeprefix(_PREFIX))
+            listing.missing.append(clip_id(base / name, base / _PREFIX))
     return listing
 
 

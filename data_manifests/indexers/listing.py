@@ -144,7 +144,7 @@ def take_listed(
         if (folder / name).is_file():
             listing.add(folder / name, labels[name], below=start)
         else:
-            listing.missing.append((folder / name).relative_to(start).as_posix())
+            listing.missing.append(clip_id(folder / name, start))
     for path in audio_below(folder):
         if path.relative_to(folder).as_posix() not in labels:
             listing.extra.append(path.relative_to(start).as_posix())

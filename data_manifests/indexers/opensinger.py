@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
-from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 GENDERS = {"ManRaw": "male", "WomanRaw": "female"}
@@ -29,7 +28,7 @@ def _take_song(listing: Listing, folder: Path, base: Path) -> None:
     number, _, song = folder.name.partition("_")
     lyrics = {path.stem for path in folder.glob("*.txt")}
     for path in audio_below(folder, {".wav"}):
-        text = _lyrics(path.with_suffix(".txt")) if path.stem in lyrics else None
+        text = _lyrics(path.with_suffix(".txt"), listing) if path.stem in lyrics else None
         extra = {"gender": GENDERS[gender], "song": song}
         labels = ManifestLabels(text=text, language="zh", speaker=f"{gender}_{number}", extra=extra)
         listing.add(path, labels, below=base, labelled=text is not None)
@@ -37,5 +36,9 @@ def _take_song(listing: Listing, folder: Path, base: Path) -> None:
     listing.missing.extend(f"{gender}/{folder.name}/{name}" for name in sorted(lyrics))
 
 
-def _lyrics(path: Path) -> str:
-    return " ".join(line.strip() for _, line in read_lines(path))
+def _lyrics(path: Path, listing: Listing) -> str | None:
+    try:
+        return " ".join(path.read_text(encoding="utf-8-sig").split())
+    except UnicodeDecodeError:
+        listing.notes.append(f"the lyrics of {path.parent.name}/{path.stem} are no UTF-8 text and left out")
+        return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, locate, take_listed
+from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
 from codec_superb.data_manifests.indexers.tables import read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -27,7 +27,14 @@ def find(request: Request) -> Listing:
     if folder is None:
         raise LayoutError(f"expected the folder vocal_imitations/included or included in {base}, there is neither")
     listing = Listing(base)
-    take_listed(listing, folder, _labels(base / TABLE))
+    labels = _labels(base / TABLE)
+    for path in audio_below(folder, {".wav"}):
+        if path.name in labels:
+            # The table knows file names only: the folder between is no part of the id.
+            listing.add(path, labels.pop(path.name), below=path.parent)
+        else:
+            listing.extra.append(path.relative_to(folder).as_posix())
+    listing.missing.extend(name.removesuffix(".wav") for name in sorted(labels))
     return listing
 
 

@@ -23,7 +23,7 @@ _CLIP = re.compile(r"(id\d{5})/([^/]+)/(\d{5})\.wav")
 
 def find(request: Request) -> Listing:
     """List the clips of the test speakers, and the trials between them."""
-    base = locate(request.root, ("wav/id1027?", "wav/id10[23]??"), ("vox1_test_wav", "vox1_test", "VoxCeleb1", "test"))
+    base = locate(request.root, ("wav/id102[789]?", "wav/id1030?"), ("vox1_test_wav", "vox1_test", "VoxCeleb1", "test"))
     wav = base / "wav"
     listing = Listing(base)
     for folder in sorted(path for path in wav.iterdir() if path.name in TEST_SPEAKERS):

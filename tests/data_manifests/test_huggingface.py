@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import soundfile
+
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.clip_list import read_records
@@ -38,14 +39,17 @@ def _shard(path: Path, rows: list[tuple[str, bytes | None]]) -> None:
     """Write a shard of the hub's shape: id, and a struct of bytes and path that the schema declares as Audio."""
     audio = pa.struct({"bytes": pa.binary(), "path": pa.string()})
     schema = pa.schema({"id": pa.string(), "audio": audio}, metadata={"huggingface": json.dumps(FEATURES)})
-    data = {"id": [name for name, _ in rows], "audio": [{"bytes": content, "path": f"{name}.wav"} for name, content in rows]}
+    data = {
+        "id": [name for name, _ in rows],
+        "audio": [{"bytes": content, "path": f"{name}.wav"} for name, content in rows],
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     pa.parquet.write_table(pa.table(data, schema=schema), path)
 
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A local copy of the repository's shape: two shards of speech, one each of audio and music."""
+    """Make a local copy of the repository's shape: two shards of speech, one each of audio and music."""
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
     folder = tmp_path / "hub"
     wav = _encode(TONE, "WAV", "PCM_16")
@@ -186,7 +190,9 @@ def test_files_of_another_shape_are_refused(hub: Path) -> None:
     """A shard without the two columns, without bytes, or that is no Parquet is named."""
     music = hub / "data/Music-00000-of-00001.parquet"
     pa.parquet.write_table(pa.table({"id": ["a"], "sound": ["b"]}), music)
-    with pytest.raises(LayoutError, match=r"Music-00000-of-00001\.parquet: expected the columns id and audio, got id, sound"):
+    with pytest.raises(
+        LayoutError, match=r"Music-00000-of-00001\.parquet: expected the columns id and audio, got id, sound"
+    ):
         index(NAME, hub)
     _shard(music, [("a", None)])
     with pytest.raises(LayoutError, match=r"parquet row 0: expected the column audio to hold bytes and path"):

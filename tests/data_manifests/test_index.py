@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support_layouts import CASES, Case, Tree, make_recordings
+
 from codec_superb.data_manifests import Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.index import index
 from codec_superb.data_manifests.index_report import IndexReport
 from codec_superb.data_manifests.indexers import LAYOUTS
 from codec_superb.data_manifests.manifest import LocalSource
-from support_layouts import CASES, Case, Tree, make_recordings
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def test_clips_carry_category_licence_and_audio(indexed: Indexed) -> None:
 
 def test_a_readable_clip_loads(indexed: Indexed) -> None:
     """The first clip decodes to mono audio at the rate that the list gives."""
-    clip = indexed.dataset.clip(sorted(indexed.case.clips)[0])
+    clip = indexed.dataset.clip(min(indexed.case.clips))
     audio, rate = clip.load()
     assert audio.shape[0] == 1
     assert audio.shape[1] > 0

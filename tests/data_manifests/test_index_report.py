@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import soundfile
+from support_layouts import CASES, RATE, Tree, make_recordings
+
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.clip_list import read_index, read_records
 from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
@@ -15,7 +17,6 @@ from codec_superb.data_manifests.files import file_sha256
 from codec_superb.data_manifests.index import index
 from codec_superb.data_manifests.progress import Progress
 from codec_superb.data_manifests.trials import Trial, read_trials, trial_lists
-from support_layouts import CASES, RATE, Tree, make_recordings
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def tree(tmp_path: Path, recordings: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Tree:
-    """An empty publisher's folder, beside an empty home folder."""
+    """Make an empty publisher's folder, beside an empty home folder."""
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
     root = tmp_path / "root"
     root.mkdir()
@@ -219,3 +220,13 @@ def test_the_first_set_of_mixtures_that_is_there_is_taken(tree: Tree) -> None:
     report = index("libri2mix", tree.root)
     assert report.notes == ("the mode min was taken",)
     assert open_dataset("libri2mix").clip("4077-13754-0001_5142-33396-0065").labels.extra[0] == ("mode", "min")
+
+
+def test_lyrics_in_another_encoding_cost_the_text_only(tree: Tree) -> None:
+    """A clip of OpenSinger whose lyrics are no UTF-8 stays, without text, and the report names it."""
+    _build("opensinger", tree)
+    (tree.root / "OpenSinger/ManRaw/25_一路向北/25_一路向北_0.txt").write_bytes("后视镜".encode("gbk"))
+    report = index("opensinger", tree.root)
+    assert any("25_一路向北_0 are no UTF-8 text" in note for note in report.notes)
+    assert open_dataset("opensinger").clip("ManRaw/25_一路向北/25_一路向北_0").labels.text is None
+    assert "ManRaw/25_一路向北/25_一路向北_0" in report.unlabelled_names
