@@ -13,7 +13,7 @@ from codec_superb.data_manifests.archive import read_members
 from codec_superb.data_manifests.clip_list import ClipRecord
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.fetch import Fetcher, Received
-from codec_superb.data_manifests.home import packages_home
+from codec_superb.data_manifests.home import AUDIO_FOLDER, packages_home
 from codec_superb.data_manifests.manifest import ClipGroup, ManifestLabels, PackageClip, PackageFile, PackagesSource
 from codec_superb.data_manifests.pip_settings import read_pip_settings
 from codec_superb.data_manifests.progress import OnProgress, Progress
@@ -21,9 +21,6 @@ from codec_superb.data_manifests.samples import Samples, cut, decode_exactly, ha
 
 _THREADS = 4
 """Downloads at once; more would not be faster and would be impolite."""
-
-AUDIO_FOLDER = "audio"
-"""Folder of the stored clips, in the dataset's own."""
 
 _Wanted = list[tuple[ClipGroup, PackageClip]]
 

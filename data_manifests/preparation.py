@@ -12,7 +12,6 @@ from pathlib import Path
 
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.clip_list import (
-    CLIPS_FILE,
     ClipRecord,
     DatasetIndex,
     canonical_json,
@@ -23,8 +22,9 @@ from codec_superb.data_manifests.clip_list import (
 )
 from codec_superb.data_manifests.errors import AudioFileError, DatasetError, ManifestError
 from codec_superb.data_manifests.files import locked
+from codec_superb.data_manifests.folder_walk import walk
 from codec_superb.data_manifests.hash_cache import HashCache
-from codec_superb.data_manifests.home import datasets_home
+from codec_superb.data_manifests.home import AUDIO_FOLDER, datasets_home
 from codec_superb.data_manifests.manifest import Manifest, PackagesSource
 from codec_superb.data_manifests.progress import OnProgress, ignore_progress
 from codec_superb.data_manifests.samples import samples_sha256
@@ -138,10 +138,17 @@ def _make(folder: Path, manifest: Manifest, done: dict[str, ClipRecord], progres
         manifest_hash=found,
         source_hash=_source_hash(manifest.source),
     )
-    (folder / CLIPS_FILE).unlink(missing_ok=True)
     index = write_clip_list(folder, index, records.values())
+    _remove_others(folder, {record.path for record in records.values()})
     _note_hashes(folder, records)
     return index
+
+
+def _remove_others(folder: Path, wanted: set[str]) -> None:
+    """Remove clips of an earlier version, and what a process that was killed left half written."""
+    for path in walk(folder / AUDIO_FOLDER):
+        if (AUDIO_FOLDER / path).as_posix() not in wanted:
+            (folder / AUDIO_FOLDER / path).unlink()
 
 
 def _note_hashes(folder: Path, records: dict[str, ClipRecord]) -> None:
