@@ -101,6 +101,7 @@ def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgr
     folder.mkdir(parents=True, exist_ok=True)
     facts = list(measure([clip.path for clip in listing.found], folder / _FACTS, progress))
     records = [_record(clip, fact, manifest, listing) for clip, fact in zip(listing.found, facts, strict=True)]
+    listing.notes += _other_rates(manifest, listing, facts)
     missing, extra = _counts(manifest, listing)
     seconds = sum(fact.seconds or 0.0 for fact in facts)
     wanted = DatasetIndex(
@@ -143,6 +144,19 @@ def _counts(manifest: Manifest, listing: Listing) -> tuple[int, int]:
         short = manifest.expected_clips.count - len(listing.found)
         missing, extra = max(missing, short), extra + max(0, -short)
     return missing, extra
+
+
+def _other_rates(manifest: Manifest, listing: Listing, facts: list[FileFacts]) -> list[str]:
+    """Return a note when clips are not at the published rate: a resampled copy gives other scores."""
+    published = manifest.sampling_rate
+    if published is None:
+        return []
+    pairs = zip(listing.found, facts, strict=True)
+    other = [(clip.id, fact.sampling_rate) for clip, fact in pairs if fact.sampling_rate not in {None, published}]
+    if not other:
+        return []
+    name, rate = other[0]
+    return [f"clips not at the published {published} Hz: {len(other)}, the first is {name} at {rate} Hz"]
 
 
 def _report(

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codec_superb.data_manifests.audio_file import AUDIO_SUFFIXES
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.manifest import ManifestLabels, Partition
 from codec_superb.data_manifests.trials import Trial
-
-AUDIO_SUFFIXES = frozenset({".wav", ".flac", ".mp3", ".ogg", ".au", ".aif", ".aiff"})
 
 Option = str | int | float | bool | tuple[str, ...]
 

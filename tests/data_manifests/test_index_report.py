@@ -10,7 +10,7 @@ import pytest
 import soundfile
 from support_layouts import CASES, RATE, Tree, make_recordings
 
-from codec_superb.data_manifests import open_dataset
+from codec_superb.data_manifests import check, open_dataset
 from codec_superb.data_manifests.clip_list import read_index, read_records
 from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
 from codec_superb.data_manifests.files import file_sha256
@@ -78,14 +78,35 @@ def test_more_clips_than_published_are_extra(tree: Tree) -> None:
     assert "extra: 2 (the publisher's files do not name them)" in "\n".join(report.lines())
 
 
-def test_a_complete_dataset_says_so(tree: Tree) -> None:
-    """Nothing missing, extra or unreadable makes a report without those lines."""
+def test_a_complete_dataset_says_so(tree: Tree, tmp_path: Path) -> None:
+    """Nothing missing, extra or unreadable, at the published rate, makes a report without those lines."""
+    soundfile.write(tmp_path / "tone.wav", [0.1] * 100, 22_050)
+    tree = Tree(tree.root, {".wav": tmp_path / "tone.wav"})
     for kind in ("music", "speech"):
         tree.audio(*(f"music_speech/{kind}_wav/{kind}{number}.wav" for number in range(64)))
     report = index("gtzan_music_speech", tree.root)
     assert report.complete
     assert len(report.lines()) == 2
     assert json.loads(json.dumps(report.as_json()))["complete"] is True
+
+
+def test_another_rate_than_published_is_told(tree: Tree) -> None:
+    """A resampled copy of a dataset is noticed: its scores compare with no others."""
+    _build("esc50", tree)
+    note = "clips not at the published 44100 Hz: 1, the first is 1-100032-A-0 at 16000 Hz"
+    assert note in index("esc50", tree.root).notes
+
+
+def test_an_indexed_dataset_can_be_checked(tree: Tree) -> None:
+    """The check of a dataset finds an indexed one right, and a file that was changed afterwards wrong."""
+    _build("esc50", tree)
+    report = index("esc50", tree.root)
+    before = check("esc50")
+    assert (before.clips, before.missing, before.corrupt) == (1, (), ())
+    changed = report.root / "audio/1-100032-A-0.wav"
+    changed.unlink()  # it shares its content with the other recordings
+    soundfile.write(changed, [0.1, 0.2], RATE)
+    assert [name for name, _ in check("esc50").corrupt] == ["1-100032-A-0"]
 
 
 def test_an_unreadable_file_stays_and_is_named(tree: Tree) -> None:
