@@ -23,3 +23,7 @@ class FetchError(DatasetError):
 
 class AudioFileError(DatasetError):
     """A file could not be read as audio; the text says why."""
+
+
+class LayoutError(DatasetError):
+    """A folder is not laid out as its publisher does; the text names the file or line, and what was expected there."""

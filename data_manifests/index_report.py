@@ -1,0 +1,77 @@
+"""What indexing a dataset found, against what its publisher counts; as text for people and as data for ``--json``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+NAMED = 10
+"""How many missing, extra or unreadable clips a report names."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """The outcome of one indexing; names are the first few, in their order."""
+
+    name: str
+    root: Path
+    """Folder that the clips' paths are relative to."""
+    folder: Path
+    """Where the clip list was written."""
+    clips: int
+    published: int | None
+    """Clips that the published dataset has after the partition rule; None where no count is certain."""
+    published_source: str | None
+    missing: int
+    """Clips that the publisher lists or counts and that are not there."""
+    missing_names: tuple[str, ...]
+    extra: int
+    """Audio files in the partition's folders that the publisher does not list, or clips above the published count."""
+    extra_names: tuple[str, ...]
+    unlabelled: int
+    """Clips of which the publisher's files say nothing; their labels are None."""
+    unlabelled_names: tuple[str, ...]
+    unreadable: int
+    """Clips that cannot be read as audio; they stay in the list, and a run counts them as failed."""
+    unreadable_names: tuple[str, ...]
+    seconds: float
+    """Duration of all readable clips together."""
+    trials: dict[str, int]
+    """Trials by the name of their list."""
+    notes: tuple[str, ...]
+    manifest_hash: str
+
+    @property
+    def complete(self) -> bool:
+        """True when nothing is missing, extra or unreadable."""
+        return not (self.missing or self.extra or self.unreadable)
+
+    def lines(self) -> list[str]:
+        """Return the report as lines of text."""
+        hours = f"{self.seconds / 3600:.2f} h"
+        lines = [f"{self.name}: {self.clips} clips, {hours}, in {self.root}", f"  {self._against_published()}"]
+        lines += _counted("missing", self.missing, self.missing_names)
+        lines += _counted("extra", self.extra, self.extra_names)
+        lines += _counted("without labels", self.unlabelled, self.unlabelled_names)
+        lines += _counted("unreadable as audio", self.unreadable, self.unreadable_names)
+        lines += [f"  {note}" for note in self.notes]
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as plain data that JSON can hold."""
+        return asdict(self) | {"root": str(self.root), "folder": str(self.folder), "complete": self.complete}
+
+    def _against_published(self) -> str:
+        if self.published is None:
+            return "no published count to compare with"
+        return f"published: {self.published} clips ({self.published_source})"
+
+
+def _counted(what: str, count: int, names: tuple[str, ...]) -> list[str]:
+    if not count:
+        return []
+    if not names:
+        return [f"  {what}: {count} (the publisher's files do not name them)"]
+    more = f" and {count - len(names)} more" if count > len(names) else ""
+    return [f"  {what}: {count} ({', '.join(names)}{more})"]

@@ -1,0 +1,35 @@
+"""GTZAN genre collection: ``genres/<genre>/<genre>.NNNNN.{au,wav}``, 10 genres of 100 clips.
+
+The copy that most people have calls the folder ``genres_original`` and has a ``jazz.00054.wav`` that no decoder
+reads; the ``.au`` file of the original archive is sound. The clip stays in the list, and a run counts it as failed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.manifest import ManifestLabels
+
+GENRES = ("blues", "classical", "country", "disco", "hiphop", "jazz", "metal", "pop", "reggae", "rock")
+CLIPS_PER_GENRE = 100
+_CLIP = re.compile(r"([a-z]+)\.(\d{5})")
+
+
+def find(request: Request) -> Listing:
+    """List all clips with their genre."""
+    markers = tuple(f"{genre}/{genre}.*" for genre in GENRES)
+    base = locate(request.root, markers, ("genres", "genres_original", "Data/genres_original"))
+    listing = Listing(base)
+    for genre in GENRES:
+        numbers = set()
+        for path in audio_below(base / genre, {".wav", ".au"}):
+            match = _CLIP.fullmatch(path.stem)
+            if match is None or match[1] != genre or int(match[2]) >= CLIPS_PER_GENRE:
+                listing.extra.append(path.relative_to(base).as_posix())
+                continue
+            numbers.add(int(match[2]))
+            listing.add(path, ManifestLabels(events=(genre,), extra={"genre": genre}), below=base)
+        absent = sorted(set(range(CLIPS_PER_GENRE)) - numbers)
+        listing.missing.extend(f"{genre}/{genre}.{number:05d}" for number in absent)
+    return listing

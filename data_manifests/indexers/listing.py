@@ -1,0 +1,149 @@
+"""What goes into an indexer and what comes out of it, and the few steps that most layouts share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from codec_superb.data_manifests.audio_file import AUDIO_SUFFIXES
+from codec_superb.data_manifests.clip import Category
+from codec_superb.data_manifests.clip_id import escape_path
+from codec_superb.data_manifests.errors import LayoutError
+from codec_superb.data_manifests.manifest import ManifestLabels, Partition
+from codec_superb.data_manifests.trials import Trial
+
+Option = str | int | float | bool | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What an indexer is asked to look at."""
+
+    root: Path
+    """The folder that the user names, absolute: the dataset's own folder or the one that it was unpacked into."""
+    partition: Partition
+    store: Path
+    """Folder for audio that has to be cut out of longer recordings; need not exist."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One clip of the partition, with its audio on disk."""
+
+    id: str
+    path: Path
+    labels: ManifestLabels
+    labelled: bool = True
+    """False when the publisher's files say nothing of this clip."""
+    licence: str | None = None
+    """Only where clips of one dataset differ; otherwise the manifest's."""
+    attribution: str | None = None
+    category: Category | None = None
+    """Only where a dataset has more than one."""
+
+
+@dataclass(slots=True)
+class Listing:
+    """What an indexer found."""
+
+    root: Path
+    """The folder that the paths in the clip list are relative to."""
+    found: list[Found] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    """Clips of the partition that the publisher lists and that are not on disk."""
+    extra: list[str] = field(default_factory=list)
+    """Audio files in the partition's folders that the publisher does not list."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences for the report."""
+    trials: dict[str, list[Trial]] = field(default_factory=dict)
+    """Verification trials by the name of their list."""
+    stored: bool = False
+    """True when the clips were cut here, so that their identity is their samples and not a file's bytes."""
+
+    def add(
+        self,
+        path: Path,
+        labels: ManifestLabels,
+        *,
+        below: Path,
+        prefix: str = "",
+        labelled: bool = True,
+        licence: str | None = None,
+        attribution: str | None = None,
+    ) -> None:
+        """Add the clip at ``path``; its id is ``prefix`` and the path relative to ``below`` without the suffix."""
+        name = prefix + clip_id(path, below)
+        self.found.append(Found(name, path, labels, labelled, licence, attribution))
+
+
+def clip_id(path: Path, below: Path) -> str:
+    """Return the id of the audio file: its path below a folder of the publisher's, without the suffix."""
+    return escape_path(os.fsencode(path.relative_to(below).with_suffix("")))
+
+
+def locate(root: Path, markers: str | tuple[str, ...], inner: tuple[str, ...] = ()) -> Path:
+    """Return the folder that holds one of ``markers`` (paths or shell patterns): ``root`` or one of its ``inner``.
+
+    Raises LayoutError saying which file was expected where.
+    """
+    wanted = (markers,) if isinstance(markers, str) else markers
+    folders = [root, *(root / name for name in inner)]
+    for folder in folders:
+        if any(next(folder.glob(marker), None) is not None for marker in wanted):
+            return folder
+    places = " or ".join(str(folder) for folder in folders)
+    raise LayoutError(
+        f"{root} is not laid out as its publisher does: expected {' or '.join(wanted)} in {places}; "
+        "give the folder that the publisher's archive was unpacked into"
+    )
+
+
+def present_splits(base: Path, splits: Iterable[str], listing: Listing) -> list[str]:
+    """Return those of the split folders that exist below ``base``; each that does not becomes a note."""
+    present = []
+    for split in splits:
+        if (base / split).is_dir():
+            present.append(split)
+        else:
+            listing.notes.append(f"the folder {split} is not in {base}: all of its clips are missing")
+    return present
+
+
+def audio_below(folder: Path, suffixes: Iterable[str] = AUDIO_SUFFIXES) -> Iterator[Path]:
+    """Yield the audio files below ``folder`` in the order of their paths; links to folders are followed once.
+
+    Passed over are hidden files and ``__MACOSX``, which archives made on a Mac bring along.
+    """
+    wanted = frozenset(suffixes)
+    seen: set[str] = set()
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        real = os.path.realpath(parent)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__MACOSX")
+        for name in sorted(names):
+            if not name.startswith(".") and os.path.splitext(name)[1].lower() in wanted:  # noqa: PTH122 - a name
+                yield Path(parent, name)
+
+
+def take_listed(
+    listing: Listing, folder: Path, labels: Mapping[str, ManifestLabels], *, below: Path | None = None
+) -> None:
+    """Add the files of ``folder`` that ``labels`` names; what is only in one of the two is missing or extra.
+
+    ``labels`` maps paths relative to ``folder`` (POSIX). ``below`` is where ids begin, by default ``folder``.
+    """
+    start = below or folder
+    for name in sorted(labels):
+        if (folder / name).is_file():
+            listing.add(folder / name, labels[name], below=start)
+        else:
+            listing.missing.append(clip_id(folder / name, start))
+    for path in audio_below(folder):
+        if path.relative_to(folder).as_posix() not in labels:
+            listing.extra.append(path.relative_to(start).as_posix())
