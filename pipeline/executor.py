@@ -83,9 +83,14 @@ class _Worker:
             process = subprocess.Popen(
                 program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[its.fileno()], env=environment
             )
+        except OSError as error:
+            mine.close()
+            log.close()
+            raise PipelineError(f"cannot start a worker process ({error}); try fewer workers") from error
         finally:
             its.close()
-        mine.send(sys.path)
+        with suppress(BrokenPipeError, ConnectionResetError):  # one that is gone is noticed when its answer is read
+            mine.send(sys.path)
         return cls(process, mine, log)
 
     def give(self, function: Callable[[Any], Iterator[Any]], task: Any) -> None:
