@@ -1,7 +1,29 @@
 """Datasets: one YAML manifest each, a schema and a loader; a manifest becomes a stream of clips."""
 
+from codec_superb.data_manifests.catalogue import list_manifests, load_manifest
+from codec_superb.data_manifests.checking import CheckReport, check
 from codec_superb.data_manifests.clip import CATEGORIES, Category, Clip, Labels
 from codec_superb.data_manifests.dataset import Dataset, open_dataset
 from codec_superb.data_manifests.errors import AudioFileError, DatasetError
+from codec_superb.data_manifests.manifest import Manifest
+from codec_superb.data_manifests.preparation import PrepareReport, prepare
+from codec_superb.data_manifests.progress import Progress
 
-__all__ = ["CATEGORIES", "AudioFileError", "Category", "Clip", "Dataset", "DatasetError", "Labels", "open_dataset"]
+__all__ = [
+    "CATEGORIES",
+    "AudioFileError",
+    "Category",
+    "CheckReport",
+    "Clip",
+    "Dataset",
+    "DatasetError",
+    "Labels",
+    "Manifest",
+    "PrepareReport",
+    "Progress",
+    "check",
+    "list_manifests",
+    "load_manifest",
+    "open_dataset",
+    "prepare",
+]

@@ -109,6 +109,11 @@ def hash_clips(clips: Iterable[tuple[str, str, Labels]]) -> str:
     return digest.hexdigest()
 
 
+def hash_records(records: Iterable[ClipRecord]) -> str:
+    """Return :func:`hash_clips` of the lines of a clip list."""
+    return hash_clips((record.id, record.sha256, to_labels(record.labels)) for record in records)
+
+
 def canonical_json(value: object) -> bytes:
     """Return ``value`` as JSON that is the same wherever it is made: sorted keys, no spaces, UTF-8, no NaN."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -127,8 +132,7 @@ def write_clip_list(folder: Path, index: DatasetIndex, records: Iterable[ClipRec
     for before, after in itertools.pairwise(ordered):
         if before.id == after.id:
             raise ManifestError(f"{folder / CLIPS_FILE}: the clip id {after.id!r} is given twice")
-    manifest_hash = hash_clips((record.id, record.sha256, to_labels(record.labels)) for record in ordered)
-    index = index.model_copy(update={"clips": len(ordered), "manifest_hash": manifest_hash})
+    index = index.model_copy(update={"clips": len(ordered), "manifest_hash": hash_records(ordered)})
     folder.mkdir(parents=True, exist_ok=True)
     lines = b"".join(canonical_json(record.model_dump(exclude_defaults=True)) + b"\n" for record in ordered)
     write_atomically(folder / CLIPS_FILE, lines)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
 from codec_superb.data_manifests.clip import Category, Clip
+from codec_superb.data_manifests.clip_list import INDEX_FILE
+from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
+from codec_superb.data_manifests.folder_dataset import FolderDataset
+from codec_superb.data_manifests.home import datasets_home
+from codec_superb.data_manifests.manifest import Manifest
+from codec_superb.data_manifests.preparation import how_to_get
+from codec_superb.data_manifests.stored_dataset import StoredDataset
 
 
 class Dataset(Protocol):
@@ -15,11 +24,14 @@ class Dataset(Protocol):
     name: str
     """Manifest name, or the folder's own name made safe for a file name."""
     title: str
-    manifest_hash: str
-    """SHA-256 (hex) over the clip ids, the audio and the labels; equal on every machine that holds the same data."""
     homepage: str | None
     licence: str
     citation: str | None
+
+    @property
+    def manifest_hash(self) -> str:
+        """SHA-256 (hex) over clip ids, audio and labels; equal on every machine that holds the same data."""
+        ...
 
     def __len__(self) -> int:
         """Return the number of clips."""
@@ -37,9 +49,38 @@ class Dataset(Protocol):
 def open_dataset(spec: str | Path, *, category: Category | None = None) -> Dataset:
     """Open a dataset by manifest name, or any folder of audio by path.
 
-    ``category`` says what a folder holds where neither its ``labels.csv`` nor its top-level folder names do;
-    it is refused for a named dataset.
+    A name wins over a folder of that name; ``./name`` means the folder. A folder that holds a clip list
+    (``index.json`` and ``clips.jsonl``) is opened by that list. ``category`` says what a folder holds where neither its
+    ``labels.csv`` nor its top-level folder names do; it is refused for a named dataset.
 
     Raises UnknownDataset (with near matches), DatasetNotPrepared (with the command), ManifestError.
     """
-    raise NotImplementedError  # the dataset branch
+    if isinstance(spec, str) and spec in manifest_names():
+        return _open_named(spec, category)
+    folder = Path(spec).expanduser()
+    if (folder / INDEX_FILE).is_file():
+        return _open_stored(folder, None, category)
+    if folder.is_dir() or isinstance(spec, Path) or os.sep in spec:
+        return FolderDataset(folder, category)
+    load_manifest(spec)  # raises, with near matches
+    raise AssertionError(spec)
+
+
+def _open_named(name: str, category: Category | None) -> Dataset:
+    manifest = load_manifest(name)
+    folder = datasets_home() / name
+    if not (folder / INDEX_FILE).is_file():
+        raise DatasetNotPrepared(how_to_get(manifest))
+    dataset = _open_stored(folder, manifest, category)
+    if dataset.index.manifest_version != manifest.version:
+        versions = f"of version {dataset.index.manifest_version}, its manifest of {manifest.version}"
+        raise DatasetNotPrepared(f"{name} on this machine is {versions}: {how_to_get(manifest).partition(': ')[2]}")
+    return dataset
+
+
+def _open_stored(folder: Path, manifest: Manifest | None, category: Category | None) -> StoredDataset:
+    if category is not None:
+        raise DatasetError(
+            f"category {category} cannot be given for {folder.name}: its clip list says what each clip is"
+        )
+    return StoredDataset(folder.absolute(), manifest)

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 HOME_VARIABLE = "CODEC_SUPERB_HOME"
+AUDIO_FOLDER = "audio"
+"""Folder of the stored clips, in the folder of their dataset."""
 
 
 def codec_superb_home() -> Path:

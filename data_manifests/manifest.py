@@ -81,16 +81,21 @@ class PackageFile(Model):
 
 
 class PackageClip(Model):
-    """One clip: a member of a package file, whole or cut."""
+    """One clip: a member of a package file, whole or cut, or several short ones of a class one after another."""
 
     id: str
-    member: Text
-    """Path of the audio file inside the package file."""
+    member: Text | Annotated[tuple[Text, ...], Field(min_length=2)]
+    """Path of the audio file inside the package file; several are joined with a short silence between them."""
     start: float = Field(default=0.0, ge=0.0)
-    """Seconds from the beginning of the member."""
+    """Seconds from the beginning of the recording."""
     duration: float | None = Field(default=None, gt=0.0)
     """Seconds; None takes everything after ``start``."""
     labels: ManifestLabels = ManifestLabels()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The paths inside the package file, in order."""
+        return (self.member,) if isinstance(self.member, str) else self.member
 
     @field_validator("id")
     @classmethod

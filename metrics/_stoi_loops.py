@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from codec_superb.metrics.compiled import compiled
 
 Reals = NDArray[np.float64]
+_TINY = 2.220446049250313e-16
 _FLAT = 1e-13
 """Norm of an envelope without its mean, relative to the envelope, that is nothing but rounding."""
 
@@ -51,7 +52,7 @@ def frame_energies(samples: Reals, window: Reals) -> Reals:
         for k in range(window.size):
             value = window[k] * samples[frame * hop + k]
             total += value * value
-        out[frame] = 20.0 * np.log10(np.sqrt(total) + 2.220446049250313e-16)
+        out[frame] = 20.0 * np.log10(np.sqrt(total) + _TINY)
     return out
 
 
@@ -68,88 +69,93 @@ def joined_frames(samples: Reals, frames: NDArray[np.int64], window: Reals) -> R
 
 @compiled(error_model="numpy")
 def band_envelopes(spectra: NDArray[np.complex128], edges: NDArray[np.int64]) -> Reals:
-    """Return the root of the energy in each band, shape ``(frames, bands)``."""
-    out = np.empty((spectra.shape[0], edges.shape[0]))
+    """Return the root of the energy in each band, shape ``(bands, frames)``."""
+    out = np.empty((edges.shape[0], spectra.shape[0]))
     for frame in range(spectra.shape[0]):
         for band in range(edges.shape[0]):
             total = 0.0
             for k in range(edges[band, 0], edges[band, 1]):
                 value = spectra[frame, k]
                 total += value.real * value.real + value.imag * value.imag
-            out[frame, band] = np.sqrt(total)
+            out[band, frame] = np.sqrt(total)
     return out
 
 
-@compiled(error_model="numpy")
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
 def mean_clipped_correlation(x: Reals, y: Reals, segment: int) -> float:
-    """Return STOI: the mean correlation of the envelopes, the second one clipped at -15 dB signal-to-distortion."""
-    tiny = 2.220446049250313e-16
+    """Return STOI: mean correlation of ``(bands, frames)`` envelopes, the second clipped at -15 dB of distortion."""
     limit = 1.0 + 10.0 ** (15.0 / 20.0)
-    frames, bands = x.shape
+    bands, count = x.shape[0], x.shape[1] - segment + 1
     clipped = np.empty(segment)
     total = 0.0
     for band in range(bands):
-        for start in range(frames - segment + 1):
+        for start in range(count):
+            first, second = x[band, start : start + segment], y[band, start : start + segment]
             xx = yy = 0.0
-            for k in range(start, start + segment):
-                xx += x[k, band] * x[k, band]
-                yy += y[k, band] * y[k, band]
-            gain = np.sqrt(xx) / (np.sqrt(yy) + tiny)
-            mean_x = mean_y = 0.0
             for k in range(segment):
-                clipped[k] = min(y[start + k, band] * gain, x[start + k, band] * limit)
-                mean_x += x[start + k, band] / segment
-                mean_y += clipped[k] / segment
-            xx = yy = xy = 0.0
+                xx += first[k] * first[k]
+                yy += second[k] * second[k]
+            gain = np.sqrt(xx) / (np.sqrt(yy) + _TINY)
             for k in range(segment):
-                dx, dy = x[start + k, band] - mean_x, clipped[k] - mean_y
-                xx += dx * dx
-                yy += dy * dy
-                xy += dx * dy
-            total += xy / ((np.sqrt(xx) + tiny) * (np.sqrt(yy) + tiny))
-    return float(total / (bands * (frames - segment + 1)))
+                clipped[k] = min(second[k] * gain, first[k] * limit)
+            total += _correlation(first, clipped)
+    return float(total / (bands * count))
 
 
-@compiled(error_model="numpy")
-def _normalise(source: Reals, out: Reals) -> None:
-    """Give each column of ``source`` (one band over time), then each row (one frame), mean 0 and norm 1."""
-    segment, bands = source.shape
-    for band in range(bands):
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _correlation(x: Reals, y: Reals) -> float:
+    mean_x = mean_y = 0.0
+    for k in range(x.size):
+        mean_x += x[k]
+        mean_y += y[k]
+    mean_x /= x.size
+    mean_y /= x.size
+    xx = yy = xy = 0.0
+    for k in range(x.size):
+        dx, dy = x[k] - mean_x, y[k] - mean_y
+        xx += dx * dx
+        yy += dy * dy
+        xy += dx * dy
+    return float(xy / ((np.sqrt(xx) + _TINY) * (np.sqrt(yy) + _TINY)))
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _centre_and_scale(rows: Reals, level: float) -> None:
+    """Give each row mean 0 and norm 1; zeros where it is flat, judged by ``level`` or else by its own energy."""
+    for row in range(rows.shape[0]):
+        values = rows[row]
         mean = square = 0.0
-        for k in range(segment):
-            mean += source[k, band] / segment
-            square += source[k, band] * source[k, band]
+        for k in range(values.size):
+            mean += values[k]
+            square += values[k] * values[k]
+        mean /= values.size
         energy = 0.0
-        for k in range(segment):
-            out[k, band] = source[k, band] - mean
-            energy += out[k, band] * out[k, band]
-        scale = 1.0 / np.sqrt(energy) if energy > _FLAT * _FLAT * square else 0.0
-        for k in range(segment):
-            out[k, band] *= scale
-    for k in range(segment):
-        mean = 0.0
-        for band in range(bands):
-            mean += out[k, band] / bands
-        energy = 0.0
-        for band in range(bands):
-            out[k, band] -= mean
-            energy += out[k, band] * out[k, band]
-        scale = 1.0 / np.sqrt(energy) if energy > _FLAT * _FLAT else 0.0
-        for band in range(bands):
-            out[k, band] *= scale
+        for k in range(values.size):
+            values[k] -= mean
+            energy += values[k] * values[k]
+        flat = energy <= _FLAT * _FLAT * (level if level > 0.0 else square)
+        scale = 0.0 if flat else 1.0 / np.sqrt(energy)
+        for k in range(values.size):
+            values[k] *= scale
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _normalised(envelopes: Reals) -> Reals:
+    """Return one segment ``(bands, frames)``, normalised over time and then over bands, as ``(frames, bands)``."""
+    over_time = envelopes.copy()
+    _centre_and_scale(over_time, 0.0)
+    over_bands = np.ascontiguousarray(over_time.T)
+    _centre_and_scale(over_bands, 1.0)
+    return over_bands
 
 
 @compiled(error_model="numpy")
 def mean_normalised_correlation(x: Reals, y: Reals, segment: int) -> float:
-    """Return ESTOI: the mean correlation of spectra, normalised over time and then over bands in each segment."""
-    frames, bands = x.shape
-    count = frames - segment + 1
-    first, second = np.empty((segment, bands)), np.empty((segment, bands))
+    """Return ESTOI: the mean correlation of the spectra in segments of ``(bands, frames)`` envelopes, normalised."""
+    count = x.shape[1] - segment + 1
     total = 0.0
     for start in range(count):
-        _normalise(x[start : start + segment], first)
-        _normalise(y[start : start + segment], second)
-        for k in range(segment):
-            for band in range(bands):
-                total += first[k, band] * second[k, band]
+        first = _normalised(x[:, start : start + segment])
+        second = _normalised(y[:, start : start + segment])
+        total += np.sum(first * second)
     return float(total / (segment * count))

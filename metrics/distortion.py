@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from codec_superb.metrics.errors import Undefined
 from codec_superb.metrics.signals import Audio, Signal, pair
 
-_ROUNDING = np.finfo(np.float64).eps ** 2
-"""Energy of a difference, relative to the signal, that is nothing but rounding."""
+_ROUNDING = 1e-26
+"""Energy of a difference, relative to the signal, that is nothing but the rounding of long sums: 260 dB."""
 
 
 def si_sdr(reference: Audio, resynthesis: Audio, rate: int) -> float:

@@ -37,7 +37,7 @@ class _Sounding:
     frames: NDArray[np.int64]
     """Indices of the frames that are loud enough."""
     envelopes: NDArray[np.float64]
-    """Shape ``(frames, bands)``."""
+    """Shape ``(bands, frames)``."""
 
 
 def stoi(reference: Audio, resynthesis: Audio, rate: int) -> float:
@@ -85,7 +85,7 @@ def _sounding(reference: Signal) -> _Sounding:
 
 
 def _envelopes_at(signal: Signal, frames: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Join the chosen frames, and return the third-octave envelopes of the joined signal, shape ``(frames, bands)``."""
+    """Join the chosen frames, and return the third-octave envelopes of the joined signal, shape ``(bands, frames)``."""
     from scipy.fft import rfft
 
     joined = loops.joined_frames(at_10_khz(signal), frames, _window())

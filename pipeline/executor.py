@@ -83,9 +83,14 @@ class _Worker:
             process = subprocess.Popen(
                 program, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[its.fileno()], env=environment
             )
+        except OSError as error:
+            mine.close()
+            log.close()
+            raise PipelineError(f"cannot start a worker process ({error}); try fewer workers") from error
         finally:
             its.close()
-        mine.send(sys.path)
+        with suppress(BrokenPipeError, ConnectionResetError):  # one that is gone is noticed when its answer is read
+            mine.send(sys.path)
         return cls(process, mine, log)
 
     def give(self, function: Callable[[Any], Iterator[Any]], task: Any) -> None:
@@ -134,6 +139,11 @@ class Executor:
         self.timeout = timeout
         self._workers: list[_Worker] = []
         self._failed_starts = 0
+
+    @property
+    def running(self) -> int:
+        """Number of worker processes there are now."""
+        return len(self._workers)
 
     def __enter__(self) -> Self:
         return self

@@ -19,16 +19,20 @@ REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 
 
 class DatasetSpec(NamedTuple):
-    """How a worker opens the dataset."""
+    """How a worker opens the dataset, and what it must find there."""
 
     spec: str
-    category: Category | None = None
+    category: Category | None
+    manifest_hash: str
 
 
 @lru_cache(maxsize=8)
 def dataset_of(spec: DatasetSpec) -> Dataset:
-    """Open a dataset, once per process."""
-    return open_dataset(spec.spec, category=spec.category)
+    """Open a dataset, once per process and state; PipelineError when it is not what the parent process saw."""
+    dataset = open_dataset(spec.spec, category=spec.category)
+    if dataset.manifest_hash != spec.manifest_hash:
+        raise PipelineError(f"the dataset {dataset.name} changed while it was worked on; call the command again")
+    return dataset
 
 
 def load_mono(clip: Clip) -> tuple[NDArray[np.float32], int]:

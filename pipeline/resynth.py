@@ -10,14 +10,15 @@ from typing import Any, Literal
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import card as card_of
-from codec_superb.data_manifests import Category, Dataset
+from codec_superb.data_manifests import Category, Dataset, open_dataset
+from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result
 from codec_superb.pipeline.journal import Journal
 from codec_superb.pipeline.outcome import FailedClip, RunOutcome
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
-from codec_superb.pipeline.reference import DatasetSpec, cannot_write, dataset_of
+from codec_superb.pipeline.reference import DatasetSpec, cannot_write
 from codec_superb.pipeline.resynth_clip import ResynthTask, prepare_codec, resynthesise_clip
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
@@ -63,21 +64,32 @@ def resynthesise(
     Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
     """
     progress = progress or Silent()
-    plans = [_plan(codec, DatasetSpec(str(dataset), category), out, limit) for dataset in datasets for codec in codecs]
+    opened = [(str(spec), open_dataset(spec, category=category)) for spec in datasets]
+    plans = [_plan(codec, spec, dataset, category, Path(out), limit) for spec, dataset in opened for codec in codecs]
+    _refuse_output_inside(opened, Path(out))
     _refuse_twins(plans)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         return [_run(plan, device, pool, progress, overwrite=overwrite) for plan in plans]
 
 
-def _plan(codec: str, spec: DatasetSpec, out: Path, limit: int | None) -> _Plan:
+def _plan(codec: str, spec: str, dataset: Dataset, category: Category | None, out: Path, limit: int | None) -> _Plan:
     """Resolve names before any work begins."""
-    card, dataset = card_of(codec), dataset_of(spec)
+    card = card_of(codec)
     if card.encode_only:
         raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
-    folder = RunFolder(Path(out) / card.name / dataset.name)
+    folder = RunFolder(out / card.name / dataset.name)
     identity = spec_hash(card, dataset.manifest_hash, codec_source(codec))
-    return _Plan(codec, card, spec, dataset, select_clips(dataset, limit), folder, identity)
+    opened = DatasetSpec(spec, category, dataset.manifest_hash)
+    return _Plan(codec, card, opened, dataset, select_clips(dataset, limit), folder, identity)
+
+
+def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> None:
+    """Refuse to write resyntheses where the next call would take them for clips."""
+    for spec, dataset in opened:
+        place = _location(spec)
+        if place is not None and out.resolve().is_relative_to(Path(place).resolve()):
+            raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another --out")
 
 
 def _refuse_twins(plans: Sequence[_Plan]) -> None:
@@ -170,7 +182,7 @@ def _begin(plan: _Plan, before: RunInfo | None) -> RunInfo:
             licence=dataset.licence,
             homepage=dataset.homepage,
             citation=dataset.citation,
-            location=_location(plan.spec),
+            location=_location(plan.spec.spec),
             category=plan.spec.category,
         ),
         spec_hash=plan.spec_hash,
@@ -179,10 +191,9 @@ def _begin(plan: _Plan, before: RunInfo | None) -> RunInfo:
     )
 
 
-def _location(spec: DatasetSpec) -> str | None:
+def _location(spec: str) -> str | None:
     """Return the absolute path of a folder of audio, None for a named dataset."""
-    path = Path(spec.spec)
-    return str(path.absolute()) if path.is_dir() else None
+    return None if spec in manifest_names() else str(Path(spec).expanduser().absolute())
 
 
 def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:

@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from itertools import groupby
 from pathlib import Path
 
-from codec_superb.data_manifests import CATEGORIES, Category
+from codec_superb.data_manifests import CATEGORIES, Category, Dataset, open_dataset
 from codec_superb.metrics.table import checked_keys
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.executor import Crash, Executor
 from codec_superb.pipeline.outcome import RunOutcome
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
-from codec_superb.pipeline.reference import DatasetSpec, cannot_write, dataset_of
+from codec_superb.pipeline.reference import DatasetSpec, cannot_write
 from codec_superb.pipeline.run_folder import RunFolder, find_runs
 from codec_superb.pipeline.score_clip import Resynthesis, Scored, ScoreTask, all_failed, score_clip, without_first
 from codec_superb.pipeline.score_store import ScoreStore
@@ -48,7 +48,8 @@ def score(
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         for (place, category), group in groupby(sorted(folders, key=_dataset_key), key=_dataset_key):
             for outcome in _score_group(
-                DatasetSpec(place, _CATEGORIES.get(category)),
+                place,
+                _CATEGORIES.get(category),
                 list(group),
                 keys,
                 pool,
@@ -66,7 +67,8 @@ def _dataset_key(folder: RunFolder) -> tuple[str, str]:
 
 
 def _score_group(
-    spec: DatasetSpec,
+    place: str,
+    category: Category | None,
     folders: Sequence[RunFolder],
     keys: Sequence[str] | None,
     pool: Executor,
@@ -75,10 +77,12 @@ def _score_group(
     overwrite: bool,
 ) -> list[RunOutcome]:
     """Score all runs of one dataset together."""
+    dataset = open_dataset(place, category=category)
+    spec = DatasetSpec(place, category, dataset.manifest_hash)
     with ExitStack() as stack:
         stores = [ScoreStore(folder, keys, stack, overwrite=overwrite) for folder in folders]
         for store in stores:
-            store.select(_clips(store, spec))
+            store.select(_clips(store, dataset))
         try:
             _work(spec, stores, pool, progress)
             for store in stores:
@@ -88,9 +92,9 @@ def _score_group(
         return [store.outcome() for store in stores]
 
 
-def _clips(store: ScoreStore, spec: DatasetSpec) -> list[str]:
+def _clips(store: ScoreStore, dataset: Dataset) -> list[str]:
     """Return the clips of a finished run, sorted."""
-    info, dataset = store.info, dataset_of(spec)
+    info = store.info
     if info.status == "started":
         raise RunFolderError(f"the run {store.folder.path} is not finished; call resynth again to go on with it")
     if dataset.manifest_hash != info.dataset.manifest_hash:

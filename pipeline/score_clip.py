@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from codec_superb.metrics.signals import Signal
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests import Clip
-from codec_superb.metrics.score import score_pair
+from codec_superb.metrics.errors import MissingPackage
+from codec_superb.metrics.score import prepare, score_pair
 from codec_superb.pipeline.audio_store import read_audio
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.reference import DatasetSpec, dataset_of, load_mono, reason_of
@@ -50,40 +52,43 @@ def without_first(task: ScoreTask, count: int) -> ScoreTask | None:
 
 def score_clip(task: ScoreTask) -> Iterator[Scored]:
     """Yield one outcome an item, in the order of the items; what goes wrong becomes failed metrics with the reason."""
+    dataset = dataset_of(task.dataset)
     clip: Clip | None = None
     try:
-        clip = dataset_of(task.dataset).clip(task.clip)
-        reference, rate = load_mono(clip)
+        clip = dataset.clip(task.clip)
+        reference = prepare(*load_mono(clip))
     except Exception as error:  # noqa: BLE001 - a reference that cannot be read costs its own clip only
         reason = f"the reference cannot be read: {type(error).__name__}: {reason_of(error, clip)}"
         for item in task.items:
             yield Scored(item.run, all_failed(item.keys, reason))
         return
     for item in task.items:
-        yield Scored(item.run, _score(reference, rate, item))
+        yield Scored(item.run, _score(reference, item))
 
 
-def _score(reference: NDArray[np.float32], rate: int, item: Resynthesis) -> dict[str, MetricValue]:
+def _score(reference: Signal, item: Resynthesis) -> dict[str, MetricValue]:
     """Compare one resynthesis with the reference."""
     try:
-        resynthesis, its_rate = read_audio(Path(item.path), item.sha256)
-        return compare(reference, resynthesis, (rate, its_rate), item.keys)
+        resynthesis, rate = read_audio(Path(item.path), item.sha256)
+        return compare(reference, resynthesis, rate, item.keys)
+    except MissingPackage:
+        raise  # the same for every clip
     except Exception as error:  # noqa: BLE001 - one pair that cannot be compared costs its own metrics only
         return all_failed(item.keys, f"{type(error).__name__}: {reason_of(error)}")
 
 
 def compare(
-    reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rates: tuple[int, int], keys: Sequence[str]
+    reference: Signal, resynthesis: NDArray[np.float32], rate: int, keys: Sequence[str]
 ) -> dict[str, MetricValue]:
-    """Score a mono pair that must have one rate and one length.
+    """Score mono ``resynthesis`` ``(samples,)`` at ``rate`` Hz, which must be those of the reference.
 
-    Raises RunFolderError where it has not: nothing is resampled, cut or shifted to make it fit.
+    Raises RunFolderError where they are not: nothing is resampled, cut or shifted to make it fit.
     """
-    if rates[0] != rates[1]:
-        raise RunFolderError(f"expected a resynthesis at {rates[0]} Hz, got {rates[1]} Hz")
-    if reference.size != resynthesis.size:
-        raise RunFolderError(f"expected a resynthesis of {reference.size} samples, got {resynthesis.size}")
-    values = score_pair(reference, resynthesis, rates[0], keys)
+    if rate != reference.rate:
+        raise RunFolderError(f"expected a resynthesis at {reference.rate} Hz, got {rate} Hz")
+    if resynthesis.size != reference.samples.size:
+        raise RunFolderError(f"expected a resynthesis of {reference.samples.size} samples, got {resynthesis.size}")
+    values = score_pair(reference, resynthesis, rate, keys)
     return {
         key: MetricValue(status=v.status, value=v.value, reason=reason_of(ValueError(v.reason)) if v.reason else "")
         for key, v in values.items()

@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from codec_superb.base_codec.card import Card
-from codec_superb.base_codec.interface import Audio, Codec, Encoded, Packets
+from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.interface import Codec, Encoded, Packets
 
 HERE = str(Path(__file__).resolve())
 RATE = 16000
@@ -108,7 +109,7 @@ class Treacherous(Plain):
         if fault == 11:
             return audio[:, :-1]
         if fault == 12:
-            return audio.astype(np.float64)  # type: ignore[return-value]  # the breach under test
+            return audio.astype(np.float64)
         if fault == 13:
             raise RuntimeError("cannot decode my own bits")
         if fault == 14:

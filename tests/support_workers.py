@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from codec_superb.pipeline.executor import SINGLE_THREAD
+from codec_superb.pipeline.score_clip import Scored, ScoreTask, score_clip
 
 
 def squares(task: tuple[int, ...]) -> Iterator[int]:
@@ -52,3 +53,10 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def die_on_first_item(task: ScoreTask) -> Iterator[Scored]:
+    """Score, but be killed by the first run's version of one clip."""
+    if task.clip == "clip02.wav" and task.items[0].run == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield from score_clip(task)

@@ -46,7 +46,7 @@ def test_samples_beyond_full_scale_are_clamped_and_counted(tmp_path: Path) -> No
 
 def test_quantising_rounds_to_nearest() -> None:
     """Half a step and less is rounded, so that no offset is added."""
-    steps = np.array([0.4, 0.6, -0.4, -0.6, 1.4], dtype=np.float32) / FULL_SCALE
+    steps = np.array([0.4, 0.6, -0.4, -0.6, 1.4], dtype=np.float32) / np.float32(FULL_SCALE)
     assert quantise(steps).tolist() == [0, 1, 0, -1, 1]
 
 

@@ -1,0 +1,58 @@
+"""Read members out of an sdist or a wheel: nothing is built, and nothing in it is ever unpacked to disk."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from codec_superb.data_manifests.errors import FetchError, ManifestError
+
+MAX_MEMBER_BYTES = 256 * 2**20
+"""A member that unpacks to more is refused: no clip of a manifest comes near it."""
+
+
+def read_members(path: Path, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each wanted member, in the order in which the archive holds them.
+
+    Raises ManifestError for a member that is not in it, is no plain file, or is too large, and FetchError when the
+    file is no archive of the kind that its name says.
+    """
+    wanted = set(names)
+    members = _zip_members(path, wanted) if path.suffix in {".whl", ".zip"} else _tar_members(path, wanted)
+    try:
+        for name, content in members:
+            wanted.discard(name)
+            yield name, content
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError) as error:
+        raise FetchError(f"{path} cannot be read as an archive: {error}; delete it and prepare again") from error
+    if wanted:
+        raise ManifestError(f"{path.name} has no plain file {', '.join(sorted(wanted))}")
+
+
+def _zip_members(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            if info.filename in wanted and not info.is_dir():
+                _refuse_large(path, info.filename, info.file_size)
+                yield info.filename, archive.read(info)
+
+
+def _tar_members(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    left = set(wanted)
+    with tarfile.open(path, "r|gz") as archive:
+        for info in archive:
+            if info.name in left and info.isreg():
+                _refuse_large(path, info.name, info.size)
+                content = archive.extractfile(info)
+                assert content is not None
+                left.remove(info.name)
+                yield info.name, content.read()
+            if not left:  # the rest need not be decompressed
+                return
+
+
+def _refuse_large(path: Path, name: str, size: int) -> None:
+    if size > MAX_MEMBER_BYTES:
+        raise ManifestError(f"{path.name}: {name} unpacks to {size} bytes, more than {MAX_MEMBER_BYTES}")

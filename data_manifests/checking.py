@@ -1,0 +1,120 @@
+"""Check a dataset on this machine: every clip must be there, unchanged and decodable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from codec_superb.data_manifests.audio_file import AUDIO_SUFFIXES, read_audio
+from codec_superb.data_manifests.clip_list import ClipRecord
+from codec_superb.data_manifests.dataset import open_dataset
+from codec_superb.data_manifests.errors import AudioFileError
+from codec_superb.data_manifests.files import file_sha256
+from codec_superb.data_manifests.folder_dataset import FolderDataset
+from codec_superb.data_manifests.folder_walk import walk
+from codec_superb.data_manifests.hash_cache import HashCache
+from codec_superb.data_manifests.preparation import HASHES_FILE
+from codec_superb.data_manifests.progress import OnProgress, Progress, ignore_progress
+from codec_superb.data_manifests.samples import samples_sha256
+from codec_superb.data_manifests.stored_dataset import StoredDataset
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What :func:`check` found."""
+
+    name: str
+    clips: int
+    """Clips of the list, or of the folder."""
+    expected_clips: int | None
+    """Clips of the published dataset, where the manifest says so."""
+    missing: tuple[str, ...]
+    """Ids of clips whose file is not there."""
+    corrupt: tuple[tuple[str, str], ...]
+    """Ids of clips whose file was changed or cannot be decoded, with the reason."""
+    extra: tuple[str, ...]
+    """Audio files beside the stored clips that belong to none."""
+    ignored: int
+    """Files of a folder that are no audio."""
+
+    @property
+    def right(self) -> bool:
+        """Whether every clip is there, unchanged and decodable, and their number is the published one."""
+        return not self.missing and not self.corrupt and self.expected_clips in {None, self.clips}
+
+
+def check(name_or_folder: str | Path, progress: OnProgress | None = None) -> CheckReport:
+    """Read every clip of a dataset, hash it, decode it, and say what is missing, changed or beyond the list.
+
+    Trusts no cache; what it finds is noted, so that ``prepare`` makes the wrong clips anew. Raises what
+    :func:`~codec_superb.data_manifests.dataset.open_dataset` raises.
+    """
+    dataset = open_dataset(name_or_folder)
+    tell = progress or ignore_progress
+    if isinstance(dataset, FolderDataset):
+        return _check_folder(dataset, tell)
+    assert isinstance(dataset, StoredDataset)
+    return _check_stored(dataset, tell)
+
+
+def _check_folder(dataset: FolderDataset, tell: OnProgress) -> CheckReport:
+    wrong = [(clip_id, reason) for clip_id in _counted(dataset, tell) if (reason := _undecodable(dataset, clip_id))]
+    return CheckReport(dataset.name, len(dataset), None, (), tuple(wrong), (), dataset.ignored)
+
+
+def _check_stored(dataset: StoredDataset, tell: OnProgress) -> CheckReport:
+    missing, corrupt = [], []
+    cache = HashCache(dataset.folder / HASHES_FILE)
+    for clip_id in _counted(dataset, tell):
+        record = dataset.record(clip_id)
+        if not (dataset.root / record.path).exists():
+            missing.append(clip_id)
+        elif reason := _changed(dataset, record, cache) or _undecodable(dataset, clip_id):
+            corrupt.append((clip_id, reason))
+    if _is_ours(dataset):
+        cache.save()
+    return CheckReport(
+        dataset.name,
+        len(dataset),
+        dataset.index.expected_clips,
+        tuple(missing),
+        tuple(corrupt),
+        _extra(dataset) if _is_ours(dataset) else (),
+        0,
+    )
+
+
+def _counted(dataset: FolderDataset | StoredDataset, tell: OnProgress) -> Iterator[str]:
+    for number, clip_id in enumerate(dataset.clip_ids(), start=1):
+        yield clip_id
+        tell(Progress("check", number, len(dataset), clip_id))
+
+
+def _changed(dataset: StoredDataset, record: ClipRecord, cache: HashCache) -> str | None:
+    path = dataset.root / record.path
+    try:
+        found = samples_sha256(path) if record.sha256_of == "samples" else file_sha256(path)
+        cache.set(record.path, path, found)
+    except (OSError, AudioFileError) as error:
+        return str(error)
+    return None if found == record.sha256 else f"SHA-256 is {found}, expected {record.sha256}"
+
+
+def _undecodable(dataset: FolderDataset | StoredDataset, clip_id: str) -> str | None:
+    try:
+        read_audio(dataset.clip(clip_id).path)
+    except AudioFileError as error:
+        return str(error)
+    return None
+
+
+def _is_ours(dataset: StoredDataset) -> bool:
+    """Tell audio that was stored here from a publisher's folder, where files beyond the partition are no fault."""
+    return dataset.root == dataset.folder
+
+
+def _extra(dataset: StoredDataset) -> tuple[str, ...]:
+    known = {dataset.record(clip_id).path for clip_id in dataset.clip_ids()}
+    found = (path.as_posix() for path in walk(dataset.root) if path.suffix.lower() in AUDIO_SUFFIXES)
+    return tuple(sorted(set(found) - known))

@@ -1,0 +1,91 @@
+"""Does a sound file hold all that its header promises? libsndfile reads on in silence when it does not.
+
+Known are WAV (RIFF, RIFX, RF64), AIFF, Wave64, CAF, AU and Ogg. Sizes are in bytes. A size of all ones means
+"unknown", as in a file that was written to a pipe: that is no promise.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass
+from typing import BinaryIO
+
+_OGG_TAIL = 1 << 16
+_OGG_LAST_PAGE = 0x04
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunks:
+    """How a format lays its chunks out."""
+
+    first: int
+    """Position of the first chunk."""
+    header: str
+    """Layout of a chunk's header: name, length."""
+    samples: bytes
+    """First bytes of the name of the chunk that holds the samples."""
+    align: int
+    inclusive: bool = False
+    """Whether the length counts the header too."""
+
+
+_LAYOUTS = {
+    b"RIFF": _Chunks(12, "<4sI", b"data", 2),
+    b"RIFX": _Chunks(12, ">4sI", b"data", 2),
+    b"RF64": _Chunks(12, "<4sI", b"data", 2),
+    b"FORM": _Chunks(12, ">4sI", b"SSND", 2),
+    b"caff": _Chunks(8, ">4sQ", b"data", 1),
+    b"riff": _Chunks(40, "<16sQ", b"data", 8, inclusive=True),
+}
+_UNKNOWN = {0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF}
+
+
+def shortfall(file: BinaryIO) -> int:
+    """Return how many bytes the samples of an open file reach beyond its end; 0 where nothing is missing or known.
+
+    An Ogg file whose last page is not marked as the last is short by an unknown amount: 1 is returned for it.
+    """
+    file.seek(0)
+    magic = file.read(4)
+    size = os.fstat(file.fileno()).st_size
+    if magic in _LAYOUTS:
+        return _chunk_shortfall(file, _LAYOUTS[magic], size)
+    if magic == b".snd":
+        start, length = struct.unpack(">II", file.read(8).ljust(8, b"\0"))
+        return 0 if length in _UNKNOWN else max(0, start + length - size)
+    if magic == b"OggS":
+        return _ogg_shortfall(file, size)
+    return 0
+
+
+def _chunk_shortfall(file: BinaryIO, layout: _Chunks, size: int) -> int:
+    header = struct.calcsize(layout.header)
+    position, large = layout.first, None
+    while position + header <= size:
+        file.seek(position)
+        name, length = struct.unpack(layout.header, file.read(header))
+        if name == b"ds64":  # RF64 keeps the true length of the samples here
+            large = struct.unpack("<Q", file.read(16)[8:].ljust(8, b"\0"))[0]
+        if name.startswith(layout.samples):
+            length = large if large is not None else length
+            end = position + length + (0 if layout.inclusive else header)
+            return 0 if length in _UNKNOWN else max(0, end - size)
+        body = max(length, header) if layout.inclusive else length + header
+        position += body + -body % layout.align
+    return 0
+
+
+def _ogg_shortfall(file: BinaryIO, size: int) -> int:
+    # A page holds at most 65 307 bytes, so the last page begins within this tail.
+    file.seek(max(0, size - _OGG_TAIL))
+    tail = file.read()
+    start = tail.rfind(b"OggS")
+    if start < 0 or start + 27 > len(tail):
+        return 1
+    flags, segments = tail[start + 5], tail[start + 26]
+    length = 27 + segments + sum(tail[start + 27 : start + 27 + segments])
+    missing = start + length - len(tail)
+    if missing > 0:
+        return missing
+    return 0 if flags & _OGG_LAST_PAGE else 1

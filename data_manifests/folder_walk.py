@@ -1,0 +1,59 @@
+"""List the files below a folder, symbolic links followed, in a way that ends and that is the same on every machine."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def walk(root: Path) -> Iterator[Path]:
+    """Yield the path, relative to ``root``, of each file below it; a link that leads nowhere counts as a file.
+
+    Each folder is read once, however many links lead to it. Real folders come first and links to folders after them,
+    in the order of names, so that a folder with a name of its own is read under that name and not under a link's.
+    """
+    seen: set[tuple[int, int]] = set()
+    waiting, links = [Path()], list[Path]()
+    while waiting or links:
+        if not waiting:
+            links.sort(reverse=True)
+            waiting.append(links.pop())
+        relative = waiting.pop()
+        for entry in _entries(root / relative, seen):
+            if not _is_folder(entry):
+                if _is_file(entry):
+                    yield relative / entry.name
+            elif entry.is_symlink():
+                links.append(relative / entry.name)
+            else:
+                waiting.append(relative / entry.name)
+
+
+def _entries(folder: Path, seen: set[tuple[int, int]]) -> list[os.DirEntry[str]]:
+    """Return what a folder holds, in the order of names; nothing when it was seen or may not be read."""
+    try:
+        status = folder.stat()
+        if (status.st_dev, status.st_ino) in seen:
+            return []
+        seen.add((status.st_dev, status.st_ino))
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Tell files, and links that lead nowhere, from pipes and devices, which would block whoever opens them."""
+    try:
+        return stat.S_ISREG(entry.stat().st_mode)
+    except OSError:
+        return entry.is_symlink()

@@ -1,0 +1,83 @@
+"""A prepared or indexed dataset, read from its clip list; all kinds of sources end here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from codec_superb.data_manifests.clip import Clip
+from codec_superb.data_manifests.clip_list import (
+    CLIPS_FILE,
+    ClipRecord,
+    DatasetIndex,
+    parse_record,
+    read_index,
+    resolve_root,
+)
+from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
+from codec_superb.data_manifests.manifest import Manifest
+
+# write_clip_list sorts the keys of a line and writes ids as they are, so that the id need not be parsed to be found.
+_ID = re.compile(rb'"id":"((?:[^"\\]|\\.)*)"')
+
+
+class StoredDataset:
+    """The dataset in ``folder``; a line of the clip list is parsed when its clip is asked for."""
+
+    def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
+        """Open ``folder``; raise DatasetNotPrepared when it holds no dataset, ManifestError when a damaged one."""
+        index = read_index(folder)
+        if index is None:
+            raise DatasetNotPrepared(f"{folder} holds no dataset: there is no index.json in it")
+        self.folder = folder
+        self.index: DatasetIndex = index
+        self.root = resolve_root(folder, index)
+        self.name = index.name
+        self.title = manifest.title if manifest else index.name
+        self.manifest_hash = index.manifest_hash
+        self.homepage = manifest.homepage if manifest else None
+        self.licence = manifest.licence if manifest else "stated clip by clip"
+        self.citation = manifest.citation if manifest else None
+        self._lines = self._read_lines()
+        self._ids = sorted(self._lines)
+        if len(self._ids) != index.clips:
+            raise ManifestError(
+                f"{folder / CLIPS_FILE}: expected {index.clips} clips, got {len(self._ids)}; prepare the dataset again"
+            )
+
+    def __len__(self) -> int:
+        """Return the number of clips."""
+        return len(self._ids)
+
+    def clip_ids(self) -> Sequence[str]:
+        """All clip ids, sorted."""
+        return self._ids
+
+    def clip(self, clip_id: str) -> Clip:
+        """Return the clip; KeyError when the dataset has none of that id."""
+        return self.record(clip_id).to_clip(self.name, self.root)
+
+    def record(self, clip_id: str) -> ClipRecord:
+        """Return the line of the clip list; KeyError when the dataset has none of that id."""
+        return parse_record(self._lines[clip_id], f"{self.folder / CLIPS_FILE}, clip {clip_id}")
+
+    def _read_lines(self) -> dict[str, bytes]:
+        path = self.folder / CLIPS_FILE
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError as error:
+            raise ManifestError(f"{path} is missing; prepare the dataset again") from error
+        lines = {}
+        for number, line in enumerate(content.split(b"\n"), start=1):
+            if line:
+                lines[_id_of(line, f"{path} line {number}")] = line
+        return lines
+
+
+def _id_of(line: bytes, where: str) -> str:
+    found = _ID.search(line)
+    # Labels may hold the same key; what stands before them in a line is unambiguous, the rest is parsed.
+    if found and b'"labels"' not in line[: found.start()] and b"\\" not in found[1]:
+        return found[1].decode("utf-8", "replace")
+    return parse_record(line, where).id
