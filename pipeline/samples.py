@@ -32,7 +32,7 @@ def ogg_opus(audio: NDArray[np.float32], rate: int, kbps: int = 64) -> bytes:
     out = io.BytesIO()
     # bitexact: no random stream number, no version of the muxer.
     with av.open(out, "w", format="ogg", options={"fflags": "+bitexact"}) as container:
-        stream = container.add_stream("libopus", rate=OPUS_RATE, layout="mono", options={"vbr": "on"})
+        stream = container.add_stream("libopus", rate=OPUS_RATE, layout="mono", options={"vbr": "constrained"})
         stream.bit_rate = kbps * 1000
         fifo = av.AudioFifo()
         frame = av.AudioFrame.from_ndarray(signal[np.newaxis], format="flt", layout="mono")

@@ -98,7 +98,7 @@ def resample(
     clips = tuple(sorted(shared))
     values = np.stack([values_of([rows[clip] for clip in clips], keys) for rows in codecs], axis=1)
     values[np.broadcast_to(np.isnan(values).any(axis=1, keepdims=True), values.shape)] = np.nan
-    flat = values.reshape(len(clips), -1)
+    flat = values.reshape(len(clips), len(codecs) * len(keys))
     means = np.array([mean(flat[:, column]) for column in range(flat.shape[1])]).reshape(values.shape[1:])
     draws = replicate_means(flat, replicates, stream(seed, group.dataset, group.category))
     return Joint(group, tuple(keys), clips, values, means, draws.reshape(replicates, *values.shape[1:]))

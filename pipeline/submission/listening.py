@@ -7,7 +7,7 @@ turns. Only clips under a licence that allows passing them on are taken.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -49,16 +49,19 @@ def may_be_passed_on(licence: str) -> bool:
     return name.startswith(FREE) and not any(mark in name for mark in _NOT_FREE)
 
 
-def choose_samples(runs: Sequence[tuple[RunFolder, RunInfo]], rows: Sequence[ClipRow], count: int) -> list[Listening]:
+def choose_samples(
+    runs: Sequence[tuple[RunFolder, RunInfo]], rows: Sequence[ClipRow], count: int, opened: Mapping[str, Dataset]
+) -> list[Listening]:
     """Up to ``count`` samples of the runs; fewer where fewer clips are ok and free, none when ``count`` is 0.
 
-    SubmissionError for a count out of range; errors of the dataset when its audio is not on this machine any more.
+    ``opened`` holds datasets that need not be opened again, by name. SubmissionError for a count out of range and for
+    a dataset that has changed since the run; errors of the dataset when its audio is not on this machine any more.
     """
     if not 0 <= count <= SAMPLES:
         raise SubmissionError(f"expected 0 to {SAMPLES} listening samples, got {count}")
     if count == 0:
         return []
-    datasets = {info.dataset.name: _dataset(info) for _, info in runs}
+    datasets = {info.dataset.name: _dataset(info, opened) for _, info in runs}
     folders = {info.dataset.name: folder for folder, info in runs}
     chosen: list[Listening] = []
     for row in in_turn(rows):
@@ -70,15 +73,15 @@ def choose_samples(runs: Sequence[tuple[RunFolder, RunInfo]], rows: Sequence[Cli
     return chosen
 
 
-def _dataset(info: RunInfo) -> Dataset:
+def _dataset(info: RunInfo, opened: Mapping[str, Dataset]) -> Dataset:
     """Open the dataset of a run; another state of it than the run had gives no samples."""
-    location = info.dataset.location
-    found = (
-        open_dataset(Path(location), category=info.dataset.category) if location else open_dataset(info.dataset.name)
-    )
+    name, location = info.dataset.name, info.dataset.location
+    found = opened.get(name)
+    if found is None:
+        found = open_dataset(Path(location), category=info.dataset.category) if location else open_dataset(name)
     if found.manifest_hash != info.dataset.manifest_hash:
         raise SubmissionError(
-            f"{info.dataset.name} has changed since the run: expected manifest hash {info.dataset.manifest_hash}, got "
+            f"{name} has changed since the run: expected manifest hash {info.dataset.manifest_hash}, got "
             f"{found.manifest_hash}; run it again or pack without samples"
         )
     return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card
+from codec_superb.data_manifests import Dataset
 from codec_superb.pipeline.aggregate import aggregate
 from codec_superb.pipeline.clip_table import write_table
 from codec_superb.pipeline.errors import SubmissionError
@@ -40,11 +41,19 @@ class _Run:
     rows: tuple[ClipRow, ...]
 
 
-def pack(runs: Sequence[RunFolder | Path], out: Path, *, submitter: Submitter | None = None, samples: int = 0) -> Path:
+def pack(
+    runs: Sequence[RunFolder | Path],
+    out: Path,
+    *,
+    submitter: Submitter | None = None,
+    samples: int = 0,
+    datasets: Mapping[str, Dataset] | None = None,
+) -> Path:
     """Write the submission of one codec's runs, a dataset each, to ``out`` and return it.
 
     ``samples`` listening samples (at most :data:`~codec_superb.pipeline.submission.schema.SAMPLES`) are taken from
-    clips whose licence allows it. ``created`` is the time of the last stage, so packing twice gives the same bytes.
+    clips whose licence allows it; they need the datasets' audio, from ``datasets`` (by name) where the caller has them
+    open, else opened as the run did. ``created`` is the time of the last stage, so packing twice gives the same bytes.
 
     Raises SubmissionError, saying what to do: a run that is not scored, runs of different codecs, of a model with
     random weights, of one dataset twice, or of named and custom datasets together; a file that fails its own check.
@@ -58,7 +67,7 @@ def pack(runs: Sequence[RunFolder | Path], out: Path, *, submitter: Submitter | 
     metrics = {key: version for run in opened for key, version in sorted(run.info.metrics.items())}
     table = io.BytesIO()
     write_table(table, rows, metrics)
-    chosen = choose_samples([(run.folder, run.info) for run in opened], rows, samples)
+    chosen = choose_samples([(run.folder, run.info) for run in opened], rows, samples, datasets or {})
     submission = Submission(
         kind="custom" if opened[0].info.dataset.location else "named",
         created=max(stamp.started for run in opened for stamp in run.info.provenance),
