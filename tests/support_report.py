@@ -25,7 +25,9 @@ from codec_superb.web.report_data import (
 )
 
 
-def metric(key: str, label: str, *, up: bool, span: tuple[float, float], overall: tuple[Category, ...], unit: str = "") -> Metric:
+def metric(
+    key: str, label: str, *, up: bool, span: tuple[float, float], overall: tuple[Category, ...], unit: str = ""
+) -> Metric:
     """Make a row of a metric table."""
     return Metric(
         key=key,
@@ -49,9 +51,11 @@ TABLE = {
     for row in (
         metric("stft", "STFT distance", up=False, span=(0, math.inf), overall=_ALL),
         metric("mel", "Mel distance", up=False, span=(0, math.inf), overall=_ALL),
-        metric("pesq", "PESQ", up=True, span=(-0.5, 4.65), overall=("speech", "music")),
+        metric("pesq", "PESQ", up=True, span=(-0.5, 4.65), overall=("speech", "music"), unit="MOS-LQO"),
         metric("stoi", "STOI", up=True, span=(0, 1), overall=("speech", "music")),
         metric("f0corr", "F0 correlation", up=True, span=(-1, 1), overall=("music",)),
+        metric("estoi", "ESTOI", up=True, span=(-1, 1), overall=()),
+        metric("sdr", "SDR", up=True, span=(-math.inf, math.inf), overall=(), unit="dB"),
         metric("si_sdr", "SI-SDR", up=True, span=(-math.inf, math.inf), overall=(), unit="dB"),
     )
 }
@@ -84,9 +88,15 @@ def _quality(kbps: float, skill: float, category: Category) -> float:
 
 def _metrics(quality: float, rng: random.Random, category: Category) -> dict[str, float]:
     near = min(1.0, max(0.02, quality + rng.gauss(0, 0.05)))
-    values = {"stft": 0.1 + 3.2 * (1 - near), "mel": 0.08 + 2.1 * (1 - near), "si_sdr": 30 * near - 12 + rng.gauss(0, 1)}
+    values = {
+        "stft": 0.1 + 3.2 * (1 - near),
+        "mel": 0.08 + 2.1 * (1 - near),
+        "si_sdr": 30 * near - 12 + rng.gauss(0, 1),
+    }
     if category != "audio":
         values["pesq"] = min(4.64, 1.03 + 3.6 * near**1.7)
+        values["sdr"] = values["si_sdr"] - 0.5
+        values["estoi"] = min(1.0, 0.1 + 0.9 * near)
         values["stoi"] = min(1.0, 0.55 + 0.45 * near**0.7)
     if category == "music":
         values["f0corr"] = min(1.0, 0.3 + 0.7 * near)
@@ -99,7 +109,9 @@ def _estimate(values: Sequence[float], undefined: int = 0, failed: int = 0) -> E
     return Estimate(mean, mean - half, mean + half, len(values), undefined, failed, sd)
 
 
-def make_points(category: Category, clips: int, codecs: Sequence[tuple[Any, ...]] = _CODECS, seed: int = 1) -> list[ClipPoint]:
+def make_points(
+    category: Category, clips: int, codecs: Sequence[tuple[Any, ...]] = _CODECS, seed: int = 1
+) -> list[ClipPoint]:
     """Make every clip of every codec of one category."""
     rng = random.Random(f"{seed} {category}")
     points = []
@@ -157,9 +169,9 @@ def make_results(points: Sequence[ClipPoint], codecs: Sequence[tuple[Any, ...]] 
 
 
 def ogg_opus(seconds: float = 0.5, hertz: float = 220.0) -> bytes:
-    """Encode a tone as a real Ogg Opus file."""
+    """Encode a tone as a real Ogg Opus file, the same bytes each time."""
     buffer = io.BytesIO()
-    with av.open(buffer, "w", format="ogg") as container:
+    with av.open(buffer, "w", format="ogg", options={"fflags": "+bitexact"}) as container:
         stream = container.add_stream("libopus", rate=48000, layout="mono")
         stream.bit_rate = 24000
         time = np.arange(int(48000 * seconds)) / 48000
@@ -213,7 +225,14 @@ def make_report(clips: int = 40, categories: Sequence[Category] = _ALL) -> Repor
         for name, *_ in _CODECS
     ]
     failed = [
-        Failure("amrnb_12k2", "mini", f"speech/clip_{n:03}", "encode", "failed", "EncodeError: 1 channel was expected, got 10")
+        Failure(
+            "amrnb_12k2",
+            "mini",
+            f"speech/clip_{n:03}",
+            "encode",
+            "failed",
+            "EncodeError: 1 channel was expected, got 10",
+        )
         for n in (41, 42)
     ]
     return ReportData(
@@ -230,5 +249,7 @@ def make_report(clips: int = 40, categories: Sequence[Category] = _ALL) -> Repor
             ("Packages", "numpy 2.3.0, scipy 1.16.0, av 18.1.0, pesq 0.0.4, pyworld 0.3.5, soxr 1.0.0"),
             ("mini", "SHA-256 " + "0123456789abcdef" * 4),
         ],
-        dataset_credits=[("mini", "CC0, BSD and CC BY 4.0", "LibriVox volunteers; recordings of animals by Open Voice OS.")],
+        dataset_credits=[
+            ("mini", "CC0, BSD and CC BY 4.0", "LibriVox volunteers; recordings of animals by Open Voice OS.")
+        ],
     )

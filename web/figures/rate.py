@@ -94,7 +94,12 @@ def _family_trace(members: list[_Point], quantity: Quantity, style: Style) -> di
     trace = _marker_trace(members, quantity, style.colour)
     trace["mode"] = "lines+markers"
     trace["line"] = {"color": style.colour, "width": 1.5}
-    trace["marker"] = {"symbol": symbols, "size": 9, "color": style.colour, "line": {"width": 1.5, "color": style.colour}}
+    trace["marker"] = {
+        "symbol": symbols,
+        "size": 9,
+        "color": style.colour,
+        "line": {"width": 1.5, "color": style.colour},
+    }
     trace["meta"] = {"role": "family", "family": members[0][0].family}
     return trace
 
@@ -103,15 +108,24 @@ def _ceiling_trace(members: list[_Point], quantity: Quantity, style: Style) -> d
     symbols = [CEILING_SYMBOL if row.complete else f"{CEILING_SYMBOL}-open" for row, _ in members]
     trace = _marker_trace(members, quantity, style.colour)
     trace["mode"] = "markers"
-    trace["marker"] = {"symbol": symbols, "size": 12, "color": style.colour, "line": {"width": 1.5, "color": style.colour}}
+    trace["marker"] = {
+        "symbol": symbols,
+        "size": 12,
+        "color": style.colour,
+        "line": {"width": 1.5, "color": style.colour},
+    }
     trace["meta"] = {"role": "ceiling", "family": members[0][0].family}
     return trace
 
 
 def _marker_trace(members: list[_Point], quantity: Quantity, colour: str) -> dict[str, Any]:
     values = [_value(e) for _, e in members]
-    up = [max(0.0, e.high - value) if e.high is not None else 0.0 for (_, e), value in zip(members, values, strict=True)]
-    down = [max(0.0, value - e.low) if e.low is not None else 0.0 for (_, e), value in zip(members, values, strict=True)]
+    up = [
+        max(0.0, e.high - value) if e.high is not None else 0.0 for (_, e), value in zip(members, values, strict=True)
+    ]
+    down = [
+        max(0.0, value - e.low) if e.low is not None else 0.0 for (_, e), value in zip(members, values, strict=True)
+    ]
     error = {"type": "data", "symmetric": False, "array": up, "arrayminus": down}
     return {
         "type": "scatter",
@@ -129,7 +143,9 @@ def _label_trace(members: list[_Point]) -> dict[str, Any]:
         "type": "scatter",
         "name": "names",
         "meta": {"role": "names", "family": members[0][0].family},
-        "mode": "text",
+        # The invisible markers keep the names clear of the visible ones.
+        "mode": "markers+text",
+        "marker": {"size": 10, "opacity": 0, "color": LIGHT.ink},
         "x": [row.kbps for row, _ in members],
         "y": [_value(e) for _, e in members],
         "text": [chart_text(row.title, LABEL_LENGTH) for row, _ in members],
@@ -150,7 +166,9 @@ def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
     if row.lossless:
         lines.append("lossless: a ceiling")
     if not row.complete:
-        lines.append(f"incomplete: {count(row.failed, 'clip')} failed" if row.failed else "incomplete: datasets missing")
+        lines.append(
+            f"incomplete: {count(row.failed, 'clip')} failed" if row.failed else "incomplete: datasets missing"
+        )
     return "<br>".join(lines)
 
 

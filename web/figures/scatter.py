@@ -87,7 +87,10 @@ def _axis(choice: AxisChoice) -> dict[str, Any]:
 
 def _hover_text(key: ClipKey, pair: tuple[float, float], x: AxisChoice, y: AxisChoice) -> str:
     lines = [f"<b>{chart_text(key.clip, 60)}</b>", chart_text(key.dataset, 60)]
-    lines += [f"{axis_label(axis)}: {axis.quantity.write(value)}" for axis, value in zip((y, x), (pair[1], pair[0]), strict=True)]
+    lines += [
+        f"{axis_label(axis)}: {axis.quantity.write(value)}"
+        for axis, value in zip((y, x), (pair[1], pair[0]), strict=True)
+    ]
     return "<br>".join(lines)
 
 

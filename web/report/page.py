@@ -66,18 +66,22 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     panels = [_panel(data, category, table, styles) for category in _categories(data)]
     present = metrics_present(data.results, table)
     scripts = {"first": _static("first.js"), "plotly": _plotly(), "page": _page_script()}
-    page = _environment().get_template("report.html.j2").render(
-        data=data,
-        panels=panels,
-        definitions=definitions(present, {metric.key: from_metric(metric) for metric in present}),
-        failures=failure_groups(data.failures),
-        payload=Markup(to_json({panel.category: panel.payload for panel in panels})),  # noqa: S704 - escaped there
-        style=Markup(_static("report.css")),  # noqa: S704 - our own file
-        scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704 - our own files, and Plotly's
-        policy=_policy(scripts.values()),
-        light=LIGHT,
-        dark=DARK,
-        text=text,
+    page = (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            data=data,
+            panels=panels,
+            definitions=definitions(present, {metric.key: from_metric(metric) for metric in present}),
+            failures=failure_groups(data.failures),
+            payload=Markup(to_json({panel.category: panel.payload for panel in panels})),  # noqa: S704 - escaped there
+            style=Markup(_static("report.css")),  # noqa: S704 - our own file
+            scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704 - our own files, and Plotly's
+            policy=_policy(scripts.values()),
+            light=LIGHT,
+            dark=DARK,
+            text=text,
+        )
     )
     # A file name that is no valid UTF-8 reaches us with lone surrogates, which no UTF-8 file can hold.
     return page.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -7,7 +7,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from codec_superb.web.figures import AxisChoice, Figure, Summary, distribution_chart, rate_chart, scatter_chart, summarise
+from codec_superb.web.figures import (
+    AxisChoice,
+    Figure,
+    Summary,
+    distribution_chart,
+    rate_chart,
+    scatter_chart,
+    summarise,
+)
 from codec_superb.web.figures.layout import value_axis
 from codec_superb.web.figures.scatter import ClipKey, clip_keys
 from codec_superb.web.quantity import SCORE, Quantity
@@ -147,5 +155,3 @@ def _scatter(
     x = AxisChoice(x_row.codec, x_row.title, by_key[start["x_metric"]])
     y = AxisChoice(y_row.codec, y_row.title, by_key[start["y_metric"]])
     return scatter_chart(points, x, y, heard)
-
-
