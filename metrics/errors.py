@@ -1,4 +1,9 @@
-"""The two ways in which a metric gives no number; neither is ever turned into one."""
+"""The ways in which a metric gives no number; none of them is ever turned into one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 
 class MetricError(Exception):
@@ -11,3 +16,21 @@ class Undefined(MetricError):
 
 class InvalidAudio(MetricError):
     """The arrays do not follow the contract (shape, dtype, NaN, unequal length): expected and got are in the text."""
+
+
+class UnknownMetric(MetricError):
+    """No metric has this key; the text names near matches and all that exist."""
+
+    def __init__(self, key: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(key, names, n=3)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        super().__init__(f"There is no metric {key!r}.{hint} Metrics: {', '.join(names)}.")
+
+
+class MissingPackage(MetricError):
+    """A metric was asked for whose optional package is not installed; the text is the command that installs it."""
+
+
+class MissingMetric(MetricError):
+    """An overall score was asked for without one of its metrics: a score over fewer metrics is never given silently."""

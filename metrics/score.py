@@ -1,13 +1,24 @@
-"""Score one pair with several metrics at once, sharing spectra, resampling and pitch between them."""
+"""Score one pair with several metrics at once, sharing spectra, resampling and pitch between them.
+
+reference = prepare(original, rate)                    # once per clip
+for codec in codecs:
+    values = score_pair(reference, resynthesis[codec], rate, metrics_for("speech"))
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from importlib import import_module
+from typing import Literal, cast
 
-import numpy as np
-from numpy.typing import NDArray
+from codec_superb.metrics.errors import MissingPackage, Undefined
+from codec_superb.metrics.signals import Audio, Signal, pair
+from codec_superb.metrics.table import Metric, checked_keys, metric
+
+MetricFunction = Callable[[Audio, Audio, int], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +32,44 @@ class Value:
     """Why there is no value."""
 
 
-def score_pair(
-    reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rate: int, keys: Sequence[str]
-) -> dict[str, Value]:
+def prepare(reference: Audio, rate: int) -> Signal:
+    """Validate a reference that several resyntheses will be scored against.
+
+    What a metric derives from it (spectra, resampled forms, pitch) is kept with the returned object and computed once;
+    let the object go when the clip is done. Raises InvalidAudio.
+    """
+    return pair(reference, reference, rate)[0]
+
+
+def score_pair(reference: Audio, resynthesis: Audio, rate: int, keys: Sequence[str]) -> dict[str, Value]:
     """Score one mono pair: arrays of shape ``(samples,)``, equal length, same ``rate`` in Hz; a Value for each key.
 
-    A metric that raises Undefined is ``undefined``, one that raises anything else is ``failed``; the others go on.
-    Raises InvalidAudio when the pair itself is not valid, UnknownMetric (with near matches) for an unknown key.
+    ``reference`` may come from :func:`prepare`. A metric that raises Undefined is ``undefined``, one that raises
+    anything else or returns a number outside its range is ``failed``; the others go on. Raises InvalidAudio when the
+    pair itself is not valid, UnknownMetric (with near matches) for an unknown key, MissingPackage when a metric's extra
+    is not installed.
     """
-    raise NotImplementedError  # the metric branch
+    rows = [metric(key) for key in checked_keys(keys)]
+    first, second = pair(reference, resynthesis, rate)
+    return {row.key: _value(row, first, second, rate) for row in rows}
+
+
+@cache
+def metric_function(key: str) -> MetricFunction:
+    """Return the function of metric ``key``, imported on first use. Raises UnknownMetric."""
+    module, name = metric(key).target.split(":")
+    return cast("MetricFunction", getattr(import_module(module), name))
+
+
+def _value(row: Metric, reference: Signal, resynthesis: Signal, rate: int) -> Value:
+    try:
+        number = float(metric_function(row.key)(reference, resynthesis, rate))
+    except Undefined as undefined:
+        return Value("undefined", None, str(undefined))
+    except MissingPackage:
+        raise  # the same for every clip: stop at the first instead of counting failures
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong in one metric must not take the others along
+        return Value("failed", None, f"{type(error).__name__}: {error}")
+    if not math.isfinite(number) or not row.minimum <= number <= row.maximum:
+        return Value("failed", None, f"{number} lies outside [{row.minimum}, {row.maximum}]")
+    return Value("ok", number)

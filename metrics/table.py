@@ -5,10 +5,15 @@ Imports neither scipy nor the metric packages, so that the service and the comma
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from math import inf
+from typing import Literal, get_args
+
+from codec_superb.metrics.errors import UnknownMetric
 
 Category = Literal["speech", "audio", "music"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,188 @@ class Metric:
     """``module:function`` taking ``(reference, resynthesis, rate) -> float``."""
     extra: str | None = None
     """Extra of this package that it needs."""
+    categories: tuple[Category, ...] = CATEGORIES
+    """Categories on which it is computed when nobody chooses."""
 
 
-METRICS: dict[str, Metric] = {}  # the metric branch fills this
+_VOICED: tuple[Category, ...] = ("speech", "music")
+
+_ROWS = (
+    Metric(
+        key="stft",
+        label="STFT distance",
+        unit="",
+        higher_is_better=False,
+        minimum=0.0,
+        maximum=inf,
+        overall=CATEGORIES,
+        default=True,
+        version="1",
+        definition=(
+            "Mean absolute difference of log-power plus mean absolute difference of magnitude between short-time "
+            "spectra, summed over windows of 2048 and 512 samples with hops of a quarter."
+        ),
+        paper="Engel et al., DDSP: Differentiable Digital Signal Processing, ICLR 2020",
+        target="codec_superb.metrics.spectral:stft",
+    ),
+    Metric(
+        key="mel",
+        label="Mel distance",
+        unit="",
+        higher_is_better=False,
+        minimum=0.0,
+        maximum=inf,
+        overall=CATEGORIES,
+        default=True,
+        version="1",
+        definition=(
+            "The STFT distance taken between mel spectra: 150 bands with the window of 2048 samples, 80 bands with "
+            "that of 512, Slaney scale and area normalisation, 0 Hz to half the sampling rate."
+        ),
+        paper="Kumar et al., High-Fidelity Audio Compression with Improved RVQGAN, NeurIPS 2023",
+        target="codec_superb.metrics.spectral:mel",
+    ),
+    Metric(
+        key="pesq",
+        label="PESQ",
+        unit="MOS-LQO",
+        higher_is_better=True,
+        minimum=-0.5,
+        maximum=4.65,
+        overall=_VOICED,
+        default=True,
+        version="1",
+        definition="ITU-T P.862.2 wide-band listening quality at 16 kHz; a signal with itself gives 4.6438885.",
+        paper="ITU-T Recommendation P.862.2, 2007; Rix et al., Perceptual Evaluation of Speech Quality, ICASSP 2001",
+        target="codec_superb.metrics.quality:pesq",
+        categories=_VOICED,
+    ),
+    Metric(
+        key="stoi",
+        label="STOI",
+        unit="",
+        higher_is_better=True,
+        minimum=0.0,
+        maximum=1.0,
+        overall=_VOICED,
+        default=True,
+        version="1",
+        definition=(
+            "Correlation of short-time third-octave envelopes at 10 kHz after removing silence, clipped to [0, 1]."
+        ),
+        paper=(
+            "Taal, Hendriks, Heusdens and Jensen, A Short-Time Objective Intelligibility Measure for Time-Frequency "
+            "Weighted Noisy Speech, ICASSP 2010"
+        ),
+        target="codec_superb.metrics.intelligibility:stoi",
+        categories=_VOICED,
+    ),
+    Metric(
+        key="f0corr",
+        label="F0 correlation",
+        unit="",
+        higher_is_better=True,
+        minimum=-1.0,
+        maximum=1.0,
+        overall=("music",),
+        default=True,
+        version="1",
+        definition=(
+            "Pearson correlation of the pitch contours found by WORLD (50 to 1100 Hz) in cents around their median, "
+            "voiced frames only, aligned by time warping."
+        ),
+        paper="Morise et al., WORLD, IEICE Trans. 2016; Salvador and Chan, FastDTW, Intelligent Data Analysis 2007",
+        target="codec_superb.metrics.pitch:f0corr",
+        categories=_VOICED,
+    ),
+    Metric(
+        key="f0corr_praat",
+        label="F0 correlation (Praat)",
+        unit="",
+        higher_is_better=True,
+        minimum=-1.0,
+        maximum=1.0,
+        overall=(),
+        default=False,
+        version="1",
+        definition=(
+            "The published variant of the F0 correlation: Praat's autocorrelation pitch every 256 samples, voicing "
+            "threshold 0.6, aligned by exact dynamic time warping."
+        ),
+        paper="Boersma, Accurate Short-Term Analysis of the Fundamental Frequency, IFA Proceedings 17, 1993",
+        target="codec_superb.metrics.pitch:f0corr_praat",
+        extra="praat",
+        categories=_VOICED,
+    ),
+    Metric(
+        key="si_sdr",
+        label="SI-SDR",
+        unit="dB",
+        higher_is_better=True,
+        minimum=-inf,
+        maximum=inf,
+        overall=(),
+        default=True,
+        version="1",
+        definition="Energy of the best-scaled reference over the energy of what remains, both without their mean.",
+        paper="Le Roux et al., SDR: Half-Baked or Well Done?, ICASSP 2019",
+        target="codec_superb.metrics.distortion:si_sdr",
+    ),
+    Metric(
+        key="sdr",
+        label="SDR",
+        unit="dB",
+        higher_is_better=True,
+        minimum=-inf,
+        maximum=inf,
+        overall=(),
+        default=True,
+        version="1",
+        definition="Energy of the reference over the energy of the difference; level counts.",
+        paper="Mitsufuji et al., Music Demixing Challenge 2021, Frontiers in Signal Processing 2022",
+        target="codec_superb.metrics.distortion:sdr",
+    ),
+    Metric(
+        key="estoi",
+        label="ESTOI",
+        unit="",
+        higher_is_better=True,
+        minimum=-1.0,
+        maximum=1.0,
+        overall=(),
+        default=True,
+        version="1",
+        definition="Extended STOI: correlation of spectro-temporally normalised third-octave envelopes.",
+        paper=(
+            "Jensen and Taal, An Algorithm for Predicting the Intelligibility of Speech Masked by Modulated Noise "
+            "Maskers, IEEE/ACM TASLP 2016"
+        ),
+        target="codec_superb.metrics.intelligibility:estoi",
+        categories=_VOICED,
+    ),
+)
+
+METRICS: dict[str, Metric] = {row.key: row for row in _ROWS}
+
+
+def metric(key: str) -> Metric:
+    """Return the row of ``key``. Raises UnknownMetric, which names near matches."""
+    try:
+        return METRICS[key]
+    except KeyError:
+        raise UnknownMetric(key, METRICS) from None
+
+
+def metrics_for(category: Category) -> tuple[str, ...]:
+    """Return the keys computed on a clip of ``category`` when nobody chooses, in the order of the table."""
+    return tuple(row.key for row in METRICS.values() if row.default and category in row.categories)
+
+
+def overall_metrics(category: Category) -> tuple[str, ...]:
+    """Return the keys that take part in the overall score of ``category``, in the order of the table."""
+    return tuple(row.key for row in METRICS.values() if category in row.overall)
+
+
+def checked_keys(keys: Iterable[str]) -> tuple[str, ...]:
+    """Return ``keys`` without repetitions, in their order. Raises UnknownMetric for the first unknown one."""
+    return tuple(dict.fromkeys(metric(key).key for key in keys))

@@ -1,0 +1,161 @@
+"""Compiled loops of STOI and ESTOI: resampling, joining of frames, band envelopes, correlations over segments."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.metrics.compiled import compiled
+
+Reals = NDArray[np.float64]
+_TINY = 2.220446049250313e-16
+_FLAT = 1e-13
+"""Norm of an envelope without its mean, relative to the envelope, that is nothing but rounding."""
+
+
+def split_phases(taps: Reals, up: int) -> Reals:
+    """Return ``taps`` as one row per phase, each reversed so that it multiplies samples in order of time."""
+    length = -(-taps.size // up)
+    padded = np.zeros(length * up)
+    padded[: taps.size] = taps
+    return np.ascontiguousarray(padded.reshape(length, up).T[:, ::-1])
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def resampled(samples: Reals, phases: Reals, half: int, up: int, down: int) -> Reals:
+    """Return ``samples`` at ``up / down`` times their rate; sample 0 stays sample 0. Zeros stand outside."""
+    count = -(-samples.size * up // down)
+    length = phases.shape[1]
+    out = np.empty(count)
+    for n in range(count):
+        position = n * down + half
+        row = phases[position % up]
+        newest = position // up
+        low, high = max(0, newest - length + 1), min(samples.size - 1, newest)
+        shift = length - 1 - newest
+        weights, values = row[low + shift : high + 1 + shift], samples[low : high + 1]
+        total = 0.0
+        for k in range(values.size):
+            total += weights[k] * values[k]
+        out[n] = total
+    return out
+
+
+@compiled(error_model="numpy")
+def frame_energies(samples: Reals, window: Reals) -> Reals:
+    """Return the level in dB of each windowed frame, frames half a window apart."""
+    hop = window.size // 2
+    count = -(-(samples.size - window.size) // hop)
+    out = np.empty(count)
+    for frame in range(count):
+        total = 0.0
+        for k in range(window.size):
+            value = window[k] * samples[frame * hop + k]
+            total += value * value
+        out[frame] = 20.0 * np.log10(np.sqrt(total) + _TINY)
+    return out
+
+
+@compiled()
+def joined_frames(samples: Reals, frames: NDArray[np.int64], window: Reals) -> Reals:
+    """Overlap and add the windowed ``frames`` of ``samples`` one after the other, half a window apart."""
+    hop = window.size // 2
+    out = np.zeros((frames.size - 1) * hop + window.size)
+    for place in range(frames.size):
+        for k in range(window.size):
+            out[place * hop + k] += window[k] * samples[frames[place] * hop + k]
+    return out
+
+
+@compiled(error_model="numpy")
+def band_envelopes(spectra: NDArray[np.complex128], edges: NDArray[np.int64]) -> Reals:
+    """Return the root of the energy in each band, shape ``(bands, frames)``."""
+    out = np.empty((edges.shape[0], spectra.shape[0]))
+    for frame in range(spectra.shape[0]):
+        for band in range(edges.shape[0]):
+            total = 0.0
+            for k in range(edges[band, 0], edges[band, 1]):
+                value = spectra[frame, k]
+                total += value.real * value.real + value.imag * value.imag
+            out[band, frame] = np.sqrt(total)
+    return out
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def mean_clipped_correlation(x: Reals, y: Reals, segment: int) -> float:
+    """Return STOI: mean correlation of ``(bands, frames)`` envelopes, the second clipped at -15 dB of distortion."""
+    limit = 1.0 + 10.0 ** (15.0 / 20.0)
+    bands, count = x.shape[0], x.shape[1] - segment + 1
+    clipped = np.empty(segment)
+    total = 0.0
+    for band in range(bands):
+        for start in range(count):
+            first, second = x[band, start : start + segment], y[band, start : start + segment]
+            xx = yy = 0.0
+            for k in range(segment):
+                xx += first[k] * first[k]
+                yy += second[k] * second[k]
+            gain = np.sqrt(xx) / (np.sqrt(yy) + _TINY)
+            for k in range(segment):
+                clipped[k] = min(second[k] * gain, first[k] * limit)
+            total += _correlation(first, clipped)
+    return float(total / (bands * count))
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _correlation(x: Reals, y: Reals) -> float:
+    mean_x = mean_y = 0.0
+    for k in range(x.size):
+        mean_x += x[k]
+        mean_y += y[k]
+    mean_x /= x.size
+    mean_y /= x.size
+    xx = yy = xy = 0.0
+    for k in range(x.size):
+        dx, dy = x[k] - mean_x, y[k] - mean_y
+        xx += dx * dx
+        yy += dy * dy
+        xy += dx * dy
+    return float(xy / ((np.sqrt(xx) + _TINY) * (np.sqrt(yy) + _TINY)))
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _centre_and_scale(rows: Reals, level: float) -> None:
+    """Give each row mean 0 and norm 1; zeros where it is flat, judged by ``level`` or else by its own energy."""
+    for row in range(rows.shape[0]):
+        values = rows[row]
+        mean = square = 0.0
+        for k in range(values.size):
+            mean += values[k]
+            square += values[k] * values[k]
+        mean /= values.size
+        energy = 0.0
+        for k in range(values.size):
+            values[k] -= mean
+            energy += values[k] * values[k]
+        flat = energy <= _FLAT * _FLAT * (level if level > 0.0 else square)
+        scale = 0.0 if flat else 1.0 / np.sqrt(energy)
+        for k in range(values.size):
+            values[k] *= scale
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _normalised(envelopes: Reals) -> Reals:
+    """Return one segment ``(bands, frames)``, normalised over time and then over bands, as ``(frames, bands)``."""
+    over_time = envelopes.copy()
+    _centre_and_scale(over_time, 0.0)
+    over_bands = np.ascontiguousarray(over_time.T)
+    _centre_and_scale(over_bands, 1.0)
+    return over_bands
+
+
+@compiled(error_model="numpy")
+def mean_normalised_correlation(x: Reals, y: Reals, segment: int) -> float:
+    """Return ESTOI: the mean correlation of the spectra in segments of ``(bands, frames)`` envelopes, normalised."""
+    count = x.shape[1] - segment + 1
+    total = 0.0
+    for start in range(count):
+        first = _normalised(x[:, start : start + segment])
+        second = _normalised(y[:, start : start + segment])
+        total += np.sum(first * second)
+    return float(total / (segment * count))

@@ -1,0 +1,84 @@
+"""Perceived listening quality: PESQ (ITU-T P.862.2, wide-band, 16 kHz), computed by the package ``pesq``.
+
+Conventions: both signals are resampled to 16 kHz with soxr VHQ, from below as well as from above. What the package
+refuses (no utterance, less than a quarter of a second) is undefined; it never becomes a score. So is a clip with more
+utterances than the reference implementation has room for: it would write beyond its tables.
+
+Metrics: :func:`pesq`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.metrics.errors import Undefined
+from codec_superb.metrics.signals import Audio, Signal, pair
+
+PESQ_RATE = 16_000
+_SHORTEST_S = 0.25
+_MOST_UTTERANCES = 50
+_FRAME = PESQ_RATE // 250
+"""Samples of the 4 ms frames in which the standard looks for utterances."""
+_SHORTEST_UTTERANCE = 50
+"""Frames; shorter sounds are no utterance, shorter pauses do not part two."""
+_PARTING_LEVELS_DB = (-20.0, -30.0, -40.0, -50.0, -60.0)
+"""Levels below the loudest frame at which sound and pause are told apart: the standard's own level lies between."""
+
+
+def pesq(reference: Audio, resynthesis: Audio, rate: int) -> float:
+    """Return the wide-band MOS-LQO, from 1.04 (bad) to 4.64; higher is better.
+
+    Arrays of shape ``(samples,)``, equal length, ``rate`` in Hz. Raises Undefined where the standard has no answer: a
+    silent signal, no utterance found, less than 0.25 s; InvalidAudio for arrays that are not a pair. The level of
+    either signal does not matter: the standard aligns it.
+
+    Worked number: speech with itself gives 4.6438885.
+    """
+    import pesq as package
+
+    first, second = pair(reference, resynthesis, rate)
+    for signal, name in ((first, "reference"), (second, "resynthesis")):
+        if signal.silent:
+            raise Undefined(f"the {name} is silent: no utterance")
+    if first.seconds < _SHORTEST_S:
+        raise Undefined(f"PESQ needs {_SHORTEST_S} s; the clip has {first.seconds:.3f} s")
+    _check_room(first)
+    _check_room(second)
+    try:
+        score = float(package.pesq(PESQ_RATE, first.at(PESQ_RATE), second.at(PESQ_RATE), "wb"))
+    except package.NoUtterancesError as error:
+        raise Undefined("no utterance was found") from error
+    except ValueError as error:  # the level of a signal without anything in the speech band is NaN
+        raise Undefined("one of the signals holds nothing between 300 Hz and 3 kHz") from error
+    if not math.isfinite(score):
+        raise Undefined("no utterance was found")
+    return score
+
+
+def _check_room(signal: Signal) -> None:
+    """Raise Undefined where there may be more utterances than the package's tables hold."""
+    if signal.samples.size / signal.rate <= 2 * _SHORTEST_UTTERANCE * _MOST_UTTERANCES * _FRAME / PESQ_RATE:
+        return
+    found = signal.derived("utterances", lambda own: _most_utterances(own.at(PESQ_RATE)))
+    if found >= _MOST_UTTERANCES:
+        raise Undefined(
+            f"about {found} utterances; PESQ has room for fewer than {_MOST_UTTERANCES}: score shorter clips"
+        )
+
+
+def _most_utterances(samples: NDArray[np.float64]) -> int:
+    """Return how many runs of sound there are, at the level at which there are most."""
+    frames = samples[: samples.size // _FRAME * _FRAME].reshape(-1, _FRAME)
+    power = np.einsum("ij,ij->i", frames, frames)
+    return max(_utterances(power > power.max() * 10.0 ** (level / 10.0)) for level in _PARTING_LEVELS_DB)
+
+
+def _utterances(sounding: NDArray[np.bool_]) -> int:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], sounding, [False]]).astype(np.int8)))
+    starts, ends = edges[::2], edges[1::2]
+    parted = starts[1:] - ends[:-1] >= _SHORTEST_UTTERANCE
+    starts, ends = starts[np.concatenate([[True], parted])], ends[np.concatenate([parted, [True]])]
+    return int(np.count_nonzero(ends - starts >= _SHORTEST_UTTERANCE))

@@ -1,0 +1,157 @@
+"""Dynamic time warping of two contours: exact, and FastDTW (Salvador and Chan 2007), both compiled.
+
+Conventions: a contour is a float64 array of shape ``(frames,)``; the cost of a step is the absolute difference of the
+values it pairs; a path runs from both beginnings to both ends and moves by (1, 1), (0, 1) or (1, 0). Where several
+paths cost the same, the choice follows librosa in :func:`exact_correlation` (diagonal first) and the package fastdtw in
+:func:`fast_path` (diagonal last), so that results agree with both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.metrics.compiled import compiled
+
+Contour = NDArray[np.float64]
+Path = NDArray[np.int64]
+
+ROUNDING = 1e-12
+"""A variance below this part of the mean square is rounding: the contour is constant."""
+
+
+@compiled()
+def exact_correlation(x: Contour, y: Contour) -> float:
+    """Return the Pearson correlation of ``x`` and ``y`` along their cheapest warping path, NaN without variance.
+
+    The sums of the correlation travel with each cell's cheapest path, so that memory grows with ``len(y)`` alone, not
+    with the product of the lengths.
+    """
+    columns = y.size
+    cost = np.full(columns, np.inf)
+    sums = np.zeros((columns, 6))
+    corner_sums = np.zeros(6)
+    for i in range(x.size):
+        corner = 0.0 if i == 0 else np.inf
+        corner_sums[:] = 0.0
+        for j in range(columns):
+            a, b = x[i], y[j]
+            step = abs(a - b)
+            above = cost[j]
+            left = cost[j - 1] if j > 0 else np.inf
+            best, move = corner + step, 0
+            if left + step < best:
+                best, move = left + step, 1
+            if above + step < best:
+                best, move = above + step, 2
+            cost[j] = best
+            corner = above
+            for k in range(6):
+                own = sums[j, k]
+                if move == 0:
+                    sums[j, k] = corner_sums[k]
+                elif move == 1:
+                    sums[j, k] = sums[j - 1, k]
+                corner_sums[k] = own
+            sums[j, 0] += 1.0
+            sums[j, 1] += a
+            sums[j, 2] += b
+            sums[j, 3] += a * a
+            sums[j, 4] += b * b
+            sums[j, 5] += a * b
+    n, sx, sy, sxx, syy, sxy = sums[columns - 1]
+    var_x, var_y = sxx - sx * sx / n, syy - sy * sy / n
+    if var_x <= ROUNDING * sxx or var_y <= ROUNDING * syy:
+        return np.nan
+    return float((sxy - sx * sy / n) / np.sqrt(var_x * var_y))
+
+
+def fast_path(x: Contour, y: Contour, radius: int = 1) -> tuple[float, Path]:
+    """Return the cost and the path, shape ``(steps, 2)``, that FastDTW finds between ``x`` and ``y``.
+
+    The contours are halved until one has fewer than ``radius + 2`` values, warped exactly there, and warped again at
+    each finer level within ``radius`` cells of the coarser path: time and memory grow linearly with the length.
+    """
+    levels = [(x, y)]
+    while min(levels[-1][0].size, levels[-1][1].size) >= radius + 2:
+        levels.append((_halved(levels[-1][0]), _halved(levels[-1][1])))
+    coarse_x, coarse_y = levels.pop()
+    low = np.zeros(coarse_x.size, dtype=np.int64)
+    cost, path = _warp(coarse_x, coarse_y, low, low + coarse_y.size)
+    for fine_x, fine_y in reversed(levels):
+        low, high = _window(path, fine_x.size, fine_y.size, radius)
+        cost, path = _warp(fine_x, fine_y, low, high)
+    return cost, path
+
+
+def _halved(contour: Contour) -> Contour:
+    even = contour.size - contour.size % 2
+    return np.asarray((contour[0:even:2] + contour[1:even:2]) / 2.0, dtype=np.float64)
+
+
+@compiled()
+def _window(path: Path, rows: int, columns: int, radius: int) -> tuple[Path, Path]:
+    """Return for each row of the finer level the first column of its window and the one after the last."""
+    coarse_rows = path[-1, 0] + 1
+    low = np.full(coarse_rows + radius, columns)
+    high = np.zeros(coarse_rows + radius, np.int64)
+    for step in range(path.shape[0]):
+        for row in range(max(0, path[step, 0] - radius), min(low.size, path[step, 0] + radius + 1)):
+            low[row] = min(low[row], 2 * (path[step, 1] - radius))
+            high[row] = max(high[row], 2 * (path[step, 1] + radius + 1))
+    fine_low, fine_high = np.empty(rows, np.int64), np.empty(rows, np.int64)
+    for row in range(rows):
+        fine_low[row] = max(0, low[row // 2])
+        fine_high[row] = min(columns, high[row // 2])
+    return fine_low, fine_high
+
+
+@compiled()
+def _warp(  # noqa: C901 - one pass over the cells; calls in the inner loop would cost more than it does
+    x: Contour, y: Contour, low: Path, high: Path
+) -> tuple[float, Path]:
+    """Warp within the window: row i may use the columns from ``low[i]`` to before ``high[i]``."""
+    rows = x.size
+    start = np.zeros(rows + 1, np.int64)
+    for i in range(rows):
+        start[i + 1] = start[i] + high[i] - low[i]
+    cost = np.empty(start[rows])
+    moves = np.empty(start[rows], np.int8)
+    for i in range(rows):
+        for j in range(low[i], high[i]):
+            here = start[i] + j - low[i]
+            above = left = corner = np.inf
+            if i > 0:
+                before = start[i - 1] - low[i - 1]
+                if low[i - 1] <= j < high[i - 1]:
+                    above = cost[before + j]
+                if low[i - 1] <= j - 1 < high[i - 1]:
+                    corner = cost[before + j - 1]
+            elif j == 0:
+                corner = 0.0
+            if j > low[i]:
+                left = cost[here - 1]
+            best, move = above, 0
+            if left < best:
+                best, move = left, 1
+            if corner < best:
+                best, move = corner, 2
+            cost[here] = best + abs(x[i] - y[j])
+            moves[here] = move
+    return cost[-1], _backtrack(moves, low, start, y.size)
+
+
+@compiled()
+def _backtrack(moves: NDArray[np.int8], low: Path, start: Path, columns: int) -> Path:
+    i, j = low.size - 1, columns - 1
+    path = np.empty((low.size + columns, 2), np.int64)
+    step = path.shape[0]
+    while i >= 0 and j >= 0:
+        step -= 1
+        path[step, 0], path[step, 1] = i, j
+        move = moves[start[i] + j - low[i]]
+        if move != 1:
+            i -= 1
+        if move != 0:
+            j -= 1
+    return path[step:]

@@ -1,0 +1,69 @@
+"""PESQ is what the reference package says at 16 kHz, and undefined where that has no answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pesq as package
+import pytest
+import soxr
+from support_metrics import coded, noise, speech
+
+from codec_superb.metrics.errors import Undefined
+from codec_superb.metrics.quality import pesq
+
+RATE = 16_000
+
+
+@pytest.mark.parametrize("rate", [8_000, 16_000, 44_100])
+def test_score_equals_the_package_at_16_khz(rate: int) -> None:
+    """The score is the package's wide-band score of the signals resampled with soxr VHQ, upwards as well."""
+    x = speech(rate)
+    y = coded(x, rate)
+    at_16k = [soxr.resample(s, rate, RATE, quality="VHQ") if rate != RATE else s for s in (x, y)]
+    assert pesq(x, y, rate) == pytest.approx(package.pesq(RATE, *at_16k, "wb"), abs=1e-4)
+
+
+def test_identity_gives_the_known_number() -> None:
+    """Speech with itself scores 4.6438885."""
+    x = speech()
+    assert pesq(x, x, RATE) == pytest.approx(4.6438885, abs=1e-6)
+
+
+def test_common_level_does_not_matter() -> None:
+    """The same scale on both signals leaves the score."""
+    x = speech()
+    y = coded(x, RATE)
+    assert pesq(0.01 * x, 0.01 * y, RATE) == pytest.approx(pesq(x, y, RATE), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("reference", "resynthesis", "reason"),
+    [
+        (np.zeros(RATE), speech(seconds=1.0), "reference is silent"),
+        (speech(seconds=1.0), np.zeros(RATE), "resynthesis is silent"),
+        (speech(seconds=0.2), speech(seconds=0.2), r"needs 0.25 s.*0.200 s"),
+        (np.ones(1), np.ones(1), "needs 0.25 s"),
+    ],
+)
+def test_no_answer_is_undefined(reference: np.ndarray, resynthesis: np.ndarray, reason: str) -> None:
+    """Silence and clips below a quarter of a second are undefined with the reason."""
+    with pytest.raises(Undefined, match=reason):
+        pesq(reference, resynthesis, RATE)
+
+
+def test_no_utterance_is_undefined() -> None:
+    """A signal that vanishes beside the other is undefined: no utterance, or nothing to align; never 1.0."""
+    x = speech(seconds=1.0)
+    with pytest.raises(Undefined, match="no utterance was found"):
+        pesq(1e-60 * x, x, RATE)
+    with pytest.raises(Undefined, match="holds nothing"):
+        pesq(x, 1e-60 * x, RATE)
+
+
+def test_more_utterances_than_the_package_holds_are_undefined() -> None:
+    """Sixty bursts between pauses, which crash the package, are refused; forty-five are scored."""
+    bursts = [np.concatenate([noise(seconds=0.5, seed=seed), np.zeros(RATE // 2)]) for seed in range(60)]
+    with pytest.raises(Undefined, match=r"60 utterances.*fewer than 50"):
+        pesq(np.concatenate(bursts), np.concatenate(bursts), RATE)
+    fewer = np.concatenate(bursts[:45])
+    assert pesq(fewer, fewer, RATE) == pytest.approx(4.6438885, abs=1e-6)

@@ -1,0 +1,90 @@
+"""The metric table is complete, light to import, and says what METRICS says."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from codec_superb.metrics.errors import UnknownMetric
+from codec_superb.metrics.score import metric_function
+from codec_superb.metrics.table import METRICS, Category, checked_keys, metric, metrics_for, overall_metrics
+
+
+def test_the_table_has_the_nine_metrics() -> None:
+    """The keys are those of the published definitions, each row under its own key."""
+    assert set(METRICS) == {"stft", "mel", "pesq", "stoi", "f0corr", "f0corr_praat", "si_sdr", "sdr", "estoi"}
+    assert all(key == row.key for key, row in METRICS.items())
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_every_row_is_complete(key: str) -> None:
+    """Each row has a label, a version, a sentence, a paper, and a range that is not empty."""
+    row = METRICS[key]
+    assert row.label
+    assert row.version
+    assert row.definition.endswith(".")
+    assert any(character.isdigit() for character in row.paper), "a paper has a year"
+    assert row.minimum < row.maximum
+    assert set(row.overall) <= set(row.categories)
+
+
+@pytest.mark.parametrize("key", METRICS)
+def test_every_target_is_a_documented_function_of_a_pair(key: str) -> None:
+    """Each target imports, takes reference, resynthesis and rate, and documents range, errors and a worked number."""
+    function = metric_function(key)
+    assert list(inspect.signature(function).parameters) == ["reference", "resynthesis", "rate"]
+    text = inspect.getdoc(function) or ""
+    assert "Undefined" in text or "As :func:" in text
+    assert "Worked number" in text or "As :func:" in text
+
+
+@pytest.mark.parametrize(
+    ("category", "keys"),
+    [
+        ("speech", {"stft", "mel", "pesq", "stoi"}),
+        ("audio", {"stft", "mel"}),
+        ("music", {"stft", "mel", "pesq", "stoi", "f0corr"}),
+    ],
+)
+def test_the_overall_score_of_each_category_takes_its_metrics(category: Category, keys: set[str]) -> None:
+    """The metrics of each category's overall score are the published ones, and all of them are computed by default."""
+    assert set(overall_metrics(category)) == keys
+    assert keys <= set(metrics_for(category))
+
+
+def test_voice_metrics_are_not_computed_on_environmental_sound() -> None:
+    """On the category audio only the distances and the distortion ratios are computed by default."""
+    assert set(metrics_for("audio")) == {"stft", "mel", "si_sdr", "sdr"}
+    assert set(metrics_for("speech")) == set(metrics_for("music")) == set(METRICS) - {"f0corr_praat"}
+
+
+def test_only_the_praat_variant_needs_an_extra() -> None:
+    """The GPL package is needed by the published F0 correlation alone, which is not computed by default."""
+    assert {key for key, row in METRICS.items() if row.extra} == {"f0corr_praat"}
+    assert not METRICS["f0corr_praat"].default
+
+
+def test_an_unknown_key_answers_with_near_matches() -> None:
+    """A misspelt key names the metric that was probably meant and all that exist."""
+    with pytest.raises(UnknownMetric, match=r"'pesk'.*Did you mean pesq.*si_sdr"):
+        metric("pesk")
+    with pytest.raises(UnknownMetric):
+        checked_keys(["mel", "nothing"])
+
+
+def test_keys_keep_their_order_without_repetitions() -> None:
+    """A key asked for twice is computed once, at its first place."""
+    assert checked_keys(["stoi", "mel", "stoi"]) == ("stoi", "mel")
+
+
+def test_the_table_imports_no_heavy_package() -> None:
+    """Reading the table and the overall score loads neither scipy nor a metric package nor the compiler."""
+    code = (
+        "import sys, codec_superb.metrics.table, codec_superb.metrics.overall; "
+        "print([m for m in ('scipy', 'numba', 'pesq', 'pyworld', 'soxr', 'parselmouth', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
