@@ -51,9 +51,11 @@ TABLE = {
     for row in (
         metric("stft", "STFT distance", up=False, span=(0, math.inf), overall=_ALL),
         metric("mel", "Mel distance", up=False, span=(0, math.inf), overall=_ALL),
-        metric("pesq", "PESQ", up=True, span=(-0.5, 4.65), overall=("speech", "music")),
+        metric("pesq", "PESQ", up=True, span=(-0.5, 4.65), overall=("speech", "music"), unit="MOS-LQO"),
         metric("stoi", "STOI", up=True, span=(0, 1), overall=("speech", "music")),
         metric("f0corr", "F0 correlation", up=True, span=(-1, 1), overall=("music",)),
+        metric("estoi", "ESTOI", up=True, span=(-1, 1), overall=()),
+        metric("sdr", "SDR", up=True, span=(-math.inf, math.inf), overall=(), unit="dB"),
         metric("si_sdr", "SI-SDR", up=True, span=(-math.inf, math.inf), overall=(), unit="dB"),
     )
 }
@@ -93,6 +95,8 @@ def _metrics(quality: float, rng: random.Random, category: Category) -> dict[str
     }
     if category != "audio":
         values["pesq"] = min(4.64, 1.03 + 3.6 * near**1.7)
+        values["sdr"] = values["si_sdr"] - 0.5
+        values["estoi"] = min(1.0, 0.1 + 0.9 * near)
         values["stoi"] = min(1.0, 0.55 + 0.45 * near**0.7)
     if category == "music":
         values["f0corr"] = min(1.0, 0.3 + 0.7 * near)
@@ -165,9 +169,9 @@ def make_results(points: Sequence[ClipPoint], codecs: Sequence[tuple[Any, ...]] 
 
 
 def ogg_opus(seconds: float = 0.5, hertz: float = 220.0) -> bytes:
-    """Encode a tone as a real Ogg Opus file."""
+    """Encode a tone as a real Ogg Opus file, the same bytes each time."""
     buffer = io.BytesIO()
-    with av.open(buffer, "w", format="ogg") as container:
+    with av.open(buffer, "w", format="ogg", options={"fflags": "+bitexact"}) as container:
         stream = container.add_stream("libopus", rate=48000, layout="mono")
         stream.bit_rate = 24000
         time = np.arange(int(48000 * seconds)) / 48000

@@ -24,7 +24,7 @@ def significant(value: float | None, digits: int = 2) -> str:
         return MISSING
     if value == 0:
         return "0"
-    magnitude = int(f"{value:e}".split("e")[1])
+    magnitude = int(f"{value:.{digits - 1}e}".split("e")[1])  # after rounding: 0.0999 is 0.10
     return number(value, max(0, digits - 1 - magnitude))
 
 

@@ -143,7 +143,9 @@ def _label_trace(members: list[_Point]) -> dict[str, Any]:
         "type": "scatter",
         "name": "names",
         "meta": {"role": "names", "family": members[0][0].family},
-        "mode": "text",
+        # The invisible markers keep the names clear of the visible ones.
+        "mode": "markers+text",
+        "marker": {"size": 10, "opacity": 0, "color": LIGHT.ink},
         "x": [row.kbps for row, _ in members],
         "y": [_value(e) for _, e in members],
         "text": [chart_text(row.title, LABEL_LENGTH) for row, _ in members],

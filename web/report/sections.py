@@ -46,9 +46,8 @@ def _versions(clip: Listening, ordered: Sequence[CodecResult]) -> list[Version]:
             sound = audio_uri(clip.resyntheses[row.codec])
             versions.append(Version(row.title, f"{kbps(row.kbps)} kbps", index, sound))
     known = {row.codec for row in ordered}
-    for codec in sorted(clip.resyntheses.keys() - known):
-        versions.append(Version(codec, "not scored", None, audio_uri(clip.resyntheses[codec])))
-    return versions
+    unscored = sorted(clip.resyntheses.keys() - known)
+    return [*versions, *(Version(codec, "not scored", None, audio_uri(clip.resyntheses[codec])) for codec in unscored)]
 
 
 def audio_uri(ogg: bytes) -> str:

@@ -14,7 +14,7 @@ narrowScreen.addEventListener("change", redrawAll);
 addEventListener("beforeprint", () => {
   printing = true;
   redrawAll();
-  printSize("44rem");
+  printSize("60rem");
 });
 addEventListener("afterprint", () => {
   printing = false;

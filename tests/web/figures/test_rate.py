@@ -1,0 +1,140 @@
+"""The chart of bitrate and quality, value by value."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+from support_report import TABLE, make_points, make_results
+
+from codec_superb.web.figures import Figure, rate_chart
+from codec_superb.web.quantity import SCORE, Quantity, from_metric
+from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.theme import family_styles
+
+
+@pytest.fixture(scope="module")
+def results() -> list[CodecResult]:
+    """Twelve lossy codecs and two lossless ones, on speech."""
+    return make_results(make_points("speech", 12))
+
+
+def chart(rows: list[CodecResult], quantity: Quantity = SCORE) -> Figure:
+    """Draw with the styles of the rows' own families."""
+    return rate_chart(rows, quantity, family_styles(row.family for row in rows))
+
+
+def traces(figure: Figure, role: str) -> dict[str | None, dict[str, Any]]:
+    """Pick the traces of one role, by family."""
+    return {trace["meta"].get("family"): trace for trace in figure["data"] if trace["meta"]["role"] == role}
+
+
+def one(codec: str, kbps: float, value: float | None, **changes: Any) -> CodecResult:
+    """Make a codec of its own family."""
+    estimate = Estimate(value, None if value is None else value - 0.02, None if value is None else value + 0.01, 7)
+    row = CodecResult(
+        codec, codec, codec, "speech", kbps, None, None, False, estimate, None, {}, ("mini",), 7, 0, True, 0, 0,
+        None, None, None,
+    )  # fmt: skip
+    return replace(row, **changes)
+
+
+def test_is_a_figure_that_plotly_accepts(results: list[CodecResult]) -> None:
+    """Every attribute is one of Plotly's, with a value it allows."""
+    for quantity in (SCORE, *(from_metric(TABLE[key]) for key in ("mel", "pesq", "si_sdr"))):
+        assert len(go.Figure(chart(results, quantity)).data) > 5
+
+
+def test_a_family_is_a_line_by_ascending_bitrate(results: list[CodecResult]) -> None:
+    """Points of a family stand in order of measured bitrate with their own scores."""
+    opus = traces(chart(results), "family")["Opus"]
+    mine = sorted((row for row in results if row.family == "Opus"), key=lambda row: row.kbps)
+    assert opus["x"] == [row.kbps for row in mine]
+    assert opus["y"] == [row.score.value for row in mine]
+    assert opus["mode"] == "lines+markers"
+
+
+def test_intervals_reach_from_low_to_high() -> None:
+    """Error bars are the distances from the value to the ends of its interval; an unknown interval has none."""
+    figure = chart([one("a", 1, 0.5), one("b", 2, 0.6, score=Estimate(0.6))])
+    bars = traces(figure, "family")
+    assert bars["a"]["error_y"]["array"] == pytest.approx([0.01])
+    assert bars["a"]["error_y"]["arrayminus"] == pytest.approx([0.02])
+    assert bars["b"]["error_y"]["array"] == [0.0]
+
+
+def test_bitrate_axis_is_logarithmic_and_shows_all(results: list[CodecResult]) -> None:
+    """The range, in powers of ten, holds every codec; ticks are powers of two."""
+    axis = chart(results)["layout"]["xaxis"]
+    rates = [row.kbps for row in results]
+    assert axis["type"] == "log"
+    assert axis["range"][0] < math.log10(min(rates)) < math.log10(max(rates)) < axis["range"][1]
+    assert 16.0 in axis["tickvals"]
+    assert len([text for text in axis["ticktext"] if text]) <= 8
+
+
+def test_up_is_better_for_scores_and_distances(results: list[CodecResult]) -> None:
+    """A distance's axis is reversed and says so; that of a score is not."""
+    low, high = chart(results)["layout"]["yaxis"]["range"]
+    assert low < high
+    axis = chart(results, from_metric(TABLE["mel"]))["layout"]["yaxis"]
+    assert axis["range"][0] > axis["range"][1]
+    assert axis["title"]["text"] == "Mel distance, lower is better (axis reversed)"
+
+
+def test_front_is_of_lossy_codecs() -> None:
+    """The front joins unbeaten lossy codecs; a lossless one is a star outside it."""
+    rows = [one("a", 1, 0.5), one("b", 2, 0.4), one("c", 4, 0.8), one("flac", 400, 1.0, lossless=True)]
+    figure = chart(rows)
+    front = traces(figure, "front")[None]
+    assert (front["x"], front["y"], front["line"]["shape"]) == ([1, 4], [0.5, 0.8], "hv")
+    assert traces(figure, "ceiling")["flac"]["marker"]["symbol"] == ["star"]
+
+
+def test_front_of_a_distance_follows_small_values(results: list[CodecResult]) -> None:
+    """With a distance on the axis, values along the front fall as the bitrate grows."""
+    values = traces(chart(results, from_metric(TABLE["mel"])), "front")[None]["y"]
+    assert values == sorted(values, reverse=True)
+    assert len(values) > 3
+
+
+def test_incomplete_codecs_are_open_marks_that_say_why() -> None:
+    """A codec with failed clips is drawn open, and its text counts them."""
+    trace = traces(chart([one("a", 1, 0.5, complete=False, failed=2)]), "family")["a"]
+    assert trace["marker"]["symbol"][0].endswith("-open")
+    assert "incomplete: 2 clips failed" in trace["hovertext"][0]
+
+
+def test_hover_says_name_bitrate_value_interval_and_clips() -> None:
+    """Everything about a point can be read from it."""
+    text = traces(chart([one("a", 12.34, 0.5, nominal_kbps=12.0)]), "family")["a"]["hovertext"][0]
+    assert text == (
+        "<b>a</b><br>12.3 kbps measured, 12.0 nominal<br>Overall score: <b>0.500</b>  [0.480, 0.510]<br>over 7 clips"
+    )
+
+
+def test_codecs_without_value_or_bitrate_are_left_out() -> None:
+    """Nothing is drawn at a made-up place."""
+    figure = chart([one("a", 1, None), one("b", 0.0, 0.5)])
+    assert figure["data"] == []
+    assert go.Figure(figure).layout.xaxis.type == "log"
+
+
+def test_names_are_plain_text() -> None:
+    """A name cannot bring Plotly tags, and so no link, into the chart."""
+    figure = chart([one('<a href="https://x.example">&amp;', 1, 0.5)])
+    shown = traces(figure, "family").popitem()[1]["hovertext"][0]
+    assert "&lt;a href" in shown
+    assert "&amp;amp;" in shown
+    assert "<a" not in shown
+
+
+def test_names_stand_at_codecs_of_the_front(results: list[CodecResult]) -> None:
+    """Labels belong to codecs of the front or ceilings, at their places."""
+    figure = chart(results)
+    front = traces(figure, "front")[None]
+    lossless = {row.kbps for row in results if row.lossless}
+    places = [x for trace in traces(figure, "names").values() for x in trace["x"]]
+    assert len(places) >= 4
+    assert set(places) <= set(front["x"]) | lossless

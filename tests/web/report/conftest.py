@@ -1,0 +1,89 @@
+"""A real browser without network, and the report that it opens from disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from support_report import TABLE, make_report
+
+from codec_superb.web.report import render
+
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+EVIL = '</script>"\'><img src=x onerror=window.stung=1><a href="https://x.example">%{x}</a>\n&amp;'
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Start the system's Chromium, once."""
+    path = shutil.which("chromium")
+    assert path, "these tests need Chromium: install it, for example with `apt-get install chromium`"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def report_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the report of all three categories."""
+    return _write(tmp_path_factory.mktemp("report"), make_report(12))
+
+
+@pytest.fixture(scope="session")
+def hostile_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a report whose every name tries to become mark-up."""
+    data = make_report(6, ["speech"])
+    hostile = replace(
+        data,
+        title=EVIL,
+        results=[replace(row, title=EVIL + row.title, family=EVIL + row.family) for row in data.results],
+        clips=[replace(clip, clip=EVIL + clip.clip, dataset=EVIL) for clip in data.clips],
+        listening=[replace(clip, clip=EVIL + clip.clip, dataset=EVIL, text=EVIL) for clip in data.listening],
+    )
+    return _write(tmp_path_factory.mktemp("hostile"), hostile)
+
+
+def _write(folder: Path, data: Any) -> Path:
+    path = folder / "report.html"
+    path.write_text(render(data, TABLE), encoding="utf-8", newline="\n")
+    return path
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open files offline; at the end nothing may have been asked of a network or complained about."""
+    contexts: list[BrowserContext] = []
+    asked: list[str] = []
+    complaints: list[str] = []
+
+    def open_page(path: Path, **options: Any) -> Page:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "offline": True, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert complaints == []

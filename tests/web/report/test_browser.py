@@ -1,0 +1,334 @@
+"""The page in a real browser, opened from disk without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+from codec_superb.web.theme import DARK, LIGHT
+
+Opener = Callable[..., Page]
+
+# Text whose contrast with the background behind it is below WCAG AA's 4.5 : 1.
+LOW_CONTRAST = """() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => {
+    const [r, g, b] = channels(colour).slice(0, 3).map((c) => c / 255)
+      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const opaque = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = getComputedStyle(e).backgroundColor;
+      if ((channels(colour)[3] ?? 1) === 1) return colour;
+    }
+    throw new Error("no background");
+  };
+  const found = [];
+  let looked = 0;
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || !element.checkVisibility() || ["SCRIPT", "OPTION"].includes(element.tagName)) continue;
+    const style = getComputedStyle(element);
+    const colour = element instanceof SVGElement ? style.fill : style.color;
+    const [a, b] = [light(colour), light(opaque(element))].sort((x, y) => y - x);
+    looked += 1;
+    if ((a + 0.05) / (b + 0.05) < 4.5) found.push([element.outerHTML.slice(0, 80), colour, opaque(element)]);
+  }
+  return { looked, found };
+}"""
+
+# The chart's own data, as Plotly holds them.
+FAMILY_TRACE = """(name) => {
+  const trace = document.querySelector("#speech [data-chart=rate]").data.find((each) => each.name === name);
+  return { x: trace.x, y: trace.y, colour: trace.line.color, visible: trace.visible };
+}"""
+
+
+def panel(page: Page, category: str) -> Locator:
+    """Find the panel of a category."""
+    return page.locator(f"#{category}")
+
+
+def column(page: Page, number: int) -> list[str]:
+    """Read a column of the first ranking table."""
+    return page.locator(f"#speech .ranking tbody tr > :nth-child({number})").evaluate_all(
+        "cells => cells.map(cell => cell.dataset.sort)"
+    )
+
+
+def test_draws_charts_and_table(open_page: Opener, report_file: Path) -> None:
+    """Three charts of the first category are drawn, with every codec in chart and table."""
+    page = open_page(report_file)
+    expect(page.locator("#speech .js-plotly-plot")).to_have_count(3)
+    expect(page.locator("#speech .ranking tbody tr")).to_have_count(14)
+    drawn = page.evaluate(
+        "() => document.querySelector('#speech [data-chart=rate]').data"
+        ".filter(t => ['family', 'ceiling'].includes(t.meta.role)).flatMap(t => t.x).length"
+    )
+    assert drawn == 14
+
+
+def test_nothing_moves_while_it_loads(open_page: Opener, report_file: Path) -> None:
+    """Charts and players have their room before they come."""
+    page = open_page(report_file)
+    page.wait_for_selector("#speech [data-chart=scatter] .point")
+    shift = page.evaluate(
+        """() => new Promise((done) => {
+          let total = 0;
+          new PerformanceObserver((list) => list.getEntries().forEach((entry) => (total += entry.value)))
+            .observe({ type: "layout-shift", buffered: true });
+          setTimeout(() => done(total), 300);
+        })"""
+    )
+    assert shift < 0.01
+
+
+def test_tabs_switch_the_category(open_page: Opener, report_file: Path) -> None:
+    """Pressing a tab shows its panel, draws its charts and hides the others; the address remembers it."""
+    page = open_page(report_file)
+    page.click("#tab-music")
+    expect(panel(page, "music")).to_be_visible()
+    expect(panel(page, "speech")).to_be_hidden()
+    expect(page.locator("#music [data-chart=scatter] .point").first).to_be_attached()
+    assert page.url.endswith("#music")
+    page.reload()
+    expect(panel(page, "music")).to_be_visible()
+
+
+def test_tabs_work_from_the_keyboard(open_page: Opener, report_file: Path) -> None:
+    """One stop for the tab key; arrows, Home and End move between categories and wrap around."""
+    page = open_page(report_file)
+    page.focus("#tab-speech")
+    keys = ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "Home", "End")
+    for key, category in zip(keys, ("audio", "music", "speech", "music", "speech", "music"), strict=True):
+        page.keyboard.press(key)
+        expect(page.locator(f"#tab-{category}")).to_be_focused()
+        expect(page.locator(f"#tab-{category}")).to_have_attribute("aria-selected", "true")
+        expect(panel(page, category)).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.locator("#music-rate-metric")).to_be_focused()
+    assert page.locator('[role="tab"][tabindex="0"]').count() == 1
+
+
+def test_headings_sort_the_table(open_page: Opener, report_file: Path) -> None:
+    """The first press puts the best first, the second turns round; the heading says how; missing ones stay last."""
+    page = open_page(report_file)
+    heading = page.locator("#speech .ranking thead th", has_text="Mel distance")
+    number = heading.evaluate("cell => cell.cellIndex") + 1
+    button = heading.get_by_role("button")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    values = [float(value) for value in column(page, number)]
+    assert values == sorted(values)
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    assert [float(value) for value in column(page, number)] == values[::-1]
+    assert page.locator("#speech .ranking [aria-sort]").count() == 1
+    tokens = page.locator("#speech .ranking thead th", has_text="TPS")
+    tokens.get_by_role("button").click()
+    shown = column(page, tokens.evaluate("cell => cell.cellIndex") + 1)
+    assert shown == ["150.0", "600.0", *[""] * 12]
+
+
+def test_names_sort_as_words(open_page: Opener, report_file: Path) -> None:
+    """The column of codecs sorts by letters."""
+    page = open_page(report_file)
+    page.locator("#speech .ranking thead th").first.get_by_role("button").click()
+    names = column(page, 1)
+    assert names[0] == "amr-nb 12.2"
+    assert names == sorted(names)
+
+
+def test_metric_picker_changes_the_chart(open_page: Opener, report_file: Path) -> None:
+    """Choosing a distance draws its values on a reversed axis."""
+    page = open_page(report_file)
+    before = page.evaluate(FAMILY_TRACE, "Opus")
+    page.select_option("#speech-rate-metric", "mel")
+    after = page.evaluate(FAMILY_TRACE, "Opus")
+    assert after["x"] == before["x"]
+    assert after["y"] != before["y"]
+    axis = page.evaluate("() => document.querySelector('#speech [data-chart=rate]').layout.yaxis")
+    assert axis["range"][0] > axis["range"][1]
+    assert "lower is better" in axis["title"]["text"]
+
+
+def test_spread_picker_changes_the_boxes(open_page: Opener, report_file: Path) -> None:
+    """Choosing a metric draws its boxes."""
+    page = open_page(report_file)
+    read = "() => document.querySelector('#speech [data-chart=spread]').data[0].median"
+    before = page.evaluate(read)
+    page.select_option("#speech-spread-metric", "stoi")
+    assert page.evaluate(read) != before
+
+
+def test_families_can_be_hidden(open_page: Opener, report_file: Path) -> None:
+    """The legend's buttons hide and show a family, also after another metric was chosen."""
+    page = open_page(report_file)
+    button = page.locator("#speech .legend").get_by_role("button", name="Opus")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "false")
+    page.select_option("#speech-rate-metric", "pesq")
+    assert page.evaluate(FAMILY_TRACE, "Opus")["visible"] is False
+    assert page.evaluate(FAMILY_TRACE, "MP3")["visible"] is True
+    button.click()
+    assert page.evaluate(FAMILY_TRACE, "Opus")["visible"] is True
+
+
+def test_scatter_begins_as_it_was_built(open_page: Opener, report_file: Path) -> None:
+    """The script's own figure of the first choices equals the one that Python built."""
+    page = open_page(report_file)
+    drawn, built = page.evaluate(
+        """() => [
+          document.querySelector("#speech [data-chart=scatter]"),
+          JSON.parse(document.getElementById("report-data").textContent).panels.speech.scatter,
+        ].map(({ data, layout }) => data.map(({ x, y, customdata, hovertext }) => ({ x, y, customdata, hovertext }))
+          .concat([layout.xaxis, layout.yaxis].map((axis) => axis.title.text)))"""
+    )
+    for mine, theirs in zip(drawn, built, strict=True):
+        if isinstance(mine, str):
+            assert mine == theirs
+            continue
+        assert mine.get("customdata") == theirs.get("customdata")
+        assert mine.get("hovertext") == theirs.get("hovertext")
+        for axis in "xy":
+            assert all(abs(a - b) < 1e-4 for a, b in zip(mine[axis], theirs[axis], strict=True))
+
+
+def test_scatter_follows_its_pickers(open_page: Opener, report_file: Path) -> None:
+    """Another metric on one axis takes away the diagonal and names both axes."""
+    page = open_page(report_file)
+    page.select_option("#speech-x-metric", "mel")
+    page.select_option("#speech-x-codec", label="Opus 6")
+    figure = page.evaluate(
+        "() => { const { data, layout } = document.querySelector('#speech [data-chart=scatter]');"
+        " const [low, high] = layout.xaxis.range;"
+        " return [data[0].x, layout.xaxis.title.text, low > high, data[1].x.length] }"
+    )
+    assert figure == [[], "Opus 6: Mel distance, lower is better (axis reversed)", True, 9]
+
+
+def test_pressing_a_dot_selects_the_clip_and_its_sound(open_page: Opener, report_file: Path) -> None:
+    """A press on a diamond names the clip, rings it, and offers reference and both codecs to the ear."""
+    page = open_page(report_file)
+    dot = page.locator("#speech [data-chart=scatter] .trace").nth(2).locator(".point").first
+    dot.scroll_into_view_if_needed()
+    box = dot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_selector("#speech [data-chart=scatter] .hovertext")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    chosen = page.locator("#speech [data-selected]")
+    expect(chosen.locator("audio")).to_have_count(3)
+    expect(chosen).to_contain_text("speech/clip_0")
+    assert len(page.evaluate("() => document.querySelector('#speech [data-chart=scatter]').data[3].x")) == 1
+
+
+def test_a_clip_can_be_chosen_by_name(open_page: Opener, report_file: Path) -> None:
+    """Without a mouse a clip is found in the list; an undefined value is called so."""
+    page = open_page(report_file)
+    page.select_option("#speech-clip", label="speech/clip_003")
+    expect(page.locator("#speech [data-selected]")).to_contain_text("undefined")
+    page.select_option("#speech-clip", "")
+    expect(page.locator("#speech [data-selected]")).to_be_empty()
+
+
+def test_sounds_play_one_at_a_time(open_page: Opener, report_file: Path) -> None:
+    """A real Ogg Opus inside the page plays from the keyboard, and starting another stops it."""
+    page = open_page(report_file)
+    first, second = (page.locator("#speech .listening audio").nth(index) for index in (0, 3))
+    first.focus()
+    page.keyboard.press("Space")
+    page.wait_for_function("() => document.querySelector('#speech .listening audio').currentTime > 0.02")
+    assert first.evaluate("audio => audio.readyState") >= 2
+    assert abs(first.evaluate("audio => audio.duration") - 0.5) < 0.05
+    first.evaluate("audio => { audio.loop = true; return audio.play() }")
+    second.focus()
+    page.keyboard.press("Space")
+    page.wait_for_function("() => document.querySelectorAll('#speech .listening audio')[3].currentTime > 0.02")
+    assert first.evaluate("audio => audio.paused")
+
+
+def test_dark_scheme_recolours_page_and_charts(open_page: Opener, report_file: Path) -> None:
+    """A dark browser gets dark paper and bright lines, and a change while the page is open is followed."""
+    page = open_page(report_file, color_scheme="dark")
+    red, green, blue = (int(DARK.paper[i : i + 2], 16) for i in (1, 3, 5))
+    paper = "() => getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(paper) == f"rgb({red}, {green}, {blue})"
+    index = LIGHT.families.index("#2789b3")
+    assert page.evaluate(FAMILY_TRACE, "Opus")["colour"] == DARK.families[index]
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function(
+        "(colour) => document.querySelector('#speech [data-chart=rate]').data.some(t => t.line?.color === colour)",
+        arg=LIGHT.families[index],
+    )
+    page.emulate_media(color_scheme="dark", media="print")
+    red, green, blue = (int(LIGHT.paper[i : i + 2], 16) for i in (1, 3, 5))
+    assert page.evaluate(paper) == f"rgb({red}, {green}, {blue})"
+
+
+def test_text_has_contrast_in_both_schemes(open_page: Opener, report_file: Path) -> None:
+    """All visible text, also in the charts, reaches 4.5 : 1."""
+    for scheme in ("light", "dark"):
+        page = open_page(report_file, color_scheme=scheme)
+        page.wait_for_selector("#speech [data-chart=scatter] .point")
+        page.evaluate("() => document.querySelectorAll('details').forEach((each) => (each.open = true))")
+        result = page.evaluate(LOW_CONTRAST)
+        assert result["looked"] > 300
+        assert result["found"] == []
+
+
+def test_phone_scrolls_only_downwards(open_page: Opener, report_file: Path) -> None:
+    """At 360 pixels nothing makes the page wider than the screen; wide tables scroll by themselves."""
+    page = open_page(report_file, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    page.wait_for_selector("#speech [data-chart=scatter] .point")
+    for category in ("speech", "audio", "music"):
+        page.click(f"#tab-{category}")
+        page.wait_for_selector(f"#{category} [data-chart=scatter] .point")
+        page.evaluate("() => document.querySelectorAll('details').forEach((each) => (each.open = true))")
+        assert page.evaluate("() => document.documentElement.scrollWidth") == 360
+    scrolls = page.locator("#music .scroll").first.evaluate("element => element.scrollWidth > element.clientWidth")
+    assert scrolls
+    small = page.locator("#music :is(button, select):visible").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect()).filter(box => box.height < 24 || box.width < 24).length"
+    )
+    assert small == 0
+
+
+def test_works_without_javascript(open_page: Opener, report_file: Path) -> None:
+    """Every category's table and sounds are there, and no control that would do nothing."""
+    page = open_page(report_file, java_script_enabled=False)
+    for category in ("speech", "audio", "music"):
+        expect(page.locator(f"#{category} .ranking")).to_be_visible()
+        expect(page.locator(f"#{category} .listening audio").first).to_be_visible()
+        expect(page.locator(f"#{category} noscript").first).to_be_visible()
+    assert page.locator("select:visible, button:visible").count() == 0
+
+
+def test_hostile_names_stay_names(open_page: Opener, hostile_file: Path) -> None:
+    """Names that try to become mark-up are shown as they are, in page, chart and hover text, and run nothing."""
+    page = open_page(hostile_file)
+    page.select_option("#speech-clip", index=1)
+    dot = page.locator("#speech [data-chart=scatter] .point").first
+    dot.scroll_into_view_if_needed()
+    box = dot.bounding_box()
+    page.mouse.move(box["x"] + 3, box["y"] + 3)
+    label = page.locator("#speech [data-chart=scatter] .hovertext").first
+    expect(label).to_contain_text("<img src=x onerror=window.stung=1>")
+    expect(page.locator("h1")).to_contain_text("</script>\"'><img src=x")
+    assert page.evaluate("() => window.stung") is None
+    assert page.locator("img, a[href*='x.example'], [onerror]").count() == 0
+    expect(page.locator("#speech .ranking tbody tr")).to_have_count(14)
+
+
+def test_prints_on_one_page_width(open_page: Opener, report_file: Path) -> None:
+    """On paper, A4 across, nothing is cut off at the right."""
+    page = open_page(report_file, viewport={"width": 1032, "height": 730})
+    page.wait_for_selector("#speech [data-chart=scatter] .point")
+    page.emulate_media(media="print")
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 1032
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert page.pdf().startswith(b"%PDF")

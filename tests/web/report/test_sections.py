@@ -1,0 +1,76 @@
+"""Listening, family comparisons, failures and definitions as ready rows."""
+
+import base64
+import math
+from dataclasses import replace
+
+from support_report import TABLE, make_points, make_results
+
+from codec_superb.web.quantity import from_metric
+from codec_superb.web.report.payload import by_bitrate
+from codec_superb.web.report.sections import definitions, failure_groups, listening_clips, rate_matrix
+from codec_superb.web.report_data import Failure, Listening, RateComparison
+
+CLIP = Listening(
+    "one", "mini", "speech", None, "A", "CC0", b"ref", {"opus_6k": b"six", "codec2_700c": b"seven", "new": b"n"}
+)
+
+
+def test_reference_first_then_by_bitrate_then_unscored() -> None:
+    """Players go from the reference over rising bitrates to codecs that have no result."""
+    ordered = by_bitrate(make_results(make_points("speech", 4)))
+    versions = listening_clips([CLIP], ordered)[0].versions
+    assert [version.title for version in versions] == ["Reference", "Codec2 700C", "Opus 6", "new"]
+    assert ordered[versions[2].codec].codec == "opus_6k"
+    assert versions[3].codec is None
+
+
+def test_sound_is_inside_the_address() -> None:
+    """The address of a player holds the very bytes."""
+    uri = listening_clips([CLIP], [])[0].versions[0].uri
+    head, _, body = uri.partition("base64,")
+    assert head.startswith("data:audio/ogg")
+    assert base64.b64decode(body) == b"ref"
+
+
+def test_rate_matrix() -> None:
+    """Deltas stand at row family, column against; what was not compared is empty, no overlap is said."""
+    rates = [
+        RateComparison("speech", "Opus", "MP3", -41.7, 0.0514),
+        RateComparison("speech", "MP3", "Opus", 71.4, -0.05),
+        RateComparison("speech", "Codec2", "Opus", None, None),
+    ]
+    matrix = rate_matrix(rates)
+    assert matrix.families == ("Codec2", "MP3", "Opus")
+    assert matrix.against == ("MP3", "Opus")
+    opus_mp3 = matrix.cells[2][0]
+    assert (opus_mp3.percent, opus_mp3.score) == ("−42 %", "+0.051")
+    assert opus_mp3.title == "Opus needs 42 % fewer bits than MP3"
+    assert matrix.cells[1][1].percent == "+71 %"
+    assert matrix.cells[0][1].percent == "no overlap"
+    assert matrix.cells[0][0] is None
+
+
+def test_failures_are_counted_by_reason() -> None:
+    """Failed before undefined, the most frequent reason first, with the number of codecs."""
+    one = Failure("a", "mini", "x", "encode", "failed", "too short")
+    two = Failure("a", "mini", "x", "pesq", "undefined", "no utterance")
+    rows = failure_groups([two, one, replace(one, reason="rate"), replace(one, codec="b"), two, two])
+    assert [(row.kind, row.reason, row.amount, row.codecs) for row in rows] == [
+        ("failed", "too short", 2, 2),
+        ("failed", "rate", 1, 1),
+        ("undefined", "no utterance", 3, 1),
+    ]
+
+
+def test_definitions_say_range_direction_and_part() -> None:
+    """A metric's line says where it lies, which way is better and whether it counts."""
+    quantities = {key: from_metric(row) for key, row in TABLE.items()}
+    rows = {row.metric.key: row for row in definitions(list(TABLE.values()), quantities)}
+    assert (rows["pesq"].range, rows["pesq"].direction) == ("from −0.5 to 4.65", "higher is better")
+    assert (rows["mel"].range, rows["mel"].part_of) == ("from 0", "speech, audio, music")
+    assert (rows["si_sdr"].range, rows["si_sdr"].part_of) == ("any number", "")
+    assert rows["stoi"].paper_url == "https://example.org/paper"
+    assert rows["pesq"].paper_url == ""
+    below = replace(TABLE["pesq"], minimum=-math.inf)
+    assert definitions([below], quantities)[0].range == "up to 4.65"

@@ -1,0 +1,59 @@
+"""Colours: readable, distinct, and matched between light and dark."""
+
+import pytest
+
+from codec_superb.web.theme import DARK, LIGHT, Palette, family_styles
+
+
+def luminance(colour: str) -> float:
+    """Give the relative luminance of WCAG 2."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a: str, b: str) -> float:
+    """Give the contrast ratio of WCAG 2."""
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast_of_known_colours() -> None:
+    """Black on white is 21 : 1, and #767676 on white the well-known 4.54 : 1."""
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_text_has_contrast(palette: Palette) -> None:
+    """All colours of text reach 4.5 : 1 on both backgrounds."""
+    for background in (palette.paper, palette.raised):
+        for colour in (palette.ink, palette.muted, palette.accent, palette.warning):
+            assert contrast(colour, background) >= 4.5
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_marks_have_contrast(palette: Palette) -> None:
+    """Families and the front reach 3 : 1 on the paper."""
+    for colour in (*palette.families, palette.front):
+        assert contrast(colour, palette.paper) >= 3
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_colours_are_distinct(palette: Palette) -> None:
+    """The page maps colours one by one, so none may come twice."""
+    assert len(set(palette.colours())) == len(palette.colours())
+
+
+def test_palettes_match() -> None:
+    """Both have the same names in the same order, and as many families."""
+    assert list(LIGHT.variables()) == list(DARK.variables())
+    assert len(LIGHT.colours()) == len(DARK.colours())
+
+
+def test_families_differ_in_colour_or_shape() -> None:
+    """Thirty-five families can be told apart, whatever the order they come in."""
+    names = [f"family {number:02}" for number in range(35)]
+    styles = family_styles(names)
+    assert len({(style.colour, style.symbol) for style in styles.values()}) == 35
+    assert family_styles(reversed(names)) == styles
