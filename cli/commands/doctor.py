@@ -59,8 +59,12 @@ def _packages() -> list[Finding]:
     """Every core requirement is installed in the version asked for."""
     from packaging.requirements import Requirement
 
+    try:
+        lines = metadata.requires("codec-superb") or []
+    except metadata.PackageNotFoundError:
+        return [Finding("codec-superb", "fault", "runs from a folder without being installed: pip install -e .")]
     findings = []
-    for line in metadata.requires("codec-superb") or []:
+    for line in lines:
         requirement = Requirement(line)
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from codec_superb.cli.console import TerminalProgress, print_json, print_table
-from codec_superb.cli.options import CategoryOption, JsonOption, MetricOption, OverwriteOption, WorkersOption
+from codec_superb.cli.options import Category, CategoryOption, JsonOption, MetricOption, OverwriteOption, WorkersOption
 from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, say
 
 
@@ -42,7 +42,7 @@ def _score_folders(
     reference: Path,
     resynthesis: Path,
     metrics: list[str] | None,
-    category: str | None,
+    category: Category | None,
     workers: int | None,
     *,
     as_json: bool,

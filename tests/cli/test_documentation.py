@@ -45,7 +45,7 @@ def test_command_is_documented(name: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_are_documented(name: str) -> None:
     """Each option has a help text and stands in the command's section of docs/commands.md."""
-    section = DOCS.split(f"## {name.split()[0]}\n", 1)[1].split("\n## ", 1)[0]
+    section = DOCS.split(f"## {name.split(maxsplit=1)[0]}\n", 1)[1].split("\n## ", 1)[0]
     for parameter in COMMANDS[name].params:
         if parameter.param_type_name == "option":
             assert parameter.help, f"{name} {parameter.name}"

@@ -1,0 +1,206 @@
+"""The command line from a folder of sound to a page, with real codecs, real workers and real files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from codec_superb.cli.main import call
+
+RATE = 16000
+
+
+def speechlike(seconds: float, pitch: float, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Pulses through two resonances with syllables and pauses: enough for PESQ to find utterances and for F0."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(int(seconds * RATE)) / RATE
+    phase = np.cumsum(pitch * (1 + 0.1 * np.sin(2 * np.pi * 2.5 * time)) / RATE)
+    voice = np.sum([np.cos(2 * np.pi * k * phase) / k for k in range(1, 20)], axis=0)
+    syllables = np.clip(np.sin(2 * np.pi * 2.2 * time), 0, 1) ** 0.5
+    return 0.1 * voice * syllables + 0.002 * rng.normal(size=time.size)
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make three clips of two seconds with a labels.csv."""
+    folder = tmp_path_factory.mktemp("sound") / "clips"
+    folder.mkdir()
+    for number, pitch in enumerate((110, 160, 220)):
+        soundfile.write(folder / f"voice{number}.wav", speechlike(2.0, pitch, number), RATE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bench(clips: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Benchmark three codecs on the clips; return the folder of runs."""
+    out = tmp_path_factory.mktemp("bench") / "runs"
+    codecs = ["codec2_3200", "opus_12k", "opus_64k"]
+    assert call(["bench", "--codec", *codecs, "--dataset", str(clips), "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class TestBench:
+    """`bench` makes everything in one go."""
+
+    def test_writes_runs_submissions_and_the_page(self, bench: Path) -> None:
+        """A run folder and a zip a codec, and one report."""
+        assert {path.name for path in bench.glob("*.zip")} == {"codec2_3200.zip", "opus_12k.zip", "opus_64k.zip"}
+        assert (bench / "opus_12k/clips/clips.parquet").is_file()
+        assert "opus_12k" in (bench / "report.html").read_text(encoding="utf-8")
+
+    def test_second_call_does_nothing_again(self, bench: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """All clips are reused and no file is written again."""
+        before = {path: path.stat().st_mtime_ns for path in bench.rglob("*") if path.is_file()}
+        command = [
+            "bench",
+            "--codec",
+            "codec2_3200",
+            "opus_12k",
+            "opus_64k",
+            "--dataset",
+            str(clips),
+            "--out",
+            str(bench),
+            "--json",
+        ]
+        assert call(command) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert {run["done"] for run in told["runs"]} == {0}
+        assert {run["reused"] for run in told["runs"]} == {3}
+        assert {path: path.stat().st_mtime_ns for path in before} == before
+
+    def test_ranking_follows_the_bitrate(self, bench: Path) -> None:
+        """Of these three, more bits are better, and the measured bitrates are near what the names say."""
+        ranking = json.loads((bench / "bench.json").read_text())["ranking"]
+        assert [row["codec"] for row in ranking] == ["opus_64k", "opus_12k", "codec2_3200"]
+        assert ranking[2]["kbps"] == pytest.approx(3.2, rel=0.15)
+
+
+class TestCheck:
+    """`check` says whether a submission is sound."""
+
+    def test_accepts_what_bench_packed(self, bench: Path) -> None:
+        """Every packed file passes."""
+        assert call(["check", *map(str, bench.glob("*.zip"))]) == 0
+
+    def test_finds_an_altered_number(self, bench: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A better score written into the JSON is found, with its place, and the exit code is 3."""
+        forged = here / "forged.zip"
+        with zipfile.ZipFile(bench / "opus_12k.zip") as old, zipfile.ZipFile(forged, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                data = old.read(name)
+                if name == "submission.json":
+                    content = json.loads(data)
+                    content["aggregates"]["categories"][0]["score"]["value"] = 0.99
+                    data = json.dumps(content).encode()
+                new.writestr(name, data)
+        assert call(["check", str(forged), "--json"]) == 3
+        (report,) = json.loads(capsys.readouterr().out)
+        assert any("score" in problem["path"] for problem in report["problems"])
+
+
+class TestCompareAndReport:
+    """Results are read from run folders and from submission files alike."""
+
+    def test_run_and_submission_give_the_same_comparison(self, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """`compare` on run folders equals `compare` on the packed files."""
+        assert call(["compare", str(bench / "opus_64k"), str(bench / "opus_12k"), "--json"]) == 0
+        from_runs = json.loads(capsys.readouterr().out)
+        assert call(["compare", str(bench / "opus_64k.zip"), str(bench / "opus_12k.zip"), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == from_runs
+        assert from_runs["categories"][0]["score"]["difference"] > 0
+
+    def test_report_from_submissions(self, bench: Path, here: Path) -> None:
+        """A page is made from zips alone."""
+        assert call(["report", *map(str, bench.glob("*.zip")), "-o", "page.html"]) == 0
+        assert "opus_64k" in (here / "page.html").read_text(encoding="utf-8")
+
+
+class TestScoreFolders:
+    """`score --reference --resynthesis` scores audio made elsewhere."""
+
+    def test_identity(self, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The same folder twice has distance 0 and the PESQ of identity."""
+        command = [
+            "score",
+            "--reference",
+            str(clips),
+            "--resynthesis",
+            str(clips),
+            "--metric",
+            "stft",
+            "pesq",
+            "--json",
+        ]
+        assert call(command) == 0
+        rows = json.loads(capsys.readouterr().out)
+        assert len(rows) == 3
+        for row in rows:
+            assert row["metrics"]["stft"]["value"] == 0
+            assert row["metrics"]["pesq"]["value"] == pytest.approx(4.6438885, abs=1e-4)
+
+    def test_missing_partner_is_an_error(self, clips: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A file without a partner is named; nothing is scored."""
+        shutil.copytree(clips, here / "other")
+        (here / "other/voice1.wav").unlink()
+        assert call(["score", "--reference", str(clips), "--resynthesis", "other"]) == 2
+        assert "voice1" in capsys.readouterr().err
+
+
+class TestMistakes:
+    """What a person types wrong is answered in words."""
+
+    def test_unknown_codec(self, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Near matches are offered, without a traceback."""
+        assert call(["resynth", "--codec", "opus_13k", "--dataset", str(clips)]) == 2
+        error = capsys.readouterr().err
+        assert "opus_12k" in error
+        assert "Traceback" not in error
+
+    def test_unknown_dataset(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A name that is neither a manifest nor a folder is answered with near matches."""
+        assert call(["resynth", "--codec", "opus_12k", "--dataset", "librispech"]) == 2
+        assert "librispeech" in capsys.readouterr().err
+
+    def test_pattern_without_match(self, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A pattern that matches no codec is an error, not an empty run."""
+        assert call(["resynth", "--codec", "nothing_*", "--dataset", str(clips)]) == 2
+        assert "nothing_*" in capsys.readouterr().err
+
+    def test_damaged_clip_gives_exit_code_3(self, clips: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A file that is no audio is listed with its reason; the others are done."""
+        shutil.copytree(clips, here / "sound")
+        (here / "sound/broken.wav").write_text("no sound")
+        assert call(["resynth", "--codec", "g711_alaw", "--dataset", "sound", "--json"]) == 3
+        told = capsys.readouterr()
+        (run,) = json.loads(told.out)
+        assert [failed["clip"] for failed in run["failed"]] == ["broken.wav"]
+        assert run["asked"] == 4
+        assert "broken.wav" in told.err
+
+    def test_run_that_is_not_there(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A missing run folder is named."""
+        assert call(["score", "runs/nowhere"]) == 2
+        assert "nowhere" in capsys.readouterr().err
+
+
+def test_doctor_finds_this_environment_well(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the test environment nothing that is needed is missing."""
+    assert call(["doctor", "--json"]) == 0
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert {"codec opus", "codec codec2", "codec lc3"} <= {finding["subject"] for finding in findings}
