@@ -50,7 +50,7 @@ class IndexClient:
         for package in self._page(file.project).packages:
             if package.filename == file.filename:
                 return local_path(package.url) or package.url
-        raise FetchError(f"{self.name} does not have this file of {file.project}")
+        raise FetchError(f"{self.name} has {file.project}, but not this file")
 
     @contextlib.contextmanager
     def download(self, url: str, *, start: int) -> Iterator[tuple[int, Chunks]]:
@@ -76,7 +76,7 @@ class IndexClient:
         try:
             return pypi_simple.PyPISimple(self._address, session=self._session).get_project_page(project)
         except pypi_simple.NoSuchProjectError as error:
-            raise FetchError(f"{self.name} does not have {project}") from error
+            raise FetchError(f"{self.name} does not have it") from error
         except OSError as error:
             raise FetchError(f"{self.name} cannot be reached: {_reason(error)}") from error
         except pypi_simple.UnsupportedContentTypeError as error:
@@ -87,7 +87,7 @@ class IndexClient:
         try:
             html = page.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise FetchError(f"{self.name} does not have {project}") from error
+            raise FetchError(f"{self.name} does not have it") from error
         return pypi_simple.ProjectPage.from_html(project, html, base_url=page.as_uri())
 
 
@@ -103,6 +103,7 @@ class _PipAdapter(HTTPAdapter):
             total=settings.retries,
             connect=min(settings.retries, _CONNECTIONS),
             read=0,
+            other=0,
             backoff_factor=0.25,
             status_forcelist=[500, 502, 503, 520, 524, 527],
         )

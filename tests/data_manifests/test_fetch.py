@@ -100,7 +100,7 @@ def test_another_file_of_the_same_name_is_refused(index: IndexServer, file: Pack
 
 @pytest.mark.parametrize(
     ("project", "filename", "complaint"),
-    [("bees", "bees-1.tar.gz", "does not have bees"), ("birds", "birds-2.tar.gz", "does not have this file of birds")],
+    [("bees", "bees-1.tar.gz", "does not have it"), ("birds", "birds-2.tar.gz", "has birds, but not this file")],
 )
 def test_a_file_that_the_index_does_not_have_is_told(
     index: IndexServer, file: PackageFile, project: str, filename: str, complaint: str

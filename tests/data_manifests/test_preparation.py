@@ -187,12 +187,7 @@ def test_a_killed_process_leaves_what_the_next_one_goes_on_with(tiny: Manifest, 
     """SIGKILL in the middle of a download: the next call resumes it and ends with the right clips."""
     half = len(index.files[_SDIST][1]) // 2
     index.stall_after[_SDIST] = half
-    process = subprocess.Popen(
-        [sys.executable, "-c", _PREPARE], stdin=subprocess.PIPE, text=True, env=_environment(home)
-    )
-    assert process.stdin is not None
-    process.stdin.write(tiny.model_dump_json())
-    process.stdin.close()
+    process = _start(tiny, home)
     part = packages_home() / f"{_SDIST}.part"
     _wait_until(lambda: len(index.downloads(_SDIST)) == 1 and part.exists() and (packages_home() / _WHEEL).exists())
     process.send_signal(signal.SIGKILL)
@@ -205,8 +200,15 @@ def test_a_killed_process_leaves_what_the_next_one_goes_on_with(tiny: Manifest, 
     assert check(_folder()).right
 
 
-def _environment(home: Path) -> dict[str, str]:
-    return os.environ | {HOME_VARIABLE: str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+def _start(manifest: Manifest, home: Path) -> subprocess.Popen[str]:
+    environment = os.environ | {HOME_VARIABLE: str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PREPARE], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    )
+    assert process.stdin is not None
+    process.stdin.write(manifest.model_dump_json())
+    process.stdin.close()
+    return process
 
 
 def _wait_until(true: object) -> None:
@@ -227,8 +229,20 @@ def test_without_a_network_one_line_says_what_is_missing_and_where_to_put_it(
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(f"cannot fetch {_WHEEL}, {_SDIST}: ")
-    assert "no connection" in message
+    assert message.count("no connection") == 1
     assert message.endswith(f"put them by hand into {packages_home()}")
+
+
+def test_ctrl_c_ends_at_once_although_a_server_does_not_answer(tiny: Manifest, index: IndexServer, home: Path) -> None:
+    """A download that hangs does not keep the program alive."""
+    index.stall_after |= {_SDIST: 10, _WHEEL: 10}
+    process = _start(tiny, home)
+    _wait_until(lambda: len(index.downloads(_SDIST)) == len(index.downloads(_WHEEL)) == 1)
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    process.wait(timeout=10)
+    assert time.monotonic() - started < 1
+    assert process.returncode != 0
 
 
 def test_files_put_by_hand_are_enough(
