@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from codec_superb.data_manifests.files import file_sha256, write_atomically
@@ -20,8 +21,8 @@ from codec_superb.data_manifests.progress import OnProgress, Progress, ignore_pr
 
 BATCH = 64
 """Files between two calls of the progress callback: small, so that Ctrl-C is heard soon."""
-SAVE_EVERY = 64
-"""Batches between two writings of the cache."""
+SAVE_SECONDS = 30.0
+"""Time between two writings of the cache while files are being read: what a sudden death costs at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +56,24 @@ def measure(paths: Sequence[Path], cache: Path, progress: OnProgress = ignore_pr
     """
     known = _load(cache)
     facts: dict[str, FileFacts] = {}
-    done = 0
+    saved = time.monotonic()
     # More threads than cores: hashing waits for the disk, and hashlib computes outside the interpreter's lock.
     pool = ThreadPoolExecutor(max_workers=min(8, 2 * (os.cpu_count() or 1)))
     try:
-        for number, batch in enumerate(_batches(paths)):
+        for batch in _batches(paths):
             measured = list(pool.map(lambda path: _measure_one(path, known), batch))
             facts.update(zip(map(str, batch), measured, strict=True))
             yield from measured
-            done += len(batch)
-            progress(Progress("check", done, len(paths), str(batch[-1])))
-            if number % SAVE_EVERY == SAVE_EVERY - 1:
-                _save(cache, known | facts)
-        known = {}
+            progress(Progress("check", len(facts), len(paths), str(batch[-1])))
+            if time.monotonic() - saved > SAVE_SECONDS:
+                _save(cache, known | facts, known)
+                saved = time.monotonic()
+    except BaseException:
+        _save(cache, known | facts, known)
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-        _save(cache, known | facts)
+    _save(cache, facts, known)
 
 
 def _measure_one(path: Path, known: dict[str, FileFacts]) -> FileFacts:
@@ -100,14 +103,18 @@ def _batches(paths: Iterable[Path]) -> Iterator[list[Path]]:
 
 def _load(cache: Path) -> dict[str, FileFacts]:
     try:
-        return {path: FileFacts(**facts) for path, facts in json.loads(cache.read_bytes()).items()}
+        return {path: FileFacts(*facts) for path, facts in json.loads(cache.read_bytes()).items()}
     except FileNotFoundError:
         return {}
     except (ValueError, TypeError, AttributeError):
         return {}  # a cache that is no cache costs time, nothing else
 
 
-def _save(cache: Path, facts: dict[str, FileFacts]) -> None:
+def _save(cache: Path, facts: dict[str, FileFacts], before: dict[str, FileFacts]) -> None:
+    if facts == before:
+        return
     cache.parent.mkdir(parents=True, exist_ok=True)
-    content = json.dumps({path: asdict(fact) for path, fact in facts.items()})
-    write_atomically(cache, content.encode("utf-8"))
+    rows = {
+        path: (fact.size, fact.mtime_ns, fact.sha256, fact.sampling_rate, fact.frames) for path, fact in facts.items()
+    }
+    write_atomically(cache, json.dumps(rows).encode("utf-8"))

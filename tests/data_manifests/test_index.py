@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support_layouts import CASES, Case, Tree, make_recordings
+from support_layout_cases import CASES, Case
+from support_layouts import Tree, make_recordings
 
 from codec_superb.data_manifests import Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import load_manifest

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support_layouts import CASES, Case, Tree, make_recordings, write_clicks
+from support_layout_cases import CASES, Case
+from support_layout_trees import write_clicks
+from support_layouts import Tree, make_recordings
 
 from codec_superb.data_manifests.errors import DatasetError, LayoutError, ManifestError, UnknownDataset
 from codec_superb.data_manifests.home import datasets_home

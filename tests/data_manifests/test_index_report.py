@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 import soundfile
-from support_layouts import CASES, RATE, Tree, make_recordings
+from support_layout_cases import CASES
+from support_layouts import RATE, Tree, make_recordings
 
 from codec_superb.data_manifests import check, open_dataset
 from codec_superb.data_manifests.clip_list import read_index, read_records
