@@ -13,9 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from codec_superb.data_manifests.folder_dataset import FolderDataset
-
 from codec_superb.data_manifests import Category, Clip
+from codec_superb.data_manifests.folder_dataset import FolderDataset
 from codec_superb.metrics.errors import MissingPackage
 from codec_superb.metrics.score import prepare
 from codec_superb.metrics.table import checked_keys, metrics_for
