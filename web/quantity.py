@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, isnan
 
 from codec_superb.metrics.table import Metric
 from codec_superb.web.report_data import CodecResult, Estimate
@@ -61,6 +61,6 @@ def metrics_present(results: Sequence[CodecResult], table: Mapping[str, Metric])
     return [metric for key, metric in table.items() if key in present]
 
 
-def better(value: float, other: float, quantity: Quantity) -> bool:
-    """Whether ``value`` is strictly better than ``other``."""
-    return value > other if quantity.higher_is_better else value < other
+def by_bitrate(results: Sequence[CodecResult]) -> list[CodecResult]:
+    """Order codecs by measured bitrate, those of which no clip came back last: their numbers on the page."""
+    return sorted(results, key=lambda row: (isnan(row.kbps), 0.0 if isnan(row.kbps) else row.kbps, row.codec))

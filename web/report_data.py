@@ -33,7 +33,7 @@ class CodecResult:
     family: str
     category: Category
     kbps: float
-    """Measured: all payload bits over all seconds."""
+    """Measured: all payload bits over all seconds; NaN when no clip came back."""
     nominal_kbps: float | None
     tokens_per_second: float | None
     lossless: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from math import isnan
 
 MISSING = "–"
 _MINUS = "−"
@@ -28,9 +29,9 @@ def significant(value: float | None, digits: int = 2) -> str:
     return number(value, max(0, digits - 1 - magnitude))
 
 
-def kbps(value: float | None) -> str:
-    """Write a bitrate in kbps with about three digits: ``0.70``, ``12.8``, ``128``."""
-    if value is None:
+def kbps(value: float) -> str:
+    """Write a bitrate in kbps with about three digits: ``0.70``, ``12.8``, ``128``; a dash for NaN."""
+    if isnan(value):
         return MISSING
     if value >= 99.95:  # noqa: PLR2004 - where rounding reaches three digits
         return number(value, 0)

@@ -1,5 +1,7 @@
 """Numbers and names as they are written."""
 
+import math
+
 import pytest
 from support_report import TABLE
 
@@ -17,7 +19,8 @@ def test_number(value: float | None, decimals: int, written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "written"), [(0.7, "0.70"), (9.996, "10.0"), (12.84, "12.8"), (99.96, "100"), (1411, "1411")]
+    ("value", "written"),
+    [(0.7, "0.70"), (9.996, "10.0"), (12.84, "12.8"), (99.96, "100"), (math.nan, "–")],
 )
 def test_kbps(value: float | None, written: str) -> None:
     """Bitrates carry about three digits at any size."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from codec_superb.web.figures.layout import Figure, base_layout, value_axis
-from codec_superb.web.quantity import Quantity
+from codec_superb.web.quantity import Quantity, by_bitrate
 from codec_superb.web.report_data import CodecResult
 from codec_superb.web.text import chart_text, count, kbps, shortened
 from codec_superb.web.theme import LIGHT, Style
@@ -59,9 +59,9 @@ def distribution_chart(
     ``summaries`` is by codec name; a codec without one keeps its empty row, so that rows stay in place from metric to
     metric. Rows stand at whole numbers, so that a name is never read as a number or a date.
     """
-    rows = sorted(results, key=lambda row: (row.kbps, row.codec))
+    rows = by_bitrate(results)
     height = {row.codec: index for index, row in enumerate(rows)}
-    drawn = sorted((row for row in rows if row.codec in summaries), key=lambda row: (row.family, row.kbps, row.codec))
+    drawn = sorted((row for row in rows if row.codec in summaries), key=lambda row: row.family)
     traces = []
     for family, members in groupby(drawn, key=lambda row: row.family):
         group = list(members)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isnan
 from typing import Literal
 
-from codec_superb.web.quantity import SCORE, Quantity
+from codec_superb.web.quantity import SCORE, Quantity, by_bitrate
 from codec_superb.web.report_data import CodecResult, Estimate
 from codec_superb.web.text import MISSING, count, interval, kbps, rank, significant
 
@@ -66,15 +66,15 @@ def ranking_table(results: Sequence[CodecResult], metrics: Sequence[Quantity], e
     columns = [_codec_column(), _rate_column(), _score_column(explanations[SCORE.key]), _rank_column()]
     columns += [_metric_column(metric, explanations[metric.key]) for metric in metrics]
     columns += _cost_columns()
-    ordered = sorted(results, key=_by_score)
+    ordered = sorted(by_bitrate(results), key=_by_score)
     filled = [(column, [column.fill(row) for row in ordered]) for column in columns]
     kept = [(column, cells) for column, cells in filled if any(cell.sort for cell in cells)]
     rows = zip(*(cells for _, cells in kept), strict=True)
     return Table(tuple(column for column, _ in kept), tuple(rows))
 
 
-def _by_score(row: CodecResult) -> tuple[float, float, str]:
-    return (-row.score.value if row.score.value is not None else inf), row.kbps, row.codec
+def _by_score(row: CodecResult) -> float:
+    return -row.score.value if row.score.value is not None else inf
 
 
 def _codec_column() -> Column:
@@ -102,7 +102,7 @@ def _rate_column() -> Column:
 
 def _rate_cell(row: CodecResult) -> Cell:
     nominal = "" if row.nominal_kbps is None else f"nominal {kbps(row.nominal_kbps)}"
-    return Cell(kbps(row.kbps), nominal, repr(row.kbps))
+    return Cell(MISSING, nominal) if isnan(row.kbps) else Cell(kbps(row.kbps), nominal, repr(row.kbps))
 
 
 def _plain(value: float | None, digits: int) -> Cell:

@@ -14,10 +14,10 @@ from markupsafe import Markup
 from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.web import text
 from codec_superb.web.figures.distribution import chart_height
-from codec_superb.web.quantity import SCORE, Quantity, from_metric, metrics_present
+from codec_superb.web.quantity import SCORE, Quantity, by_bitrate, from_metric, metrics_present
 from codec_superb.web.report.checks import check
 from codec_superb.web.report.columns import Table, ranking_table
-from codec_superb.web.report.payload import PanelPayload, by_bitrate, panel_payload, to_json
+from codec_superb.web.report.payload import PanelPayload, panel_payload, to_json
 from codec_superb.web.report.sections import (
     ListeningClip,
     RateMatrix,

@@ -18,7 +18,7 @@ from codec_superb.web.figures import (
 )
 from codec_superb.web.figures.layout import value_axis
 from codec_superb.web.figures.scatter import ClipKey, clip_keys
-from codec_superb.web.quantity import SCORE, Quantity
+from codec_superb.web.quantity import SCORE, Quantity, by_bitrate
 from codec_superb.web.report_data import ClipPoint, CodecResult, Listening
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import DARK, LIGHT, Style
@@ -49,11 +49,6 @@ class PanelPayload(TypedDict):
     """Dataset, clip, number of its listening entry or None."""
     values: list[dict[str, list[float | None]]]
     """Per codec and metric, aligned with ``clips``."""
-
-
-def by_bitrate(results: Sequence[CodecResult]) -> list[CodecResult]:
-    """Order the codecs of a category: their numbers in the payload and on the page."""
-    return sorted(results, key=lambda row: (row.kbps, row.codec))
 
 
 def panel_payload(

@@ -66,20 +66,26 @@ class RateCell:
 
 @dataclass(frozen=True, slots=True)
 class RateMatrix:
-    """Families against families; None where nothing was compared."""
+    """Each family in a row and in a column; None where nothing was compared."""
 
     families: tuple[str, ...]
-    against: tuple[str, ...]
     cells: tuple[tuple[RateCell | None, ...], ...]
 
 
 def rate_matrix(rates: Sequence[RateComparison]) -> RateMatrix:
-    """Arrange the comparisons of one category."""
-    families = tuple(sorted({rate.family for rate in rates}))
-    against = tuple(sorted({rate.against for rate in rates}))
-    by_pair = {(rate.family, rate.against): _rate_cell(rate) for rate in rates}
-    cells = tuple(tuple(by_pair.get((family, other)) for other in against) for family in families)
-    return RateMatrix(families, against, cells)
+    """Arrange the comparisons of one category; one that is given from one side only is turned for the other."""
+    families = tuple(sorted({family for rate in rates for family in (rate.family, rate.against)}))
+    by_pair = {(rate.against, rate.family): _rate_cell(_turned(rate)) for rate in rates}
+    by_pair |= {(rate.family, rate.against): _rate_cell(rate) for rate in rates}
+    cells = tuple(tuple(by_pair.get((family, other)) for other in families) for family in families)
+    return RateMatrix(families, cells)
+
+
+def _turned(rate: RateComparison) -> RateComparison:
+    """Say the same from the other family's side: a ratio of rates becomes its reciprocal, a gain a loss."""
+    percent = None if rate.rate_percent is None else 100 * (1 / (1 + rate.rate_percent / 100) - 1)
+    score = None if rate.score is None else -rate.score
+    return RateComparison(rate.category, rate.against, rate.family, percent, score)
 
 
 def _rate_cell(rate: RateComparison) -> RateCell:

@@ -1,5 +1,6 @@
 """The page as text: complete, self-contained, and deaf to what names hold."""
 
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -8,7 +9,7 @@ import pytest
 from support_report import TABLE, make_points, make_report, make_results
 
 from codec_superb.web.report import render
-from codec_superb.web.report_data import ReportData
+from codec_superb.web.report_data import Estimate, ReportData
 
 EVIL = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\n{{ 7*7 }} &amp; \udcff"
 
@@ -136,6 +137,27 @@ def test_failures_are_said_or_denied(read: Reader) -> None:
     assert "14 undefined pesq no utterance was found in the reference 14" in read.text
     clean = Reader(render(replace(make_report(4, ["audio"]), failures=()), TABLE))
     assert "None: every clip came back" in clean.text
+
+
+def test_a_codec_of_which_nothing_came_back_is_shown() -> None:
+    """Without bitrate, score and metrics a codec keeps its row, at the end, and its failures."""
+    data = make_report(4, ["speech"])
+    none = Estimate(None, failed=6)
+    lost = replace(
+        data.results[0],
+        kbps=math.nan,
+        score=none,
+        rank=None,
+        metrics=dict.fromkeys(data.results[0].metrics, none),
+        failed=data.results[0].clips,
+        complete=False,
+        encode_rtf=None,
+    )
+    clips = [clip for clip in data.clips if clip.codec != lost.codec]
+    read = Reader(render(replace(data, results=[lost, *data.results[1:]], clips=clips), TABLE))
+    rows = read.text.partition("Ranking")[2].partition("What the columns")[0]
+    assert rows.index("Codec2 1200") < rows.index("Codec2 700C incomplete codec2_700c – nominal 0.70 –")
+    assert "0 ok 4 failed" in rows
 
 
 def test_names_are_inert() -> None:

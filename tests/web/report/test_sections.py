@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from support_report import TABLE, make_points, make_results
 
-from codec_superb.web.quantity import from_metric
-from codec_superb.web.report.payload import by_bitrate
+from codec_superb.web.quantity import by_bitrate, from_metric
 from codec_superb.web.report.sections import definitions, failure_groups, listening_clips, rate_matrix
 from codec_superb.web.report_data import Failure, Listening, RateComparison
 
@@ -34,7 +33,7 @@ def test_sound_is_inside_the_address() -> None:
 
 
 def test_rate_matrix() -> None:
-    """Deltas stand at row family, column against; what was not compared is empty, no overlap is said."""
+    """Deltas stand at row family, column against; pairs not compared are empty, no overlap is said."""
     rates = [
         RateComparison("speech", "Opus", "MP3", -41.7, 0.0514),
         RateComparison("speech", "MP3", "Opus", 71.4, -0.05),
@@ -42,13 +41,21 @@ def test_rate_matrix() -> None:
     ]
     matrix = rate_matrix(rates)
     assert matrix.families == ("Codec2", "MP3", "Opus")
-    assert matrix.against == ("MP3", "Opus")
-    opus_mp3 = matrix.cells[2][0]
+    opus_mp3 = matrix.cells[2][1]
+    assert opus_mp3
     assert (opus_mp3.percent, opus_mp3.score) == ("−42 %", "+0.051")
     assert opus_mp3.title == "Opus needs 42 % fewer bits than MP3"
-    assert matrix.cells[1][1].percent == "+71 %"
-    assert matrix.cells[0][1].percent == "no overlap"
-    assert matrix.cells[0][0] is None
+    assert [cell and cell.percent for cell in matrix.cells[1]] == [None, None, "+71 %"]
+    assert [cell and cell.percent for cell in matrix.cells[0]] == [None, None, "no overlap"]
+
+
+def test_rate_matrix_is_filled_from_one_side() -> None:
+    """Half the bits one way is twice the bits the other way; a gain is the other's loss."""
+    matrix = rate_matrix([RateComparison("speech", "Opus", "MP3", -50.0, 0.05)])
+    (_, mp3_opus), (opus_mp3, _) = matrix.cells
+    assert mp3_opus
+    assert opus_mp3
+    assert (opus_mp3.percent, mp3_opus.percent, mp3_opus.score) == ("−50 %", "+100 %", "−0.050")
 
 
 def test_failures_are_counted_by_reason() -> None:
