@@ -71,13 +71,14 @@ def prepare(name: str, as_json: JsonOption = False) -> None:
 def index(
     name: str,
     root: Annotated[Path | None, typer.Option(help="The publisher's folder, as it was unpacked.")] = None,
+    revision: Annotated[str | None, typer.Option(help="Commit or tag of a dataset of the Hugging Face hub.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Build a dataset's clip list, with labels, from the publisher's own folder layout."""
     from codec_superb.data_manifests.index import index as index_dataset
 
     with TerminalProgress() as progress:
-        report = index_dataset(name, root, DatasetProgress(progress))
+        report = index_dataset(name, root, DatasetProgress(progress), revision=revision)
     _tell(report, report.lines(), as_json=as_json)
 
 
