@@ -107,6 +107,10 @@ class IndexServer:
         """Content by file name, with the project."""
         self.break_after: dict[str, list[int]] = {}
         """Bytes after which the next answers for a file break off; one entry is used up by each."""
+        self.stall_after: dict[str, int] = {}
+        """Bytes after which the answers for a file stop without an end."""
+        self.release = threading.Event()
+        """Set it to end the answers that stalled."""
         self.ranges = True
         """Whether parts of files are sent when asked for."""
         self.requests: list[tuple[str, str | None]] = []
@@ -132,6 +136,7 @@ class IndexServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.release.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -147,7 +152,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:  # noqa: N802 - http.server's name
+    def do_GET(self) -> None:
         index = self._index()
         index.requests.append((self.path, self.headers.get("Range")))
         kind, _, rest = self.path.strip("/").partition("/")
@@ -173,7 +178,11 @@ class _Handler(BaseHTTPRequestHandler):
         asked = self.headers.get("Range")
         start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and self._index().ranges else 0
         breaks = self._index().break_after.get(name)
-        self._answer(206 if start else 200, content[start:], "application/octet-stream", breaks.pop(0) if breaks else None)
+        stop = breaks.pop(0) if breaks else self._index().stall_after.get(name)
+        self._answer(206 if start else 200, content[start:], "application/octet-stream", stop)
+        if name in self._index().stall_after:
+            self.wfile.flush()
+            self._index().release.wait(30)
 
     def _answer(self, status: int, body: bytes, kind: str, break_after: int | None = None) -> None:
         self.send_response(status)

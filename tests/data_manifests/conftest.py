@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support_datasets import IndexServer, only_this_index
 
 from codec_superb.data_manifests.home import HOME_VARIABLE
-from support_datasets import IndexServer, only_this_index
 
 
 @pytest.fixture(autouse=True)
