@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from pydantic import ValidationError
 
 from codec_superb.pipeline.errors import ClipTableError
+from codec_superb.pipeline.parquet_footer import read_footer
 from codec_superb.pipeline.rows import ClipRow, MetricValue
 
 if TYPE_CHECKING:
@@ -153,27 +154,27 @@ class ClipTable:
 
 
 def open_table(source: Path | BinaryIO, *, name: str | None = None, max_rows: int | None = None) -> ClipTable:
-    """Open ``source`` (a path, or a seekable binary file) and check its schema strictly; no row is read yet.
+    """Open ``source`` (a path, or a seekable binary file) and check its layout strictly; no row is read yet.
 
     ``name`` is what errors call the file. Raises ClipTableError saying what was expected and what came: not Parquet,
     another format version, columns missing, added, reordered or of another type, compressed pages, too many rows.
     """
+    name = name or (source.name if isinstance(source, Path) else "clips.parquet")
+    rows = _check_pages(source, name)
+    if max_rows is not None and rows > max_rows:
+        raise ClipTableError(f"{name}: expected at most {max_rows} rows, got {rows}")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    name = name or (source.name if isinstance(source, Path) else "clips.parquet")
     try:
         with pq.ParquetFile(source) as file:
-            schema, metadata = file.schema_arrow, file.metadata
-            _check_format(metadata.metadata, name)
-            metrics = _metric_keys(schema.names)
-            _check_columns(schema, clip_schema(metrics), name)
-            if max_rows is not None and metadata.num_rows > max_rows:
-                raise ClipTableError(f"{name}: expected at most {max_rows} rows, got {metadata.num_rows}")
-            _check_chunks(metadata, name)
+            schema, metadata = file.schema_arrow, file.metadata.metadata
     except (pa.ArrowException, OSError, ValueError) as error:
         raise ClipTableError(f"{name}: expected a Parquet file of clip rows: {error}") from error
-    return ClipTable(source, name, metrics, metadata.num_rows)
+    _check_format(metadata, name)
+    metrics = _metric_keys(schema.names)
+    _check_columns(schema, clip_schema(metrics), name)
+    return ClipTable(source, name, metrics, rows)
 
 
 def read_rows(source: Path | BinaryIO) -> Iterator[ClipRow]:
@@ -249,17 +250,24 @@ def _column(field: pa.Field | None) -> str:
     return f"{field.name[:60]!r} ({field.type}{'' if field.nullable else ', never null'})"
 
 
-def _check_chunks(metadata: Any, name: str) -> None:
-    """Refuse compressed pages and encodings that unfold: a kilobyte of them can hold gigabytes."""
-    for group in range(metadata.num_row_groups):
-        for column in range(metadata.num_columns):
-            chunk = metadata.row_group(group).column(column)
-            odd = sorted(set(chunk.encodings) - _ENCODINGS)
-            if chunk.compression != "UNCOMPRESSED" or odd:
-                raise ClipTableError(
-                    f"{name}: expected uncompressed plain or dictionary pages, got {chunk.compression} {odd or ''} in "
-                    f"column {chunk.path_in_schema!r}; write it with write_table"
-                )
+def _check_pages(source: Path | BinaryIO, name: str) -> int:
+    """Refuse compressed pages and encodings that unfold (a kilobyte of them can hold gigabytes); count the rows."""
+    try:
+        if isinstance(source, Path):
+            with source.open("rb") as file:
+                footer = read_footer(file)
+        else:
+            footer = read_footer(source)
+    except (ClipTableError, OSError) as error:
+        raise ClipTableError(f"{name}: {error}") from error
+    for chunk in footer.chunks:
+        odd = sorted(chunk.encodings - _ENCODINGS)
+        if chunk.codec != "UNCOMPRESSED" or odd:
+            raise ClipTableError(
+                f"{name}: expected uncompressed plain or dictionary pages, got {chunk.codec} {odd or ''} in "
+                f"column {chunk.column[:60]!r}; write it with write_table"
+            )
+    return footer.rows
 
 
 def _check_text(batch: pa.RecordBatch, strings: Sequence[str], name: str) -> None:

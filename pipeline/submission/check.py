@@ -23,7 +23,7 @@ from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission import strict_json
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
-from codec_superb.pipeline.submission.check_rows import check_rows
+from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
 from codec_superb.pipeline.submission.findings import CheckReport, Findings
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME, Submission
 
@@ -110,7 +110,8 @@ def _check_contents(opened: OpenedSubmission, known: Mapping[str, KnownDataset],
     check_metrics(submission.metrics, findings)
     check_rows(rows, submission.codec, submission.metrics, findings)
     check_counts(rows, submission, findings)
-    check_aggregates(rows, submission, findings)
+    if check_magnitudes(rows, findings):
+        check_aggregates(rows, submission, findings)
     check_bitrates(submission, findings)
     _check_samples(opened, findings)
     _check_known(submission, rows, known, findings)

@@ -73,7 +73,7 @@ def check_aggregates(rows: Sequence[ClipRow], submission: Submission, findings: 
             replicates=submission.bootstrap.replicates,
             expected=clips,
         )
-    except (PipelineError, MetricError) as error:
+    except (PipelineError, MetricError, ArithmeticError, ValueError) as error:
         findings.add("clips.parquet", "rows that can be aggregated", error, _AGAIN)
         return
     _compare(computed.model_dump(), submission.aggregates.model_dump(), f"{SUBMISSION_NAME}: aggregates", findings)

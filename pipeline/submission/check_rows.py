@@ -11,8 +11,22 @@ from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.findings import Findings
 
 _AGAIN = "run resynth and score again, then pack; rows are not edited by hand"
+LARGEST = 1e15
+_NUMBERS = ("sampling_rate", "samples", "bits", "tokens", "encode_s", "decode_s", "lag_samples", "clipped_samples")
 _SLACK = 1e-6
 """Metrics may leave their range by rounding."""
+
+
+def check_magnitudes(rows: Sequence[ClipRow], findings: Findings) -> bool:
+    """Find numbers so large that sums over them would overflow; whether there are none."""
+    faults = len(findings.problems) + findings.more
+    for row in rows:
+        fields = {name: getattr(row, name) for name in _NUMBERS}
+        values = fields | {key: entry.value for key, entry in row.metrics.items()}
+        for name, value in values.items():
+            if value is not None and abs(value) > LARGEST:
+                findings.add(f"clips.parquet: {row.dataset}/{row.clip}: {name}", f"at most {LARGEST:g}", value, _AGAIN)
+    return len(findings.problems) + findings.more == faults
 
 
 def check_rows(rows: Sequence[ClipRow], card: Card, metrics: Mapping[str, str], findings: Findings) -> None:

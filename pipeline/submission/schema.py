@@ -154,3 +154,9 @@ def json_schema() -> bytes:
     """Return the JSON Schema of ``submission.json``, as committed in ``docs/submission.schema.json``."""
     schema = Submission.model_json_schema(mode="validation")
     return strict_json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.buffer.write(json_schema())

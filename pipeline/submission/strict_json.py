@@ -70,12 +70,8 @@ def _check_depth(data: Any) -> None:
     """Walk level by level, without recursion."""
     level = [data]
     for _ in range(DEPTH_LIMIT + 1):
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
+        level = [item for item in level if isinstance(item, dict | list)]
         if not level:
             return
+        level = [child for item in level for child in (item.values() if isinstance(item, dict) else item)]
     raise SubmissionError(f"expected at most {DEPTH_LIMIT} levels of nesting")

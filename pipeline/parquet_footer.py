@@ -1,0 +1,165 @@
+"""Reads what a Parquet file says about its pages, before Arrow is let at a file from a stranger.
+
+Arrow's Python bindings end the process on some damaged footers when column metadata are asked for, and a page may use
+another encoding than the footer admits. So the few structures needed are read here, straight from the Thrift compact
+protocol (parquet-format, ``parquet.thrift``): lists are bounded by the bytes that are there, nesting by a constant.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from codec_superb.pipeline.errors import ClipTableError
+
+MAGIC = b"PAR1"
+CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW")
+ENCODINGS = (
+    *("PLAIN", "GROUP_VAR_INT", "PLAIN_DICTIONARY", "RLE", "BIT_PACKED", "DELTA_BINARY_PACKED"),
+    *("DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "RLE_DICTIONARY", "BYTE_STREAM_SPLIT"),
+)
+_DEPTH = 12
+_FOOTER_LIMIT = 16 << 20
+_PAGE_HEADER_LIMIT = 1 << 16
+Struct = dict[int, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One column of one row group."""
+
+    column: str
+    codec: str
+    encodings: frozenset[str]
+    """Those that the footer names and, where pages are not compressed, those that they use."""
+    values: int
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What the file declares."""
+
+    rows: int
+    chunks: tuple[Chunk, ...]
+
+
+def read_footer(file: BinaryIO) -> Footer:
+    """Read the footer and every page header; ClipTableError when they are damaged or do not fit the file."""
+    size = file.seek(0, 2)
+    if size < 12:  # noqa: PLR2004 -- magic, length, magic
+        raise ClipTableError(f"expected a Parquet file, got {size} bytes")
+    file.seek(size - 8)
+    tail = file.read(8)
+    (length,) = struct.unpack("<L", tail[:4])
+    if tail[4:] != MAGIC or not 0 < length <= min(size - 12, _FOOTER_LIMIT):
+        raise ClipTableError("expected a Parquet file, whose last bytes are the length of its footer and PAR1")
+    file.seek(size - 8 - length)
+    try:
+        meta = _Reader(file.read(length)).struct()
+        rows, groups = int(meta[3]), meta[4]
+        grouped = sum(int(group[3]) for group in groups)
+        chunks = tuple(_chunk(file, column, size) for group in groups for column in group[1])
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, struct.error) as error:
+        raise ClipTableError(f"expected a Parquet file, got a damaged footer: {error!r}") from error
+    if rows < 0 or grouped != rows:
+        raise ClipTableError(f"expected row groups that add up to the {rows} rows of the footer")
+    return Footer(rows, chunks)
+
+
+def _chunk(file: BinaryIO, column: Struct, size: int) -> Chunk:
+    meta = column[3]
+    first = min(meta[9], meta.get(11, meta[9]))
+    end = first + meta[7]
+    if not (len(MAGIC) <= first <= end <= size) or meta[5] < 0:
+        raise ClipTableError("expected pages inside the file")
+    codec, found = CODECS[meta[4]], {ENCODINGS[code] for code in meta[2]}
+    if codec == CODECS[0]:
+        found |= set(_page_encodings(file, first, end))
+    return Chunk(".".join(part.decode() for part in meta[3]), codec, frozenset(found), meta[5])
+
+
+def _page_encodings(file: BinaryIO, position: int, end: int) -> Iterator[str]:
+    """Walk the pages of a chunk by their headers."""
+    while position < end:
+        file.seek(position)
+        reader = _Reader(file.read(min(_PAGE_HEADER_LIMIT, end - position)))
+        header = reader.struct()
+        if header[3] < 0 or header[2] != header[3]:
+            raise ClipTableError("expected pages that are as large unpacked as packed")
+        position += reader.position + header[3]
+        # Data page, dictionary page, data page of version 2; the encoding is field 2, in version 2 field 4.
+        for place, field in ((5, 2), (7, 2), (8, 4)):
+            if place in header:
+                yield ENCODINGS[header[place][field]]
+    if position != end:
+        raise ClipTableError("expected the pages of a column to fill its place exactly")
+
+
+class _Reader:
+    """Thrift compact protocol: structs become dictionaries from field number to value."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.position = 0
+
+    def struct(self, depth: int = 0) -> Struct:
+        if depth > _DEPTH:
+            raise ValueError("too deep")
+        fields: Struct = {}
+        number = 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self._zigzag()
+            if number in fields:
+                raise ValueError(f"field {number} twice")
+            kind = head & 15
+            fields[number] = kind == 1 if kind in {1, 2} else self._value(kind, depth)
+        return fields
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in {4, 5, 6}:
+            return self._zigzag()
+        if kind == 8:  # noqa: PLR2004 -- numbers of types, as the protocol has them
+            return self._take(self._varint())
+        if kind == 12:  # noqa: PLR2004
+            return self.struct(depth + 1)
+        if kind in {9, 10}:
+            return self._list(depth)
+        if kind in {1, 2, 3}:
+            return self._byte()
+        if kind == 7:  # noqa: PLR2004
+            return self._take(8)
+        raise ValueError(f"type {kind}")
+
+    def _list(self, depth: int) -> list[Any]:
+        head = self._byte()
+        count = head >> 4 if head >> 4 != 15 else self._varint()  # noqa: PLR2004
+        if count > len(self.data) - self.position or depth > _DEPTH:
+            raise ValueError("a list longer than the data")
+        return [self._value(head & 15, depth + 1) for _ in range(count)]
+
+    def _byte(self) -> int:
+        self.position += 1
+        return self.data[self.position - 1]
+
+    def _take(self, count: int) -> bytes:
+        if count > len(self.data) - self.position:
+            raise ValueError("text longer than the data")
+        self.position += count
+        return self.data[self.position - count : self.position]
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._byte()
+            value |= (byte & 127) << shift
+            if byte < 128:  # noqa: PLR2004
+                return value
+            shift += 7
+            if shift > 63:  # noqa: PLR2004
+                raise ValueError("a number longer than 64 bits")
+
+    def _zigzag(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)

@@ -1,0 +1,102 @@
+"""Results: a run folder and the submission packed from it give the same codec, rows and aggregates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support_stats import KEYS, card, draw_rows, failed, write_run
+from support_submissions import change_number, rewrite
+
+from codec_superb.pipeline.aggregate import aggregate
+from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
+from codec_superb.pipeline.results import combine, load_results
+from codec_superb.pipeline.submission.pack import pack
+
+CARD = card()
+
+
+def test_a_run_and_its_submission_are_the_same_results(tmp_path: Path) -> None:
+    """Card, rows, metrics and aggregates agree; both know the dataset's size and where they came from."""
+    rows = [*draw_rows(1, 12), failed("x")]
+    run = write_run(tmp_path, rows, card=CARD, clips=60)
+    packed = pack([run], tmp_path / "a.zip")
+    one, two = load_results(run.path), load_results(packed)
+    assert (one.card, one.rows, one.metrics, one.aggregates) == (two.card, two.rows, two.metrics, two.aggregates)
+    assert one.aggregates == aggregate(rows, metrics=KEYS, expected={"mini": 60})
+    assert [dataset.info for dataset in one.datasets] == [dataset.info for dataset in two.datasets]
+    assert (one.datasets[0].source, two.datasets[0].source) == (run.path, packed)
+    assert not one.datasets[0].custom
+
+
+def test_an_own_folder_stays_custom_through_a_submission(tmp_path: Path) -> None:
+    """The mark survives, the location does not."""
+    run = write_run(tmp_path, draw_rows(1, 6), card=CARD, location="/srv/voices", category="speech")
+    (here,), (there,) = load_results(run.path).datasets, load_results(pack([run], tmp_path / "a.zip")).datasets
+    assert (here.custom, there.custom) == (True, True)
+    assert (here.info.location, there.info.location) == ("/srv/voices", None)
+
+
+def test_a_run_that_is_not_scored_has_no_results(tmp_path: Path) -> None:
+    """The error says what to call."""
+    run = write_run(tmp_path, draw_rows(1, 6), card=CARD, status="resynthesised")
+    with pytest.raises(RunFolderError, match="call score first"):
+        load_results(run.path)
+
+
+def test_a_submission_that_fails_its_check_gives_no_results(tmp_path: Path) -> None:
+    """Numbers that were changed are not shown; the error names the first problem and how to fix it."""
+    import json
+
+    packed = pack([write_run(tmp_path, draw_rows(1, 6), card=CARD)], tmp_path / "a.zip")
+
+    def alter(members: dict[str, bytes]) -> None:
+        document = json.loads(members["submission.json"])
+        change_number(document, ("aggregates", "datasets", 0, "score", "value"), 0.1)
+        members["submission.json"] = json.dumps(document).encode()
+
+    changed = tmp_path / "changed.zip"
+    changed.write_bytes(rewrite(packed, alter).getvalue())
+    with pytest.raises(SubmissionError, match=r"does not pass its check.*\(and 1 more\); .*pack"):
+        load_results(changed)
+
+
+class TestCombine:
+    """Runs of one codec on several datasets are one codec."""
+
+    def test_datasets_of_a_codec_are_joined(self, tmp_path: Path) -> None:
+        """Aggregates are those over all rows, whether they come from runs or submissions."""
+        one = write_run(tmp_path, draw_rows(1, 12), card=CARD)
+        two = write_run(tmp_path, draw_rows(2, 12, dataset="another"), card=CARD)
+        other = write_run(tmp_path, draw_rows(3, 12), card=card("lc3_16k"))
+        joined = combine(
+            [load_results(one.path), load_results(other.path), load_results(pack([two], tmp_path / "a.zip"))]
+        )
+        assert [entry.card.name for entry in joined] == ["lc3_16k", "opus_16k"]
+        opus = joined[1]
+        assert [dataset.info.name for dataset in opus.datasets] == ["another", "mini"]
+        assert opus.aggregates == aggregate(opus.rows, metrics=KEYS)
+        assert opus.aggregates.categories[0].datasets == ("another", "mini")
+
+    def test_a_dataset_that_comes_twice_is_an_error(self, tmp_path: Path) -> None:
+        """A run and its own submission are the same results twice."""
+        run = write_run(tmp_path, draw_rows(1, 12), card=CARD)
+        packed = pack([run], tmp_path / "a.zip")
+        with pytest.raises(PipelineError, match="opus_16k on mini comes twice"):
+            combine([load_results(run.path), load_results(packed)])
+
+    def test_two_cards_of_one_name_are_an_error(self, tmp_path: Path) -> None:
+        """Two versions of a library are two codecs."""
+        one = write_run(tmp_path / "1", draw_rows(1, 12), card=CARD)
+        two = write_run(tmp_path / "2", draw_rows(1, 12, dataset="b"), card=card(version="libopus 1.6"))
+        with pytest.raises(PipelineError, match="two that differ"):
+            combine([load_results(one.path), load_results(two.path)])
+
+    def test_two_versions_of_a_metric_are_an_error(self, tmp_path: Path) -> None:
+        """Their mean would be of two different things."""
+        one = write_run(tmp_path, draw_rows(1, 12), card=CARD)
+        two = write_run(tmp_path, draw_rows(1, 12, dataset="b"), card=CARD)
+        info = two.info()
+        two.write_info(info.model_copy(update={"metrics": {**info.metrics, "mel": "0"}}))
+        with pytest.raises(PipelineError, match="mel has version"):
+            combine([load_results(one.path), load_results(two.path)])

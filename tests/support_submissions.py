@@ -1,0 +1,80 @@
+"""Open a submission, change something in it, and close it again, with or without making its hashes right."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from codec_superb.pipeline.clip_table import open_table, write_table
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.submission.archive import read_archive, write_archive
+from codec_superb.pipeline.submission.check import CheckReport, check
+from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME, Submission
+
+
+def rewrite(file: Path, change: Callable[[dict[str, bytes]], None]) -> io.BytesIO:
+    """Change the members and zip them again."""
+    members = read_archive(file)
+    change(members)
+    out = io.BytesIO()
+    write_archive(out, members)
+    return out
+
+
+def edit_document(file: Path, change: Callable[[dict[str, Any]], None], *, seal: bool = False) -> CheckReport:
+    """Change submission.json, seal it anew where asked to, and check the result."""
+
+    def edit(members: dict[str, bytes]) -> None:
+        document = json.loads(members[SUBMISSION_NAME])
+        change(document)
+        members[SUBMISSION_NAME] = json.dumps(document).encode()
+        if seal:
+            reseal(members)
+
+    return check(rewrite(file, edit))
+
+
+def edit_rows(file: Path, change: Callable[[list[ClipRow]], None], *, seal: bool = True) -> CheckReport:
+    """Change the rows, seal the document over them where asked to, and check the result."""
+
+    def edit(members: dict[str, bytes]) -> None:
+        table = open_table(io.BytesIO(members[CLIPS_NAME]))
+        rows = list(table)
+        change(rows)
+        out = io.BytesIO()
+        write_table(out, rows, table.metrics)
+        members[CLIPS_NAME] = out.getvalue()
+        if seal:
+            reseal(members)
+
+    return check(rewrite(file, edit))
+
+
+def reseal(members: dict[str, bytes]) -> None:
+    """Make both hashes right, as somebody would who edits on purpose."""
+    submission = Submission.model_validate_json(members[SUBMISSION_NAME])
+    rows = hashlib.sha256(members[CLIPS_NAME]).hexdigest()
+    members[SUBMISSION_NAME] = submission.model_copy(update={"clips_sha256": rows}).seal().to_json()
+
+
+def numbers(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the place of every number in JSON data."""
+    if isinstance(data, bool) or data is None or isinstance(data, str):
+        return
+    if isinstance(data, int | float):
+        yield path
+        return
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        yield from numbers(value, (*path, key))
+
+
+def change_number(data: Any, path: tuple[str | int, ...], by: float) -> None:
+    """Add ``by`` to the number at ``path``."""
+    *folders, last = path
+    for key in folders:
+        data = data[key]
+    data[last] += by if isinstance(data[last], float) else max(1, round(by))
