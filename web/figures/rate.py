@@ -167,7 +167,7 @@ def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
         lines.append("lossless: a ceiling")
     if not row.complete:
         lines.append(
-            f"incomplete: {count(row.failed, 'clip')} failed" if row.failed else "incomplete: datasets missing"
+            f"incomplete: {count(row.failed, 'clip')} failed" if row.failed else "incomplete: clips or datasets missing"
         )
     return "<br>".join(lines)
 

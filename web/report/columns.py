@@ -87,7 +87,7 @@ def _codec_cell(row: CodecResult) -> Cell:
     if row.lossless:
         badges.append(Badge("ceiling", "Lossless: shows the best that can be reached; not part of the Pareto front."))
     if not row.complete:
-        text = f"{count(row.failed, 'clip')} failed" if row.failed else "Not all datasets of the category were run"
+        text = f"{count(row.failed, 'clip')} failed" if row.failed else "Clips or datasets of the category are missing"
         badges.append(Badge("incomplete", f"{text}: the score rests on the others.", warning=True))
     if row.largest_lag is not None and abs(row.largest_lag) > 1:
         text = "The resynthesis is shifted in time by up to so many samples; metrics that compare moments suffer."

@@ -120,7 +120,7 @@ def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], st
 
 
 def _families(results: Sequence[CodecResult], styles: Mapping[str, Style]) -> list[tuple[str, Style, bool]]:
-    families = sorted({row.family for row in results})
+    families = sorted({row.family for row in results}, key=str.casefold)
     return [(name, styles[name], all(row.lossless for row in results if row.family == name)) for name in families]
 
 

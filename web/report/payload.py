@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from math import log
 from typing import Any, TypedDict
 
 from codec_superb.web.figures import (
@@ -121,19 +122,17 @@ def _columns(values: _Values, keys: list[ClipKey], metrics: Sequence[Quantity]) 
 def _start(
     ordered: Sequence[CodecResult], metrics: Sequence[Quantity], values: Mapping[str, _Values]
 ) -> ScatterStart | None:
-    """Begin with the two best lossy codecs of different families, on the first metric where more is better."""
+    """Begin with two codecs of different families at about the same, middle bitrate, where clips differ most."""
     drawn = [metric for metric in metrics if any(metric.key in columns for columns in values.values())]
-    ranked = sorted((i for i, row in enumerate(ordered) if row.codec in values), key=lambda i: _rank_key(ordered[i]))
-    if not drawn or not ranked:
+    with_clips = [i for i, row in enumerate(ordered) if row.codec in values and row.kbps > 0]
+    lossy = [i for i in with_clips if not ordered[i].lossless] or with_clips
+    if not drawn or not lossy:
         return None
     metric = next((metric for metric in drawn if metric.higher_is_better), drawn[0]).key
-    best = ranked[0]
-    others = [i for i in ranked if ordered[i].family != ordered[best].family] or ranked[1:] or [best]
-    return {"x_codec": others[0], "x_metric": metric, "y_codec": best, "y_metric": metric}
-
-
-def _rank_key(row: CodecResult) -> tuple[bool, bool, float]:
-    return row.lossless, row.score.value is None, -(row.score.value or 0.0)
+    middle = lossy[len(lossy) // 2]
+    others = [i for i in lossy if ordered[i].family != ordered[middle].family] or lossy
+    nearest = min(others, key=lambda i: abs(log(ordered[i].kbps / ordered[middle].kbps)))
+    return {"x_codec": nearest, "x_metric": metric, "y_codec": middle, "y_metric": metric}
 
 
 def _scatter(

@@ -11,7 +11,7 @@ from math import isinf
 from codec_superb.metrics.table import Metric
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report_data import CodecResult, Failure, Listening, RateComparison
-from codec_superb.web.text import kbps, number
+from codec_superb.web.text import MISSING, kbps, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,10 @@ def _turned(rate: RateComparison) -> RateComparison:
 
 
 def _rate_cell(rate: RateComparison) -> RateCell:
-    percent = "no overlap" if rate.rate_percent is None else f"{_signed(rate.rate_percent, 0)} %"
+    percent = MISSING if rate.rate_percent is None else f"{_signed(rate.rate_percent, 0)} %"
     score = "" if rate.score is None else _signed(rate.score, 3)
     if rate.rate_percent is None:
-        title = f"No score is reached by both {rate.family} and {rate.against}"
+        title = f"No overlap: there is no score that both {rate.family} and {rate.against} reach"
     else:
         more = "fewer" if rate.rate_percent < 0 else "more"
         title = f"{rate.family} needs {number(abs(rate.rate_percent), 0)} % {more} bits than {rate.against}"

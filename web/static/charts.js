@@ -1,13 +1,21 @@
-// Bitrate chart and distributions: prebuilt figures, chosen by metric; families can be hidden.
+// Bitrate chart and distributions: prebuilt figures, chosen by metric; families can be hidden or brought out.
+
+const FADED = 0.12;
 
 function setUpRateChart(panel, payload) {
   const element = panel.querySelector('[data-chart="rate"]');
   const picker = panel.querySelector('[data-picker="rate"]');
   const hidden = new Set();
+  let pointedAt = null; // family whose button has the pointer or the focus
   const show = () =>
     draw(element, () => {
       const figure = payload.rate[picker.value];
-      const data = figure.data.map((trace) => ({ ...trace, visible: !hidden.has(trace.meta.family) }));
+      const faded = (family) => pointedAt !== null && !hidden.has(pointedAt) && family !== pointedAt;
+      const data = figure.data.map((trace) => ({
+        ...trace,
+        visible: !hidden.has(trace.meta.family),
+        opacity: faded(trace.meta.family) ? FADED : 1,
+      }));
       return { ...figure, data };
     });
   picker.addEventListener("change", show);
@@ -19,6 +27,16 @@ function setUpRateChart(panel, payload) {
       show();
     });
   }
+  const legend = panel.querySelector(".legend");
+  const point = (event, family) => {
+    if (event.pointerType === "touch" || family === pointedAt) return; // a finger points at nothing
+    if (event.type === "focusin" && !event.target.matches(":focus-visible")) return;
+    pointedAt = family;
+    show();
+  };
+  for (const name of ["pointerover", "focusin"])
+    legend.addEventListener(name, (event) => point(event, event.target.closest("button")?.dataset.family ?? null));
+  for (const name of ["pointerleave", "focusout"]) legend.addEventListener(name, (event) => point(event, null));
   show();
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from support_report import TABLE, make_report
 
 from codec_superb.web.report import render
@@ -32,6 +32,7 @@ def browser() -> Iterator[Browser]:
     """Start the system's Chromium, once."""
     path = shutil.which("chromium")
     assert path, "these tests need Chromium: install it, for example with `apt-get install chromium`"
+    expect.set_options(timeout=15_000)  # machines that test may be busy
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield started
@@ -75,7 +76,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "offline": True, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("request", lambda request: asked.append(request.url))
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -60,7 +60,7 @@ def column(page: Page, number: int) -> list[str]:
 
 
 def test_draws_charts_and_table(open_page: Opener, report_file: Path) -> None:
-    """Three charts of the first category are drawn, with every codec in chart and table."""
+    """Three charts of the first category are drawn, every codec is in chart and table, and nothing moves meanwhile."""
     page = open_page(report_file)
     expect(page.locator("#speech .js-plotly-plot")).to_have_count(3)
     expect(page.locator("#speech .ranking tbody tr")).to_have_count(14)
@@ -69,11 +69,6 @@ def test_draws_charts_and_table(open_page: Opener, report_file: Path) -> None:
         ".filter(t => ['family', 'ceiling'].includes(t.meta.role)).flatMap(t => t.x).length"
     )
     assert drawn == 14
-
-
-def test_nothing_moves_while_it_loads(open_page: Opener, report_file: Path) -> None:
-    """Charts and players have their room before they come."""
-    page = open_page(report_file)
     page.wait_for_selector("#speech [data-chart=scatter] .point")
     shift = page.evaluate(
         """() => new Promise((done) => {
@@ -114,7 +109,7 @@ def test_tabs_work_from_the_keyboard(open_page: Opener, report_file: Path) -> No
 
 
 def test_headings_sort_the_table(open_page: Opener, report_file: Path) -> None:
-    """The first press puts the best first, the second turns round; the heading says how; missing ones stay last."""
+    """A press puts the best first, a second turns round, the heading says so; missing ones stay last; names are words."""
     page = open_page(report_file)
     heading = page.locator("#speech .ranking thead th", has_text="Mel distance")
     number = heading.evaluate("cell => cell.cellIndex") + 1
@@ -132,19 +127,14 @@ def test_headings_sort_the_table(open_page: Opener, report_file: Path) -> None:
     tokens.get_by_role("button").click()
     shown = column(page, tokens.evaluate("cell => cell.cellIndex") + 1)
     assert shown == ["150.0", "600.0", *[""] * 12]
-
-
-def test_names_sort_as_words(open_page: Opener, report_file: Path) -> None:
-    """The column of codecs sorts by letters."""
-    page = open_page(report_file)
     page.locator("#speech .ranking thead th").first.get_by_role("button").click()
     names = column(page, 1)
     assert names[0] == "amr-nb 12.2"
     assert names == sorted(names)
 
 
-def test_metric_picker_changes_the_chart(open_page: Opener, report_file: Path) -> None:
-    """Choosing a distance draws its values on a reversed axis."""
+def test_metric_pickers_change_their_charts(open_page: Opener, report_file: Path) -> None:
+    """Choosing a distance draws its values on a reversed axis; the boxes have a picker of their own."""
     page = open_page(report_file)
     before = page.evaluate(FAMILY_TRACE, "Opus")
     page.select_option("#speech-rate-metric", "mel")
@@ -154,15 +144,10 @@ def test_metric_picker_changes_the_chart(open_page: Opener, report_file: Path) -
     axis = page.evaluate("() => document.querySelector('#speech [data-chart=rate]').layout.yaxis")
     assert axis["range"][0] > axis["range"][1]
     assert "lower is better" in axis["title"]["text"]
-
-
-def test_spread_picker_changes_the_boxes(open_page: Opener, report_file: Path) -> None:
-    """Choosing a metric draws its boxes."""
-    page = open_page(report_file)
     read = "() => document.querySelector('#speech [data-chart=spread]').data[0].median"
-    before = page.evaluate(read)
+    boxes = page.evaluate(read)
     page.select_option("#speech-spread-metric", "stoi")
-    assert page.evaluate(read) != before
+    assert page.evaluate(read) != boxes
 
 
 def test_families_can_be_hidden(open_page: Opener, report_file: Path) -> None:
@@ -176,6 +161,24 @@ def test_families_can_be_hidden(open_page: Opener, report_file: Path) -> None:
     assert page.evaluate(FAMILY_TRACE, "MP3")["visible"] is True
     button.click()
     assert page.evaluate(FAMILY_TRACE, "Opus")["visible"] is True
+
+
+def test_pointing_at_a_family_fades_the_others(open_page: Opener, report_file: Path) -> None:
+    """Among many lines one family is brought out by pointer or focus, and all are equal again afterwards."""
+    page = open_page(report_file)
+    read = (
+        "() => Object.fromEntries(document.querySelector('#speech [data-chart=rate]').data"
+        ".filter(t => t.meta.role === 'family').map(t => [t.name, t.opacity]))"
+    )
+    page.locator("#speech .legend").get_by_role("button", name="Opus").hover()
+    shown = page.evaluate(read)
+    assert shown.pop("Opus") == 1
+    assert set(shown.values()) == {0.12}
+    page.hover("h1")
+    assert set(page.evaluate(read).values()) == {1}
+    page.locator("#speech .legend").get_by_role("button", name="MP3").focus()
+    shown = page.evaluate(read)
+    assert (shown["MP3"], shown["Opus"]) == (1, 0.12)
 
 
 def test_scatter_begins_as_it_was_built(open_page: Opener, report_file: Path) -> None:

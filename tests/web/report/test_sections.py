@@ -33,7 +33,7 @@ def test_sound_is_inside_the_address() -> None:
 
 
 def test_rate_matrix() -> None:
-    """Deltas stand at row family, column against; pairs not compared are empty, no overlap is said."""
+    """Deltas stand at row family, column against; pairs not compared are empty, no overlap is a dash."""
     rates = [
         RateComparison("speech", "Opus", "MP3", -41.7, 0.0514),
         RateComparison("speech", "MP3", "Opus", 71.4, -0.05),
@@ -46,7 +46,7 @@ def test_rate_matrix() -> None:
     assert (opus_mp3.percent, opus_mp3.score) == ("−42 %", "+0.051")
     assert opus_mp3.title == "Opus needs 42 % fewer bits than MP3"
     assert [cell and cell.percent for cell in matrix.cells[1]] == [None, None, "+71 %"]
-    assert [cell and cell.percent for cell in matrix.cells[0]] == [None, None, "no overlap"]
+    assert [cell and cell.percent for cell in matrix.cells[0]] == [None, None, "–"]
 
 
 def test_rate_matrix_is_filled_from_one_side() -> None:
