@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from codec_superb.pipeline.clip_table import open_table, write_table
 from codec_superb.pipeline.rows import ClipRow
@@ -16,7 +16,7 @@ from codec_superb.pipeline.submission.check import CheckReport, check
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME, Submission
 
 
-def rewrite(file: Path, change: Callable[[dict[str, bytes]], None]) -> io.BytesIO:
+def rewrite(file: Path | BinaryIO, change: Callable[[dict[str, bytes]], None]) -> io.BytesIO:
     """Change the members and zip them again."""
     members = read_archive(file)
     change(members)
@@ -25,7 +25,9 @@ def rewrite(file: Path, change: Callable[[dict[str, bytes]], None]) -> io.BytesI
     return out
 
 
-def edit_document(file: Path, change: Callable[[dict[str, Any]], None], *, seal: bool = False) -> CheckReport:
+def edit_document(
+    file: Path | BinaryIO, change: Callable[[dict[str, Any]], None], *, seal: bool = False
+) -> CheckReport:
     """Change submission.json, seal it anew where asked to, and check the result."""
 
     def edit(members: dict[str, bytes]) -> None:
@@ -38,7 +40,7 @@ def edit_document(file: Path, change: Callable[[dict[str, Any]], None], *, seal:
     return check(rewrite(file, edit))
 
 
-def edit_rows(file: Path, change: Callable[[list[ClipRow]], None], *, seal: bool = True) -> CheckReport:
+def edit_rows(file: Path | BinaryIO, change: Callable[[list[ClipRow]], None], *, seal: bool = True) -> CheckReport:
     """Change the rows, seal the document over them where asked to, and check the result."""
 
     def edit(members: dict[str, bytes]) -> None:
