@@ -153,9 +153,9 @@ def _range(metric: Metric) -> str:
     if isinf(metric.minimum) and isinf(metric.maximum):
         return "any number"
     if isinf(metric.maximum):
-        return f"from {_end(metric.minimum)}"
+        return f"{_end(metric.minimum)} or more"
     if isinf(metric.minimum):
-        return f"up to {_end(metric.maximum)}"
+        return f"{_end(metric.maximum)} or less"
     return f"from {_end(metric.minimum)} to {_end(metric.maximum)}"
 
 

@@ -109,7 +109,7 @@ def test_tabs_work_from_the_keyboard(open_page: Opener, report_file: Path) -> No
 
 
 def test_headings_sort_the_table(open_page: Opener, report_file: Path) -> None:
-    """A press puts the best first, a second turns round, the heading says so; missing ones stay last; names are words."""
+    """A press puts the best first, a second turns round, the heading says so; missing values are last, names words."""
     page = open_page(report_file)
     heading = page.locator("#speech .ranking thead th", has_text="Mel distance")
     number = heading.evaluate("cell => cell.cellIndex") + 1

@@ -75,9 +75,9 @@ def test_definitions_say_range_direction_and_part() -> None:
     quantities = {key: from_metric(row) for key, row in TABLE.items()}
     rows = {row.metric.key: row for row in definitions(list(TABLE.values()), quantities)}
     assert (rows["pesq"].range, rows["pesq"].direction) == ("from −0.5 to 4.65", "higher is better")
-    assert (rows["mel"].range, rows["mel"].part_of) == ("from 0", "speech, audio, music")
+    assert (rows["mel"].range, rows["mel"].part_of) == ("0 or more", "speech, audio, music")
     assert (rows["si_sdr"].range, rows["si_sdr"].part_of) == ("any number", "")
     assert rows["stoi"].paper_url == "https://example.org/paper"
     assert rows["pesq"].paper_url == ""
     below = replace(TABLE["pesq"], minimum=-math.inf)
-    assert definitions([below], quantities)[0].range == "up to 4.65"
+    assert definitions([below], quantities)[0].range == "4.65 or less"
