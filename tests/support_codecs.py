@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
+
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.interface import Audio, Codec, Packets
 
@@ -71,7 +73,7 @@ def _bands(audio: Audio, rate: int) -> np.ndarray[Any, Any]:
     frames = audio.mean(axis=0)[starts[:, None] + np.arange(window)] * np.hanning(window)
     power = np.abs(np.fft.rfft(frames, axis=1)) ** 2
     edges = np.array([200, 400, 600, 900, 1300, 1800, 2500, 3500]) * window // rate
-    bands = np.sqrt(np.stack([power[:, a:b].sum(axis=1) for a, b in zip(edges, edges[1:], strict=False)], axis=1))
+    bands = np.sqrt(np.stack([power[:, a:b].sum(axis=1) for a, b in itertools.pairwise(edges)], axis=1))
     centred = bands - bands.mean(axis=0)
     return centred / centred.std(axis=0)
 

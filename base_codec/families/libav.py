@@ -90,7 +90,7 @@ class LibavCodec(Codec):
             raise CodingFailed(f"{self.card.name}: {self._settings.decoder} could not decode: {error}") from error
         if not frames:
             raise CodingFailed(f"{self.card.name}: {self._settings.decoder} returned no audio")
-        self._check_rate(frames[0].sample_rate)
+        self._check_rate(decoder.sample_rate)  # the first frame may still carry what it was opened with
         return from_pcm(np.concatenate([_planes(frame) for frame in frames], axis=1))
 
     def _open_encoder(self, channels: int) -> av.AudioCodecContext:

@@ -8,15 +8,18 @@ import re
 
 import numpy as np
 import pytest
-from codec_superb.base_codec import registry
-from codec_superb.base_codec.interface import Codec
 from support_codecs import PARAMETRIC, envelope_lag, level_differences, waveform_lag
 from support_speech import real_speech
+
+from codec_superb.base_codec import registry
+from codec_superb.base_codec.interface import Codec
 
 pytestmark = pytest.mark.network
 
 NAMES = registry.names()
 RATES = (8000, 16000, 22050, 44100, 48000)
+LOUDER_OR_SOFTER_DB = {False: 6, True: 10}
+"""Largest change of level of half a second, of waveform coders and of parametric ones; a lost packet is far more."""
 ONE_EACH = [name for name, following in zip(NAMES, [*NAMES[1:], ""], strict=True) if name[:4] != following[:4]]
 
 
@@ -31,14 +34,15 @@ def opened(name: str) -> Codec:
 def test_three_seconds_keep_length_place_and_level(name: str, rate: int) -> None:
     """Three seconds of mono and stereo speech come back as long, within a sample of where they were, and as loud."""
     codec = opened(name)
+    is_parametric = codec.card.family in PARAMETRIC
     for channels in (1, 2):
         speech = real_speech(rate, 3, channels)
         resynthesis = codec.decode(codec.encode(speech, rate))
         expected = speech if channels in codec.card.channels else speech.mean(axis=0, keepdims=True)
         assert resynthesis.shape == expected.shape
         assert resynthesis.dtype == np.float32
-        assert np.abs(level_differences(expected, resynthesis, rate)).max() < 6
-        if codec.card.family in PARAMETRIC:
+        assert np.abs(level_differences(expected, resynthesis, rate)).max() < LOUDER_OR_SOFTER_DB[is_parametric]
+        if is_parametric:
             # A parametric coder invents the phases; it sends an envelope every 10 ms: half of that is the tolerance.
             lag_ms, correlation = envelope_lag(expected, resynthesis, rate)
             assert abs(lag_ms) <= 5, f"{channels} channels: envelope lag of {lag_ms} ms"
@@ -113,8 +117,9 @@ def test_thirty_seconds_lose_nothing(name: str) -> None:
     speech = real_speech(16000, 30)
     resynthesis = codec.decode(codec.encode(speech, 16000))
     assert resynthesis.shape == speech.shape
-    assert np.abs(level_differences(speech, resynthesis, 16000)).max() < 6
-    if codec.card.family in PARAMETRIC:
+    is_parametric = codec.card.family in PARAMETRIC
+    assert np.abs(level_differences(speech, resynthesis, 16000)).max() < LOUDER_OR_SOFTER_DB[is_parametric]
+    if is_parametric:
         assert abs(envelope_lag(speech, resynthesis, 16000)[0]) <= 3
     else:
         end = slice(-3 * 16000, None)
@@ -144,10 +149,8 @@ def test_there_are_codecs_from_700_bit_per_second_to_lossless() -> None:
     cards = [registry.card(name) for name in NAMES]
     families = {card.family for card in cards}
     assert len(NAMES) >= 40
-    promised = (
-        "opus mp3 aac ac3 eac3 mp2 wma amrnb g711 g722 g726 g723_1 sbc aptx nellymoser ima_adpcm codec2 lc3 flac wavpack"
-    )
-    assert set(promised.split()) <= families
+    promised = "opus mp3 aac ac3 eac3 mp2 wma amrnb g711 g722 g726 g723_1 sbc aptx nellymoser ima_adpcm codec2 lc3"
+    assert {*promised.split(), "flac", "wavpack"} <= families
     assert min(card.nominal_kbps for card in cards if card.nominal_kbps) == 0.7
     assert {f"opus_{kbps}k" for kbps in (6, 8, 12, 16, 24, 32, 48, 64, 96, 128)} <= set(NAMES)
     assert len([card for card in cards if card.family == "amrnb"]) == 8
