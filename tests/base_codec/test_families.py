@@ -195,6 +195,19 @@ def test_a_card_of_another_rate_is_noticed_at_the_decoder() -> None:
         other.decode(encoded)
 
 
+@pytest.mark.parametrize(
+    "name", ["g726_16k", "g726_24k", "g726_32k", "g726_40k", "g722_64k", "ima_adpcm_32k", "g711_alaw", "sbc_64k"]
+)
+def test_overload_does_not_wrap_around(name: str) -> None:
+    """The flat tops of a clipped 100 Hz tone with noise keep their sign: nothing jumps to the other end."""
+    codec = registry.open_codec(name)
+    own = codec.card.sampling_rate
+    tone = 1.5 * np.sin(2 * np.pi * 100 * np.arange(own) / own) + 0.1 * np.random.default_rng(1).standard_normal(own)
+    clipped = np.clip(tone, -1, 1).astype(np.float32)[None]
+    tops = np.abs(tone) > 1.2
+    assert (codec.decode(codec.encode(clipped, own))[:, tops] * clipped[:, tops]).min() > 0
+
+
 def test_settings_of_another_family_are_refused() -> None:
     """A card without an encoder is refused by the FFmpeg wrapper, field by field."""
     with pytest.raises(RefusedSetting, match="encoder"):

@@ -44,6 +44,7 @@ def test_wrong_types_shapes_and_rates_are_refused(audio: Any, rate: Any, message
         (np.zeros((1, 0), dtype=np.float32), r"at least one channel and one sample, got the shape \(1, 0\)"),
         (np.zeros((0, 5), dtype=np.float32), r"got the shape \(0, 5\)"),
         (np.array([[0, np.nan, np.inf]], dtype=np.float32), "got 2 that are NaN or Inf of 3"),
+        (np.array([[0, -32768]], dtype=np.float32), "full scale 1.0, got a peak of 32768: divide integer PCM"),
     ],
 )
 def test_bad_clips_fail_and_are_not_scored(audio: Any, message: str) -> None:
