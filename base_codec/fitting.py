@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 
 Audio = NDArray[np.float32]
+LARGEST = 256.0
+"""Largest sample that is taken, 48 dB over full scale; at 1e6 FFmpeg's AAC encoder never returns."""
 
 
 def check_audio(audio: Audio, rate: int) -> None:
     """Refuse what no codec can take.
 
     Raises :class:`RefusedSetting` for a wrong type, shape or rate (the caller's mistake) and
-    :class:`CodingFailed` for an empty clip or for NaN or Inf in it (the clip's).
+    :class:`CodingFailed` for an empty clip, for NaN or Inf and for samples that were never scaled (the clip's).
     """
     if not isinstance(audio, np.ndarray) or audio.dtype != np.float32:
         got = audio.dtype if isinstance(audio, np.ndarray) else type(audio).__name__
@@ -32,6 +34,11 @@ def check_audio(audio: Audio, rate: int) -> None:
     bad = int(np.count_nonzero(~np.isfinite(audio)))
     if bad:
         raise CodingFailed(f"expected finite samples, got {bad} that are NaN or Inf of {audio.size}")
+    peak = float(np.abs(audio).max())
+    if peak > LARGEST:
+        raise CodingFailed(
+            f"expected samples with full scale 1.0, got a peak of {peak:g}: divide integer PCM by its range"
+        )
 
 
 def channels_out(channels: int, accepted: tuple[int, ...]) -> int:

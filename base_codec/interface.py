@@ -61,6 +61,8 @@ class Packets:
 class Codec(ABC):
     """A named codec. Twenty lines of a subclass are enough: ``_encode`` and ``_decode`` at the card's rate."""
 
+    card: Card
+
     def __init__(self, card: Card) -> None:
         self.card = card
 

@@ -54,9 +54,11 @@ def open_codec(name: str, device: str = "cpu") -> Codec:
     try:
         codec_class = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
+        if error.name is not None and f"{module}.".startswith(f"{error.name}."):
+            raise _dead_target(entry) from error
         raise _missing(entry.card, error) from error
     except AttributeError as error:
-        raise CatalogueError(f"{entry.origin}: {name} points to {entry.target}, which does not exist") from error
+        raise _dead_target(entry) from error
     return _load(codec_class, entry.card, device)
 
 
@@ -70,6 +72,10 @@ def _load(codec_class: type[Codec], own_card: Card, device: str) -> Codec:
         return codec_class(own_card).load(device)
     except ModuleNotFoundError as error:
         raise _missing(own_card, error) from error
+
+
+def _dead_target(entry: Entry) -> CatalogueError:
+    return CatalogueError(f"{entry.origin}: {entry.card.name} points to {entry.target}, which does not exist")
 
 
 def _file_class(name: str) -> tuple[type[Codec], Card]:

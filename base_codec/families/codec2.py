@@ -12,13 +12,14 @@ starts the generator anew (0.1 ms).
 from __future__ import annotations
 
 import _ctypes
+import atexit
 import ctypes
 import functools
 import importlib.util
+import os
 import shutil
 import tempfile
 import threading
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,12 +80,18 @@ class Codec2(Codec):
 
 
 @functools.cache
-def _library_file() -> Path:
+def _library_file() -> str:
     """Return a private copy of libcodec2: a file of its own is loaded apart from what pycodec2 has loaded."""
     source = _find_library()
-    folder = Path(tempfile.mkdtemp(prefix="codec-superb-codec2-"))
-    weakref.finalize(_one_at_a_time, shutil.rmtree, folder, ignore_errors=True)
-    return Path(shutil.copy(source, folder / source.name))
+    if hasattr(os, "memfd_create"):
+        # A file in memory ends with the process, also with one that is killed.
+        descriptor = os.memfd_create("libcodec2")
+        with open(descriptor, "wb", closefd=False) as copy:
+            copy.write(source.read_bytes())
+        return f"/proc/self/fd/{descriptor}"
+    folder = tempfile.mkdtemp(prefix="codec-superb-codec2-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return str(shutil.copy(source, folder))
 
 
 def _find_library() -> Path:
@@ -107,7 +114,7 @@ def _find_library() -> Path:
 def _fresh_library() -> Iterator[ctypes.CDLL]:
     """Load libcodec2 with its generator at the start, and unload it."""
     with _one_at_a_time:
-        library = ctypes.CDLL(str(_library_file()))
+        library = ctypes.CDLL(_library_file())
         try:
             library.codec2_create.restype = ctypes.c_void_p
             if library.codec2_rand() != FIRST_DRAW:

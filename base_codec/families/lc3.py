@@ -1,10 +1,14 @@
 """LC3, the codec of Bluetooth LE Audio, through liblc3 (lc3py).
 
-The payload is the frames of each channel, one block of constant size every frame; LC3 has no header. The bitrate of
-a card is over all channels, so stereo shares it. Delay: what liblc3 itself states (2.5 ms look-ahead).
+The payload is the frames of each channel in turn, of constant size; LC3 has no header. The bitrate of a card is over
+all channels, so stereo shares it. Delay: what liblc3 itself states (2.5 ms of look-ahead at 10 ms frames).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import lc3
 import numpy as np
@@ -36,62 +40,74 @@ class Lc3Codec(Codec):
         super().__init__(card)
         try:
             self._settings = Lc3Settings.model_validate(card.settings)
-            lc3.Encoder(self._settings.frame_duration_us, card.sampling_rate, max(card.channels))
+            with self._coders(lc3.Encoder, 1) as (encoder,):
+                self._frame = encoder.get_frame_samples()
+                delay = encoder.get_delay_samples()
         except (ValidationError, lc3.BaseError) as error:
             raise RefusedSetting(
                 f"{card.name}: liblc3 refuses {card.sampling_rate} Hz, {card.settings}: {error}"
             ) from error
+        if delay != card.delay_samples:
+            raise RefusedSetting(f"{card.name}: liblc3 states a delay of {delay} samples, not {card.delay_samples}")
         for channels in card.channels:
             self._frame_bytes(channels)
 
     def _frame_bytes(self, channels: int) -> int:
-        """Bytes of one frame of all channels together."""
-        size = self._settings.bit_rate * self._settings.frame_duration_us // 8_000_000
-        if size // channels not in FRAME_BYTES or -(-size // channels) not in FRAME_BYTES:
+        """Bytes of one frame of one channel. Raises RefusedSetting where LC3 has no such frame."""
+        bits = self._settings.bit_rate * self._settings.frame_duration_us // 1_000_000
+        size, rest = divmod(bits, 8 * channels)
+        if rest or size not in FRAME_BYTES:
             raise RefusedSetting(
-                f"{self.card.name}: {self._settings.bit_rate} bit/s makes frames of {size / channels:g} bytes for each "
-                f"of {channels} channels, LC3 has {FRAME_BYTES.start} to {FRAME_BYTES.stop - 1}"
+                f"{self.card.name}: {self._settings.bit_rate} bit/s makes frames of {bits / 8 / channels:g} bytes for "
+                f"each of {channels} channels, LC3 has whole ones from {FRAME_BYTES.start} to {FRAME_BYTES.stop - 1}"
             )
         return size
 
-    def _encode(self, audio: Audio) -> Packets:
-        channels = audio.shape[0]
-        size = self._frame_bytes(channels)
-        encoder = lc3.Encoder(self._settings.frame_duration_us, self.card.sampling_rate, channels)
-        frame = encoder.get_frame_samples()
-        padded = np.pad(audio, ((0, 0), (0, -audio.shape[1] % frame)))
+    @contextmanager
+    def _coders(self, kind: type[Any], channels: int) -> Iterator[list[Any]]:
+        """Make a coder for each channel, and free them."""
+        coders = [kind(self._settings.frame_duration_us, self.card.sampling_rate, 1) for _ in range(channels)]
         try:
-            blocks = [
-                encoder.encode(np.ascontiguousarray(padded[:, start : start + frame].T).ravel().tolist(), size)
-                for start in range(0, padded.shape[1], frame)
-            ]
+            yield coders
+        finally:
+            for coder in coders:
+                _release(coder)
+
+    def _encode(self, audio: Audio) -> Packets:
+        size = self._frame_bytes(audio.shape[0])
+        padded = np.pad(audio, ((0, 0), (0, -audio.shape[1] % self._frame)))
+        starts = range(0, padded.shape[1], self._frame)
+        try:
+            with self._coders(lc3.Encoder, audio.shape[0]) as coders:
+                frames = [
+                    coder.encode(channel[start : start + self._frame].tobytes(), size)
+                    for start in starts
+                    for coder, channel in zip(coders, padded, strict=True)
+                ]
         except lc3.BaseError as error:
             raise CodingFailed(f"{self.card.name}: liblc3 could not encode: {error}") from error
-        finally:
-            _release(encoder)
-        return Packets(b"".join(blocks), 8 * sum(map(len, blocks)), tuple(map(len, blocks)))
+        return Packets(b"".join(frames), 8 * size * len(frames), (size,) * len(frames))
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
-        size = self._frame_bytes(channels)
-        payload = packets.payload
-        if not isinstance(payload, bytes) or not payload or len(payload) % size:
-            raise CodingFailed(f"{self.card.name}: expected whole frames of {size} bytes, got {len(packets.payload)}")
-        decoder = lc3.Decoder(self._settings.frame_duration_us, self.card.sampling_rate, channels)
+        size, payload = self._frame_bytes(channels), packets.payload
+        if not isinstance(payload, bytes) or not payload or len(payload) % (size * channels):
+            raise CodingFailed(
+                f"{self.card.name}: expected whole frames of {size * channels} bytes, got {len(payload)}"
+            )
         try:
-            blocks = [
-                np.frombuffer(decoder.decode(payload[start : start + size]), dtype=np.float32)
-                for start in range(0, len(payload), size)
-            ]
+            with self._coders(lc3.Decoder, channels) as coders:
+                frames = [
+                    np.frombuffer(coders[index % channels].decode(payload[start : start + size]), dtype=np.float32)
+                    for index, start in enumerate(range(0, len(payload), size))
+                ]
         except lc3.BaseError as error:
             raise CodingFailed(f"{self.card.name}: liblc3 could not decode: {error}") from error
-        finally:
-            _release(decoder)
-        return np.ascontiguousarray(np.concatenate(blocks).reshape(-1, channels).T)
+        return np.stack([np.concatenate(frames[channel::channels]) for channel in range(channels)])
 
 
-def _release(coder: lc3.Encoder | lc3.Decoder) -> None:
+def _release(coder: Any) -> None:
     """Free the native states: lc3py 1.1 makes its destructor's loop a generator that never runs, and leaks them."""
-    name = f"_{type(coder).__name__}__{type(coder).__name__.lower()}s"
-    states = coder.__dict__.get(name, [])
+    name = type(coder).__name__
+    states = vars(coder).get(f"_{name}__{name.lower()}s", [])
     while states:
         coder.free(states.pop())

@@ -55,6 +55,8 @@ class LibavSettings(BaseModel):
     """The last block is filled with silence to a multiple of this; None for a whole block."""
     lead_blocks: int = 0
     """Blocks of silence ahead of the clip, for a decoder that cannot rebuild its first one."""
+    gain: float = Field(default=1.0, gt=0)
+    """Factor ahead of the encoder that is undone after the decoder: headroom for one that wraps around on overload."""
     counting: Literal["bytes", "amr_nb"] = "bytes"
 
 
@@ -90,8 +92,9 @@ class LibavCodec(Codec):
             raise CodingFailed(f"{self.card.name}: {self._settings.decoder} could not decode: {error}") from error
         if not frames:
             raise CodingFailed(f"{self.card.name}: {self._settings.decoder} returned no audio")
-        self._check_rate(frames[0].sample_rate)
-        return from_pcm(np.concatenate([_planes(frame) for frame in frames], axis=1))
+        self._check_rate(decoder.sample_rate)
+        decoded = from_pcm(np.concatenate([_planes(frame) for frame in frames], axis=1))
+        return decoded / np.float32(self._settings.gain) if self._settings.gain != 1 else decoded
 
     def _open_encoder(self, channels: int) -> av.AudioCodecContext:
         """Open a fresh encoder. Raises RefusedSetting where libavcodec refuses a setting of the card."""
@@ -145,7 +148,8 @@ class LibavCodec(Codec):
         settings, rate = self._settings, self.card.sampling_rate
         lead = settings.lead_blocks * block
         tail = -(audio.shape[1] + lead) % (settings.granule or block)
-        samples = to_format(np.pad(audio, ((0, 0), (lead, tail))), settings.sample_format)
+        scaled = audio * np.float32(settings.gain) if settings.gain != 1 else audio
+        samples = to_format(np.pad(scaled, ((0, 0), (lead, tail))), settings.sample_format)
         planar = settings.sample_format.endswith("p")
         for start in range(0, samples.shape[1], block):
             piece = samples[:, start : start + block]

@@ -1,0 +1,247 @@
+"""The registry: names to cards without imports, clear errors, and codecs from files and from other packages."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codec_superb.base_codec import registry
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.catalogue_file import merge, read_catalogue
+from codec_superb.base_codec.errors import CatalogueError, MissingDependency, RefusedSetting, UnknownCodec
+
+GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-codec.md"
+HEAVY = ("av", "soxr", "scipy", "torch", "lc3", "pycodec2", "soundfile", "pyarrow", "plotly", "numba")
+CATALOGUE = """
+family: {family}
+target: {target}
+card: {{title: Test, version: "1", kind: classical, standard: none, year: 2020, sampling_rate: 8000, channels: [1],
+       frame_samples: 160, causal: true, delay_samples: 40, licence: MIT, paper: none, homepage: "https://example.org"}}
+codecs:
+  {name}: {{nominal_kbps: 8}}
+"""
+
+
+def guide_blocks(language: str) -> list[str]:
+    """Return the code blocks of docs/adding-a-codec.md in one language."""
+    return re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+@pytest.fixture
+def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Make an installed package ``other_codecs`` with an entry point; its catalogue is the test's to write."""
+    info = tmp_path / "other_codecs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-codecs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[codec_superb.codecs]\nother = other_codecs:codecs.yaml\n")
+    package = tmp_path / "other_codecs"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry.forget()
+    yield package
+    registry.forget()
+    for name in [name for name in sys.modules if name.split(".")[0] == "other_codecs"]:
+        del sys.modules[name]
+
+
+def test_reading_every_card_imports_no_codec() -> None:
+    """All names and cards are read without one of the heavy packages, in well under half a second."""
+    program = (
+        "import json, sys, time; start = time.perf_counter()\n"
+        "from codec_superb.base_codec import registry\n"
+        "cards = [registry.card(name) for name in registry.names()]\n"
+        "print(json.dumps([len(cards), time.perf_counter() - start, sorted(sys.modules)]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    count, seconds, modules = json.loads(done.stdout)
+    assert count == len(registry.names())
+    assert not set(HEAVY) & set(modules)
+    assert seconds < 2  # 0.15 s on an idle machine
+
+
+def test_names_are_sorted_by_family_then_bitrate() -> None:
+    """A family stays together and its bitrates rise."""
+    cards = [registry.card(name) for name in registry.names()]
+    keys = [(card.family, card.nominal_kbps or float("inf")) for card in cards]
+    assert keys == sorted(keys)
+    assert registry.names().index("opus_6k") < registry.names().index("opus_128k")
+
+
+def test_an_unknown_name_answers_with_near_matches_and_what_exists() -> None:
+    """A typing error is met with the names that look like it, then with all of them."""
+    for ask in (registry.card, registry.open_codec):
+        with pytest.raises(UnknownCodec, match=r"no codec is named 'Opus_12': did you mean .*opus_12k") as raised:
+            ask("Opus_12")
+        assert all(name in str(raised.value) for name in registry.names())
+    with pytest.raises(UnknownCodec, match=r"named '~~~': There are \d+: aac_16k"):
+        registry.card("~~~")
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "command"),
+    [("av", "opus_12k", "pip install 'av>=18.1,<19'"), ("lc3", "lc3_32k", "pip install 'lc3py>=1.1.3,<2'")],
+)
+def test_a_missing_package_answers_with_the_install_command(package: str, name: str, command: str) -> None:
+    """Where a wrapper's package is not installed, the error is one line with the command, and the card still shows."""
+    program = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from codec_superb.base_codec import registry\n"
+        f"registry.card({name!r})\n"
+        f"try: registry.open_codec({name!r})\n"
+        "except registry.MissingDependency as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{name} needs {package}, which is not installed: {command}\n"
+
+
+def test_a_package_adds_codecs_by_entry_point(other_package: Path) -> None:
+    """The catalogue file of an installed package is read without importing it, and its codec runs."""
+    (other_package / "codecs.yaml").write_text(
+        CATALOGUE.format(family="other", target="other_codecs.codec:Other", name="other_8k")
+    )
+    (other_package / "codec.py").write_text("from codec_superb.base_codec.families.libav import LibavCodec as Other\n")
+    assert "other_8k" in registry.names()
+    assert registry.card("other_8k").latency_ms == 25
+    assert "other_codecs" not in sys.modules
+    with pytest.raises(RefusedSetting, match="encoder"):
+        registry.open_codec("other_8k")
+    assert "other_codecs.codec" in sys.modules
+
+
+def test_a_name_taken_twice_shows_both_targets(other_package: Path) -> None:
+    """A package that brings a codec called opus_12k is refused, with both classes and both files named."""
+    (other_package / "codecs.yaml").write_text(CATALOGUE.format(family="opus", target="os.path:join", name="opus_12k"))
+    with pytest.raises(CatalogueError, match=r"named opus_12k: .*libav:LibavCodec in opus.yaml and os.path:join in"):
+        registry.names()
+
+
+def test_an_entry_point_without_a_file_is_named(other_package: Path) -> None:
+    """An entry point that leads to no catalogue file is an error that names it and the form."""
+    with pytest.raises(CatalogueError, match=r"entry point other \(other_codecs:codecs.yaml\): expected package:file"):
+        registry.names()
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "error", "message"),
+    [
+        ("other_codecs.nowhere:X", "", CatalogueError, "other_codecs.nowhere:X, which does not exist"),
+        ("other_codecs.codec:X", "", CatalogueError, "other_codecs.codec:X, which does not exist"),
+        ("other_codecs.codec:X", "import no_such_package", MissingDependency, "installed: pip install no_such_package"),
+    ],
+)
+def test_a_dead_target_is_told_from_a_missing_package(
+    other_package: Path, target: str, code: str, error: type[Exception], message: str
+) -> None:
+    """A target that does not exist is the catalogue's fault; a package that its module imports is one to install."""
+    (other_package / "codecs.yaml").write_text(CATALOGUE.format(family="other", target=target, name="other_8k"))
+    (other_package / "codec.py").write_text(code)
+    with pytest.raises(error, match=message):
+        registry.open_codec("other_8k")
+
+
+def test_an_extra_is_named_where_the_card_has_one(other_package: Path) -> None:
+    """A codec of an extra answers with the extra's install command."""
+    text = CATALOGUE.format(family="other", target="other_codecs.codec:X", name="other_8k")
+    (other_package / "codecs.yaml").write_text(text.replace("causal: true", "causal: true, extra: neural"))
+    (other_package / "codec.py").write_text("import no_such_package\n")
+    with pytest.raises(MissingDependency, match=r"pip install 'codec-superb\[neural\]'$"):
+        registry.open_codec("other_8k")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "is not YAML"),
+        ("family: x", "is not a catalogue file"),
+        (CATALOGUE.format(family="x", target="no colon", name="x_8k"), "target"),
+        (CATALOGUE.format(family="x", target="a:B", name="X 8"), "card of X 8 is not valid"),
+        (CATALOGUE.format(family="x", target="a:B", name="x_8k").replace("year: 2020", "yeer: 2020"), "yeer"),
+        (CATALOGUE.format(family="x", target="a:B", name="x_8k").replace("title: Test", 'title: "{who}"'), "who"),
+    ],
+)
+def test_a_wrong_catalogue_file_names_the_file_and_the_field(text: str, message: str) -> None:
+    """YAML that is broken, incomplete or misspelt is refused with the file's name and what is wrong."""
+    with pytest.raises(CatalogueError, match=message) as raised:
+        read_catalogue(text, "mine.yaml")
+    assert "mine.yaml" in str(raised.value)
+
+
+def test_a_catalogue_may_hold_any_target() -> None:
+    """Reading and merging looks at no target: `os.path:join` is as good as a codec until it is opened."""
+    entries = read_catalogue(CATALOGUE.format(family="x", target="os.path:join", name="x_8k"), "mine.yaml")
+    assert merge(entries)["x_8k"].target == "os.path:join"
+    assert (entries[0].card.frame_rate, entries[0].card.latency_ms) == (50, 25)
+
+
+def test_the_guides_codec_runs_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twenty lines of docs/adding-a-codec.md, saved as a file, are a codec, and the guide's test of it passes."""
+    codec, test = guide_blocks("python")
+    assert len(codec.strip().splitlines()) <= 22
+    (tmp_path / "pcm8.py").write_text(codec)
+    monkeypatch.chdir(tmp_path)
+    assert registry.card("pcm8.py:Pcm8").name == "pcm8_128k"
+    scope: dict[str, object] = {}
+    exec(compile(test, "docs/adding-a-codec.md", "exec"), scope)
+    check = scope["test_pcm8_keeps_length_place_and_bits"]
+    assert callable(check)
+    check()
+
+
+def test_the_guides_catalogue_is_valid() -> None:
+    """The YAML that the guide shows makes a valid card, whose bitrate agrees with its tokens."""
+    (text,) = guide_blocks("yaml")
+    (entry,) = read_catalogue(text, "guide")
+    assert entry.card.token_kbps == entry.card.nominal_kbps == 6
+
+
+def test_the_guide_explains_every_field_of_a_card() -> None:
+    """No field of the card is missing from the guide."""
+    guide = GUIDE.read_text(encoding="utf-8")
+    assert [field for field in Card.model_fields if f"`{field}`" not in guide] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "error", "message"),
+    [
+        ("gone.py:X", None, UnknownCodec, "no file gone.py"),
+        ("mine.py:X", "y = 1\n", UnknownCodec, "no codec class X; its codecs are: none"),
+        ("mine.py:Codex", "{codec}", UnknownCodec, "no codec class Codex; its codecs are: Pcm8"),
+        ("mine.py:Bare", "{bare}", CatalogueError, "class attribute `card` that is a Card, got"),
+        ("mine.py:X", "import no_such_package\n", MissingDependency, "pip install no_such_package"),
+    ],
+)
+def test_a_wrong_codec_file_says_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str | None, error: type[Exception], message: str
+) -> None:
+    """A missing file, a missing class, a class without a card and a missing package each have an error of their own."""
+    monkeypatch.chdir(tmp_path)
+    bare = "from codec_superb.base_codec.interface import Codec\nclass Bare(Codec): pass\n"
+    if code is not None:
+        text = code.replace("{codec}", guide_blocks("python")[0]).replace("{bare}", textwrap.dedent(bare))
+        (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(error, match=message):
+        registry.open_codec(name)
+
+
+def test_files_of_one_name_do_not_meet(tmp_path: Path) -> None:
+    """Two files called codec.py in two folders are two codecs."""
+    source = guide_blocks("python")[0]
+    for folder, steps in (("a", "127"), ("b", "7")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "codec.py").write_text(source.replace("127", steps))
+    clip = np.linspace(-1, 1, 500, dtype=np.float32)[None]
+    sounds = []
+    for folder in ("a", "b"):
+        codec = registry.open_codec(f"{tmp_path / folder / 'codec.py'}:Pcm8")
+        sounds.append(codec.decode(codec.encode(clip, 16000)))
+    assert np.unique(sounds[0]).size > 200
+    assert np.unique(sounds[1]).size == 15
