@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe, wait
@@ -174,11 +174,12 @@ class Executor:
         tasks: Iterable[T],
         *,
         remainder: Callable[[T, int], T | None] | None = None,
-    ) -> Iterator[Result[T, R] | Crash[T]]:
+    ) -> Generator[Result[T, R] | Crash[T], None, None]:
         """Call ``function`` on every task in some worker and yield each of its values as it comes, in any order.
 
         Tasks are drawn only as workers become free. After a crash ``remainder(task, index)`` gives the task that is
-        left once value ``index`` is given up. An exception of ``function`` ends the stream and is raised here.
+        left once value ``index`` is given up. An exception of ``function`` ends the stream and is raised here; a stream
+        that ends early, by that or by its ``close()``, ends the workers.
         """
         source, again = iter(tasks), deque[T]()
         try:

@@ -1,7 +1,8 @@
 """The journal of a stage: JSON Lines, one line a finished clip, appended by the parent process alone.
 
 A line counts once its newline is there. A process that is killed while it writes leaves at most one torn line, which is
-cut off when the journal is opened again. The index holds offsets, not rows, so that memory stays flat.
+cut off when the journal is opened again; after a power loss that may be the end from the first damaged line on. What is
+cut off is computed again. The index holds offsets, not rows, so that memory stays flat.
 """
 
 from __future__ import annotations
@@ -22,10 +23,15 @@ class Journal:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._file = path.open("a+b", buffering=0)
-        self._end = _repair(path)
         self._offsets: dict[str, tuple[int, ...]] = {}
-        for offset, line in _lines(path):
-            self._note(json.loads(line)["clip"], offset)
+        self._end = 0
+        for line in _lines(path):
+            clip = _clip_of(line)
+            if clip is None:
+                os.truncate(path, self._end)
+                break
+            self._note(clip, self._end)
+            self._end += len(line)
 
     def __enter__(self) -> Self:
         return self
@@ -72,31 +78,21 @@ class Journal:
         self._offsets[clip] = (*self._offsets.get(clip, ()), offset)
 
 
-def _repair(path: Path) -> int:
-    """Cut off a torn last line; return the length of what remains."""
-    size = path.stat().st_size
-    keep = size
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield every line with its newline, which a torn last one lacks."""
     with path.open("rb") as file:
-        while keep:
-            start = max(0, keep - 4096)
-            file.seek(start)
-            newline = file.read(keep - start).rfind(b"\n")
-            if newline >= 0:
-                keep = start + newline + 1
-                break
-            keep = start
-    if keep != size:
-        os.truncate(path, keep)
-    return keep
+        yield from file
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and content of every line."""
-    offset = 0
-    with path.open("rb") as file:
-        for line in file:
-            yield offset, line
-            offset += len(line)
+def _clip_of(line: bytes) -> str | None:
+    """Return the clip that a line is about, None when the line is torn or damaged."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        clip = json.loads(line)["clip"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return clip if isinstance(clip, str) else None
 
 
 def _read_line(descriptor: int, offset: int) -> dict[str, Any]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from codec_superb.data_manifests.folder_dataset import FolderDataset
-
 from codec_superb.data_manifests import Category, Clip
+from codec_superb.data_manifests.folder_dataset import FolderDataset
 from codec_superb.metrics.errors import MissingPackage
 from codec_superb.metrics.score import prepare
 from codec_superb.metrics.table import checked_keys, metrics_for
@@ -67,7 +66,7 @@ def score_folders(
     rows = []
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
-        for event in pool.stream(score_files, pairs):
+        for event in stack.enter_context(closing(pool.stream(score_files, pairs))):
             rows.append(_crashed(event) if isinstance(event, Crash) else event.value)
             progress.advance()
     return sorted(rows, key=lambda row: row.clip)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -209,11 +209,10 @@ def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
 
 def _prepare(plan: _Plan, device: Device, pool: Executor) -> str:
     """Open the codec in a worker before anything is written; return the device it runs on."""
-    for event in pool.stream(prepare_codec, [(plan.codec, device)]):
-        if isinstance(event, Result):
-            return event.value
-        raise PipelineError(f"{plan.card.name} cannot be opened: {event.reason}\n{event.log}".rstrip())
-    raise PipelineError(f"{plan.card.name} cannot be opened: no worker answered")
+    (event,) = pool.stream(prepare_codec, [(plan.codec, device)])
+    if isinstance(event, Result):
+        return event.value
+    raise PipelineError(f"{plan.card.name} cannot be opened: {event.reason}\n{event.log}".rstrip())
 
 
 def _work(
@@ -222,17 +221,18 @@ def _work(
     """Resynthesise ``todo``; return whether any row differs from what was known before."""
     plan.folder.write_info(info)
     changed = False
-    for event in pool.stream(resynthesise_clip, _tasks(plan, todo, device)):
-        row = _crashed(plan, event) if isinstance(event, Crash) else event.value
-        if isinstance(event, Crash):
-            progress.message(f"{plan.card.name}: {event.task.clip}: {event.reason}")
-        entry = row.model_dump(mode="json", exclude={"metrics"})
-        if not changed and _is_news(journal, entry):
-            changed = True
-            # From here on the table is behind the journal, which must show if this process is killed.
-            plan.folder.write_info(info.model_copy(update={"status": "started"}))
-        journal.append(entry)
-        progress.advance()
+    with closing(pool.stream(resynthesise_clip, _tasks(plan, todo, device))) as events:
+        for event in events:
+            row = _crashed(plan, event) if isinstance(event, Crash) else event.value
+            if isinstance(event, Crash):
+                progress.message(f"{plan.card.name}: {event.task.clip}: {event.reason}")
+            entry = row.model_dump(mode="json", exclude={"metrics"})
+            if not changed and _is_news(journal, entry):
+                changed = True
+                # From here on the table is behind the journal, which must show if this process is killed.
+                plan.folder.write_info(info.model_copy(update={"status": "started"}))
+            journal.append(entry)
+            progress.advance()
     return changed
 
 

@@ -115,7 +115,11 @@ class RunFolder:
             except BlockingIOError:
                 raise PipelineError(f"another process is working on {self.path}; wait for it or end it") from None
             audio_store.remove_leftovers(self.path)
-            yield
+            try:
+                yield
+            except BaseException:
+                audio_store.remove_leftovers(self.path)
+                raise
         finally:
             os.close(handle)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from itertools import groupby
 from pathlib import Path
 
@@ -113,15 +113,16 @@ def _work(spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progr
     progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
     if not missing:
         return
-    for event in pool.stream(score_clip, _tasks(spec, stores), remainder=without_first):
-        if isinstance(event, Crash):
-            lost = event.task.items[event.index]
-            store, outcome = stores[lost.run], Scored(lost.run, all_failed(lost.keys, event.reason))
-            progress.message(f"{store.info.card.name}: {event.task.clip}: {event.reason}")
-        else:
-            outcome = event.value
-        stores[outcome.run].record(event.task.clip, outcome.values)
-        progress.advance()
+    with closing(pool.stream(score_clip, _tasks(spec, stores), remainder=without_first)) as events:
+        for event in events:
+            if isinstance(event, Crash):
+                lost = event.task.items[event.index]
+                store, outcome = stores[lost.run], Scored(lost.run, all_failed(lost.keys, event.reason))
+                progress.message(f"{store.info.card.name}: {event.task.clip}: {event.reason}")
+            else:
+                outcome = event.value
+            stores[outcome.run].record(event.task.clip, outcome.values)
+            progress.advance()
 
 
 def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore]) -> Iterator[ScoreTask]:

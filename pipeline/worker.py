@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -31,11 +32,15 @@ def _end_with_parent(descriptor: int) -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return ``error`` itself where it survives the link, otherwise its text."""
+    """Return ``error`` itself where it survives the link, otherwise its text; its traceback goes along as a note."""
+    trace = "in a worker process:\n" + "".join(traceback.format_exception(error))
     try:
+        error.add_note(trace)
         pickle.loads(pickle.dumps(error))  # noqa: S301 - made one line above
     except Exception:  # noqa: BLE001 - an exception class may do anything when it is rebuilt
-        return RuntimeError(f"{type(error).__name__}: {error}")
+        substitute = RuntimeError(f"{type(error).__name__}: {error}")
+        substitute.add_note(trace)
+        return substitute
     return error
 
 

@@ -6,11 +6,12 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import MissingDependency
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Encoded, Packets
 
@@ -115,3 +116,13 @@ class Treacherous(Plain):
         if fault == 14:
             return np.float32(4) * audio
         return audio
+
+
+class Unavailable(Plain):
+    """Cannot be loaded here."""
+
+    card: ClassVar[Card] = _card("unavailable")  # type: ignore[misc]
+
+    def load(self, device: str = "cpu") -> Self:
+        """Say what is missing."""
+        raise MissingDependency(f"unavailable needs a {device} package: pip install it")

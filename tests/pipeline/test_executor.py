@@ -81,7 +81,7 @@ def test_no_worker_outlives_its_executor() -> None:
         stream = pool.stream(squares, [(1, -3)])
         next(stream)
         started = time.monotonic()
-        stream.close()  # type: ignore[attr-defined]  # a generator behind its protocol
+        stream.close()
     assert time.monotonic() - started < 1
     assert not any(alive(pid) for pid in pids)
 

@@ -54,6 +54,19 @@ def test_a_torn_line_longer_than_a_block_is_cut_off(tmp_path: Path) -> None:
     assert path.read_bytes() == b'{"clip": "a"}\n'
 
 
+@pytest.mark.parametrize("damage", [b"\0" * 40 + b"\n", b'{"clip": \n', b"[1]\n", b'{"clip": 3}\n', b"\xff\n"])
+def test_the_journal_ends_before_the_first_damaged_line(tmp_path: Path, damage: bytes) -> None:
+    """What a power loss garbled, and what follows it, is cut off; new lines follow what is whole."""
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(b'{"clip": "a"}\n' + damage + b'{"clip": "b"}\n')
+    with Journal(path) as journal:
+        assert "a" in journal
+        assert "b" not in journal
+        journal.append({"clip": "c"})
+        assert journal.last("c") == {"clip": "c"}
+    assert path.read_bytes() == b'{"clip": "a"}\n{"clip": "c"}\n'
+
+
 def test_a_line_longer_than_a_block_is_read_whole(tmp_path: Path) -> None:
     """A row with many metrics and reasons is longer than one read."""
     with Journal(tmp_path / "j.jsonl") as journal:

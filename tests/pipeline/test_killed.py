@@ -40,7 +40,7 @@ def _resynth(clips: Path, out: Path) -> dict[str, Any]:
 
 
 def _score(out: Path) -> dict[str, Any]:
-    return {"stage": "score", "metrics": ["stft", "si_sdr", "sdr"], "out": str(out)}
+    return {"stage": "score", "metrics": ["si_sdr", "sdr"], "out": str(out)}
 
 
 def _finish(order: dict[str, Any]) -> None:

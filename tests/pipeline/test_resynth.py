@@ -12,7 +12,7 @@ from support_audio import speech_like
 from support_codecs import HERE
 from support_runs import contents, noise, speech_folder
 
-from codec_superb.base_codec.errors import UnknownCodec
+from codec_superb.base_codec.errors import MissingDependency, UnknownCodec
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
 from codec_superb.pipeline.executor import Executor
 from codec_superb.pipeline.resynth import resynthesise
@@ -225,6 +225,22 @@ def test_an_unknown_codec_is_refused_before_anything_is_written(tmp_path: Path, 
     with pytest.raises(UnknownCodec, match="opus_12k"):
         resynthesise([PLAIN, "opus12k"], [str(clips)], out=tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_codec_that_cannot_be_loaded_is_refused_before_anything_is_written(tmp_path: Path, clips: Path) -> None:
+    """What a package is missing reaches the caller as the codec said it, and no run is begun."""
+    with pytest.raises(MissingDependency, match="needs a cpu package: pip install it") as caught:
+        resynthesise([f"{HERE}:Unavailable"], [str(clips)], out=tmp_path / "runs", workers=1)
+    assert "in a worker process" in caught.value.__notes__[0]
+    with pytest.raises(RunFolderError):
+        find_runs([tmp_path / "runs"])
+
+
+def test_an_output_folder_inside_the_dataset_is_refused(clips: Path) -> None:
+    """Resyntheses would be the clips of the next call."""
+    with pytest.raises(PipelineError, match="lies inside the dataset"):
+        resynthesise([PLAIN], [str(clips)], out=clips / "runs", workers=1)
+    assert not (clips / "runs").exists()
 
 
 def test_a_run_that_another_process_works_on_is_refused(tmp_path: Path, clips: Path) -> None:
