@@ -126,7 +126,13 @@ def _public_row(row: ClipRow, folders: Sequence[str]) -> ClipRow:
         key: entry.model_copy(update={"reason": scrub(entry.reason, folders)}) if entry.reason else entry
         for key, entry in row.metrics.items()
     }
-    return row.model_copy(update={"error": scrub(row.error, folders), "metrics": metrics})
+    error = scrub(row.error, folders)
+    # Most rows have no message: they are shared, not copied.
+    return (
+        row
+        if (error, metrics) == (row.error, row.metrics)
+        else row.model_copy(update={"error": error, "metrics": metrics})
+    )
 
 
 def _public_card(card: Card, folders: Sequence[str]) -> Card:
