@@ -163,6 +163,10 @@ FAULTS: dict[str, tuple[Callable[[list[ClipRow]], None], str]] = {
         lambda rows: rows.append(failed("mini/bad").model_copy(update={"metrics": {"pesq": ok(2.0)}})),
         "mini/bad: metrics",
     ),
+    "an undefined metric of a failed clip": (
+        lambda rows: rows.append(failed("mini/bad").model_copy(update={"metrics": UNREASONED})),
+        "mini/bad: metrics",
+    ),
     "failed without a stage": (
         lambda rows: rows.append(failed("mini/bad").model_copy(update={"stage": ""})),
         "mini/bad: stage",
