@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -49,25 +49,27 @@ class OpenedSubmission:
     members: Mapping[str, bytes]
 
 
-def check(file: Path | BinaryIO, *, known: Mapping[str, KnownDataset] | None = None) -> CheckReport:
+Known = Callable[[str], KnownDataset | None]
+"""Answers what this side knows about a dataset of that name; None for nothing."""
+
+
+def check(file: Path | BinaryIO, *, known: Known | None = None) -> CheckReport:
     """Check a submission; problems are in the report, never raised.
 
-    ``known`` maps names of datasets that this side has to what it knows of them. SubmissionError only for a path that
-    cannot be read at all.
+    ``known`` is asked about each named dataset (see :mod:`codec_superb.pipeline.known_datasets` for what is prepared
+    on this machine). SubmissionError only for a path that is no file.
     """
     return check_and_open(file, known=known)[0]
 
 
-def check_and_open(
-    file: Path | BinaryIO, *, known: Mapping[str, KnownDataset] | None = None
-) -> tuple[CheckReport, OpenedSubmission | None]:
+def check_and_open(file: Path | BinaryIO, *, known: Known | None = None) -> tuple[CheckReport, OpenedSubmission | None]:
     """Check a submission and hand out what it holds; None when it could not be read."""
     if isinstance(file, Path) and not file.is_file():
         raise SubmissionError(f"expected a submission file at {file}, found none")
     findings = Findings()
     opened = _open(file, findings)
     if opened is not None:
-        _check_contents(opened, known or {}, findings)
+        _check_contents(opened, known or _nothing, findings)
     report = CheckReport(
         ok=not findings.problems,
         codec=opened.submission.codec.name if opened else None,
@@ -78,6 +80,10 @@ def check_and_open(
         notes=tuple(findings.notes),
     )
     return report, opened
+
+
+def _nothing(_name: str) -> None:
+    """Know no dataset."""
 
 
 def _open(file: Path | BinaryIO, findings: Findings) -> OpenedSubmission | None:
@@ -104,7 +110,7 @@ def _open(file: Path | BinaryIO, findings: Findings) -> OpenedSubmission | None:
     return None
 
 
-def _check_contents(opened: OpenedSubmission, known: Mapping[str, KnownDataset], findings: Findings) -> None:
+def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> None:
     submission, rows = opened.submission, opened.rows
     _check_hashes(opened, findings)
     check_metrics(submission.metrics, findings)
@@ -156,13 +162,11 @@ def is_ogg_opus(data: bytes) -> bool:
     return data.startswith(b"OggS") and data[28:36] == b"OpusHead"
 
 
-def _check_known(
-    submission: Submission, rows: Sequence[ClipRow], known: Mapping[str, KnownDataset], findings: Findings
-) -> None:
+def _check_known(submission: Submission, rows: Sequence[ClipRow], known: Known, findings: Findings) -> None:
     """Compare with what this side knows about the datasets."""
     for position, dataset in enumerate(submission.datasets):
         where = f"{SUBMISSION_NAME}: datasets.{position}.manifest_hash"
-        here = known.get(dataset.name)
+        here = known(dataset.name) if submission.kind == "named" else None
         if submission.kind == "custom":
             findings.note(f"{dataset.name}: a custom dataset, compared with nothing that has a name")
         elif here is None:

@@ -8,6 +8,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests import Dataset
@@ -64,25 +67,37 @@ def pack(
     folders = [str(Path.home()), *(str(run.folder.path.resolve().parent) for run in opened)]
     folders += [run.info.dataset.location or "" for run in opened]
     rows = [_public_row(row, folders) for run in opened for row in run.rows]
-    metrics = {key: version for run in opened for key, version in sorted(run.info.metrics.items())}
     table = io.BytesIO()
-    write_table(table, rows, metrics)
+    write_table(table, rows, _metrics(opened))
     chosen = choose_samples([(run.folder, run.info) for run in opened], rows, samples, datasets or {})
-    submission = Submission(
-        kind="custom" if opened[0].info.dataset.location else "named",
-        created=max(stamp.started for run in opened for stamp in run.info.provenance),
-        submitter=submitter,
-        codec=_public_card(opened[0].info.card, folders),
-        datasets=tuple(_dataset(run, folders) for run in opened),
-        metrics=dict(sorted(metrics.items())),
-        aggregates=aggregate(
-            rows, metrics=sorted(metrics), expected={run.info.dataset.name: run.info.dataset.clips for run in opened}
-        ),
-        samples=tuple(listening.sample for listening in chosen),
-        clips_sha256=hashlib.sha256(table.getvalue()).hexdigest(),
-    ).seal()
+    try:
+        submission = Submission(
+            submitter=submitter,
+            samples=tuple(listening.sample for listening in chosen),
+            clips_sha256=hashlib.sha256(table.getvalue()).hexdigest(),
+            **_described(opened, rows, folders),
+        ).seal()
+    except ValidationError as error:
+        raise SubmissionError(f"the runs cannot be described by the schema of submissions: {error}") from error
     members = {SUBMISSION_NAME: submission.to_json(), CLIPS_NAME: table.getvalue()}
     return _write(out, members | _sound(chosen))
+
+
+def _described(runs: Sequence[_Run], rows: Sequence[ClipRow], folders: Sequence[str]) -> dict[str, Any]:
+    """Collect the fields of the submission that follow from its runs."""
+    clips = {run.info.dataset.name: run.info.dataset.clips for run in runs}
+    return {
+        "kind": "custom" if runs[0].info.dataset.location else "named",
+        "created": max(stamp.started for run in runs for stamp in run.info.provenance),
+        "codec": _public_card(runs[0].info.card, folders),
+        "datasets": tuple(_dataset(run, folders) for run in runs),
+        "metrics": _metrics(runs),
+        "aggregates": aggregate(rows, metrics=list(_metrics(runs)), expected=clips),
+    }
+
+
+def _metrics(runs: Sequence[_Run]) -> dict[str, str]:
+    return dict(sorted((key, version) for run in runs for key, version in run.info.metrics.items()))
 
 
 def _open(run: RunFolder | Path) -> _Run:
@@ -113,11 +128,19 @@ def _refuse(runs: Sequence[_Run]) -> None:
             raise SubmissionError(f"{where}: expected each dataset once, got {info.dataset.name} twice")
         if bool(info.dataset.location) != bool(first.dataset.location):
             raise SubmissionError(f"{where}: named datasets and own folders cannot be compared: pack them apart")
+        if not info.provenance:
+            raise SubmissionError(f"{where}: expected a stamp of each stage in run.json, got none; run it again")
         if len(run.rows) != info.dataset.selected:
             raise SubmissionError(f"{where}: expected {info.dataset.selected} rows, got {len(run.rows)}; run it again")
-        for key, version in info.metrics.items():
-            if versions.setdefault(key, version) != version:
-                raise SubmissionError(f"{where}: {key} has version {version}, elsewhere {versions[key]}: score again")
+        _refuse_versions(run, versions)
+
+
+def _refuse_versions(run: _Run, versions: dict[str, str]) -> None:
+    """Add the run's metrics to ``versions``; SubmissionError when one has another version there."""
+    for key, version in run.info.metrics.items():
+        if versions.setdefault(key, version) != version:
+            other = versions[key]
+            raise SubmissionError(f"{run.folder.path}: {key} has version {version}, elsewhere {other}: score again")
 
 
 def _public_row(row: ClipRow, folders: Sequence[str]) -> ClipRow:
@@ -126,7 +149,13 @@ def _public_row(row: ClipRow, folders: Sequence[str]) -> ClipRow:
         key: entry.model_copy(update={"reason": scrub(entry.reason, folders)}) if entry.reason else entry
         for key, entry in row.metrics.items()
     }
-    return row.model_copy(update={"error": scrub(row.error, folders), "metrics": metrics})
+    error = scrub(row.error, folders)
+    # Most rows have no message: they are shared, not copied.
+    return (
+        row
+        if (error, metrics) == (row.error, row.metrics)
+        else row.model_copy(update={"error": error, "metrics": metrics})
+    )
 
 
 def _public_card(card: Card, folders: Sequence[str]) -> Card:

@@ -17,8 +17,8 @@ def scrub(text: str, folders: Sequence[str] = ()) -> str:
 
     ``folders`` are paths that are known to occur, such as one with a space in its name, which cannot be told from text.
     """
-    for folder in sorted(filter(None, folders), key=len, reverse=True):
-        text = text.replace(folder.rstrip("/\\") or folder, "…")
+    for folder in sorted((folder.rstrip("/\\") for folder in folders), key=len, reverse=True):
+        text = text.replace(folder, "…") if folder else text
     return _ANY.sub(_shorten, text)
 
 

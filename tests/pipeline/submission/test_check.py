@@ -163,6 +163,10 @@ FAULTS: dict[str, tuple[Callable[[list[ClipRow]], None], str]] = {
         lambda rows: rows.append(failed("mini/bad").model_copy(update={"metrics": {"pesq": ok(2.0)}})),
         "mini/bad: metrics",
     ),
+    "an undefined metric of a failed clip": (
+        lambda rows: rows.append(failed("mini/bad").model_copy(update={"metrics": UNREASONED})),
+        "mini/bad: metrics",
+    ),
     "failed without a stage": (
         lambda rows: rows.append(failed("mini/bad").model_copy(update={"stage": ""})),
         "mini/bad: stage",
@@ -223,20 +227,20 @@ class TestKnownDatasets:
 
     def test_the_same_dataset_is_verified(self) -> None:
         """Equal hash and clips: no note is left."""
-        report = check(packed(), known={"mini": KnownDataset(sha("mini"), self.categories)})
+        report = check(packed(), known={"mini": KnownDataset(sha("mini"), self.categories)}.get)
         assert report.ok
         assert report.notes == ()
 
     def test_another_state_of_the_dataset_is_refused(self) -> None:
         """Another manifest hash is another dataset."""
-        report = check(packed(), known={"mini": KnownDataset(sha("other"), self.categories)})
+        report = check(packed(), known={"mini": KnownDataset(sha("other"), self.categories)}.get)
         assert places(report) == "submission.json: datasets.0.manifest_hash"
 
     def test_clips_that_do_not_exist_are_found(self) -> None:
         """A clip id that the dataset does not have, and a clip in the wrong category."""
         known = {**self.categories, "mini/clip001": "music"}
         del known["mini/clip000"]
-        report = check(packed(), known={"mini": KnownDataset(sha("mini"), known)})  # type: ignore[arg-type]
+        report = check(packed(), known={"mini": KnownDataset(sha("mini"), known)}.get)  # type: ignore[arg-type]
         assert places(report) == "clips.parquet: mini/mini/clip000 | clips.parquet: mini/mini/clip001"
 
 

@@ -247,6 +247,17 @@ class TestWhatIsRefused:
         run = write_run(tmp_path, draw_rows(1, 9), card=CARD, selected=10)
         self.refused([run], tmp_path / "a.zip", "expected 10 rows, got 9")
 
+    def test_a_run_without_stamps(self, tmp_path: Path) -> None:
+        """A score of unknown origin is not published."""
+        run = write_run(tmp_path, draw_rows(1, 9), card=CARD)
+        run.write_info(run.info().model_copy(update={"provenance": ()}))
+        self.refused([run], tmp_path / "a.zip", "a stamp of each stage")
+
+    def test_what_the_schema_does_not_take(self, tmp_path: Path) -> None:
+        """A manifest hash that is none is told as such, not as an exception of a library."""
+        run = write_run(tmp_path, draw_rows(1, 9), card=CARD, manifest_hash="abc")
+        self.refused([run], tmp_path / "a.zip", "manifest_hash")
+
     def test_two_versions_of_a_metric(self, tmp_path: Path) -> None:
         """Scores under two definitions are not one score."""
         one = write_run(tmp_path, draw_rows(1, 9), card=CARD)
