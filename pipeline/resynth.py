@@ -57,9 +57,10 @@ def resynthesise(
 ) -> list[RunOutcome]:
     """Run every codec on every dataset into ``out/<codec>/<dataset>/``; what is finished there is not done again.
 
-    ``limit`` takes that many clips a dataset (see :mod:`~codec_superb.pipeline.selection`); ``timeout`` is in seconds a
-    clip. Clips that fail become failed rows and are tried again by the next call. A run whose card or dataset has
-    changed is set aside and begun anew; ``overwrite`` deletes it instead, changed or not.
+    ``limit`` takes that many clips a dataset (see :mod:`~codec_superb.pipeline.selection`). ``timeout`` is in seconds a
+    clip; an ``executor`` that is given brings its own workers and timeout. Clips that fail become failed rows and are
+    tried again by the next call. A run whose card or dataset has changed is set aside and begun anew; ``overwrite``
+    deletes it instead, changed or not.
 
     Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
     """
@@ -112,7 +113,9 @@ def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, ove
             with plan.folder.journal("resynth") as journal:
                 return _resume(plan, before, journal, device, pool, progress)
     except OSError as error:
-        raise cannot_write(error, plan.folder.path) or error from error
+        if (fatal := cannot_write(error, plan.folder.path)) is None:
+            raise
+        raise fatal from error
 
 
 def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:

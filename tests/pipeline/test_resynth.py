@@ -151,12 +151,14 @@ def test_a_changed_codec_file_starts_the_run_anew(tmp_path: Path, clips: Path) -
 
 
 def test_overwrite_deletes_and_begins_again(tmp_path: Path, clips: Path) -> None:
-    """All is computed again and no old file stays."""
+    """All is computed again and no old file of the run stays; a file that is not the run's does."""
     (first,) = resynthesise([PLAIN], [str(clips)], out=tmp_path / "runs", workers=1)
     (first.path / "audio" / "stray.flac").write_bytes(b"x")
+    (first.path / "notes.txt").write_text("mine")
     (again,) = resynthesise([PLAIN], [str(clips)], out=tmp_path / "runs", workers=1, overwrite=True)
     assert (again.done, again.reused) == (6, 0)
     assert not (first.path / "audio" / "stray.flac").exists()
+    assert (first.path / "notes.txt").read_text() == "mine"
 
 
 FAULTS = {
@@ -180,7 +182,7 @@ def test_a_fault_of_the_codec_costs_one_clip(tmp_path: Path) -> None:
         soundfile.write(folder / f"f{fault:02}.wav", noise(4000 + fault), 16000)
     listener = Listener()
     (outcome,) = resynthesise(
-        [TREACHEROUS], [str(folder)], out=tmp_path / "runs", workers=2, timeout=3, progress=listener
+        [TREACHEROUS], [str(folder)], out=tmp_path / "runs", workers=2, timeout=6, progress=listener
     )
     rows = _rows(outcome.path)
     for fault, (stage, reason) in FAULTS.items():
