@@ -1,6 +1,7 @@
 """A stage in a process of its own, which a test can kill: ``python support_drive.py '{"stage": "resynth", ...}'``.
 
-Prints ``started`` when a run begins and ``advanced`` after every clip. Exit code 1 and the text on an error that a user can act on.
+Prints ``started`` when a run begins and ``advanced`` after every clip. Exit code 1 and
+the text on an error that a user can act on.
 """
 
 from __future__ import annotations

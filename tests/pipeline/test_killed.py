@@ -53,12 +53,12 @@ def _finish(order: dict[str, Any]) -> None:
     assert process.returncode == 0, errors
 
 
-def _killed(order: dict[str, Any], moments: random.Random) -> bool:
+def _killed(order: dict[str, Any], moments: random.Random, longest: float) -> bool:
     """Start a stage, kill it and its workers at a random moment; False when it was through before.
 
     Half of the moments are counted from the beginning, while workers start, half from the first finished clip.
     """
-    event, delay = moments.choice(["started", "advanced"]), moments.uniform(0, 0.4)
+    event, delay = moments.choice(["started", "advanced"]), moments.uniform(0, longest)
     with start(**order) as process:
         assert process.stdout is not None
         if not any(line.startswith(event) for line in process.stdout):
@@ -92,7 +92,7 @@ def test_resynth_killed_at_twenty_moments_ends_with_the_same_rows(
     while kills < KILLS:
         out = tmp_path / str(rounds)
         made: dict[Path, int] = {}
-        while kills < KILLS and _killed(_resynth(clips, out), moments):
+        while kills < KILLS and _killed(_resynth(clips, out), moments, 0.4):
             kills += 1
             made = _made(out / "slow" / "clips") | made
         _finish(_resynth(clips, out))
@@ -113,7 +113,7 @@ def test_score_killed_at_twenty_moments_ends_with_the_same_rows(tmp_path: Path, 
     while kills < KILLS:
         out = tmp_path / str(rounds)
         shutil.copytree(undisturbed / "resynth", out)
-        while kills < KILLS and _killed(_score(out), moments):
+        while kills < KILLS and _killed(_score(out), moments, 0.15):
             kills += 1
         _finish(_score(out))
         assert contents(out / "slow" / "clips") == expected

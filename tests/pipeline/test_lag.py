@@ -39,7 +39,7 @@ def test_coding_noise_and_inverted_level_changes_do_not_move_the_lag() -> None:
     """Noise at 10 dB and a gain of a third leave the lag where it is."""
     audio = speech_like(2, RATE)
     noise = np.random.default_rng(1).standard_normal(audio.size).astype(np.float32)
-    noisy = (audio + 10**-0.5 * float(audio.std()) * noise) / np.float32(3)
+    noisy = np.asarray((audio + 10**-0.5 * float(audio.std()) * noise) / np.float32(3), dtype=np.float32)
     assert residual_lag(audio, _late(noisy, 5), RATE) == 5
 
 
