@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_codecs import HERE
+from support_run_codecs import HERE
 from support_drive import start
 from support_runs import contents, speech_folder
 
