@@ -47,8 +47,8 @@ def normalise(key: str, value: Scores) -> Scores:
 def _distance_to_score(distance: Scores) -> Scores:
     if np.any(distance < 0):
         raise MetricError(f"A distance is never negative; got {float(np.min(distance))}.")
-    with np.errstate(divide="ignore"):
-        return 1.0 / (1.0 + np.exp(-1.0 / distance))
+    with np.errstate(divide="ignore", over="ignore"):  # d = 0, or next to it: the score is 1
+        return 1.0 / (1.0 + np.exp(-1.0 / np.abs(distance)))
 
 
 def dataset_score(means: Mapping[str, Scores], category: Category) -> Scores:

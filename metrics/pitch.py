@@ -7,7 +7,7 @@ never moves, has no correlation: undefined, never 0.
 
 - :func:`f0corr`: WORLD's DIO with StoneMask every 5 ms, FastDTW of radius 1.
 - :func:`f0corr_praat`: Praat's autocorrelation pitch every 256 samples at the clip's own rate, exact warping; the
-  variant of the published tables, comparable with them. Needs the extra ``praat`` (praat-parselmouth is GPL).
+  variant of the published tables, comparable with them. Praat itself (GPL) is not needed.
 
 Metrics: :func:`f0corr`, :func:`f0corr_praat`.
 """
@@ -19,7 +19,8 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.errors import MissingPackage, Undefined
+from codec_superb.metrics.autocorrelation_pitch import Analysis, track
+from codec_superb.metrics.errors import Undefined
 from codec_superb.metrics.signals import Audio, Signal, pair
 from codec_superb.metrics.warping import ROUNDING, exact_correlation, fast_path
 
@@ -27,8 +28,7 @@ F0_FLOOR, F0_CEILING = 50.0, 1100.0
 """Hz: from a low male voice to a soprano."""
 
 _A4 = 440.0
-_PRAAT_STEP = 256
-_PRAAT_VOICING = 0.6
+_PUBLISHED = Analysis(F0_FLOOR, F0_CEILING, voicing_threshold=0.6, step=256)
 _SHORTEST_S = 3.0 / F0_FLOOR
 """Three periods of the lowest pitch."""
 
@@ -50,9 +50,9 @@ def f0corr(reference: Audio, resynthesis: Audio, rate: int) -> float:
 
 
 def f0corr_praat(reference: Audio, resynthesis: Audio, rate: int) -> float:
-    """Return the correlation of the pitch contours found by Praat, in [-1, 1], higher is better.
+    """Return the correlation of the pitch contours that Praat finds, in [-1, 1], higher is better.
 
-    As :func:`f0corr`; also raises MissingPackage where praat-parselmouth is not installed.
+    As :func:`f0corr`, and undefined in the same cases.
     """
     first, second = pair(reference, resynthesis, rate)
     x = _contour(first, "reference", "praat")
@@ -90,18 +90,8 @@ def world_f0(signal: Signal) -> NDArray[np.float64]:
 
 
 def praat_f0(signal: Signal) -> NDArray[np.float64]:
-    """Return F0 in Hz every 256 samples, 0 where unvoiced, by Praat's "To Pitch (ac)"."""
-    try:
-        import parselmouth
-    except ImportError as error:
-        raise MissingPackage("f0corr_praat needs Praat: pip install 'codec-superb[praat]'") from error
-    pitch = parselmouth.Sound(signal.samples, signal.rate).to_pitch_ac(
-        time_step=_PRAAT_STEP / signal.rate,
-        pitch_floor=F0_FLOOR,
-        pitch_ceiling=F0_CEILING,
-        voicing_threshold=_PRAAT_VOICING,
-    )
-    return np.asarray(pitch.selected_array["frequency"], dtype=np.float64)
+    """Return F0 in Hz every 256 samples, 0 where unvoiced, as Praat's "To Pitch (ac)" with the published settings."""
+    return track(signal.samples, signal.rate, _PUBLISHED)
 
 
 def _pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

@@ -151,7 +151,6 @@ _ROWS = (
         ),
         paper="Boersma, Accurate Short-Term Analysis of the Fundamental Frequency, IFA Proceedings 17, 1993",
         target="codec_superb.metrics.pitch:f0corr_praat",
-        extra="praat",
         categories=_VOICED,
     ),
     Metric(
