@@ -20,6 +20,11 @@ class ManifestError(DatasetError):
 class FetchError(DatasetError):
     """A file could not be fetched or has the wrong SHA-256; the text says which, and where it can be put by hand."""
 
+    def __init__(self, *reasons: str) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = reasons
+        """One for each index that was asked, so that those of several files can be told without repetition."""
+
 
 class AudioFileError(DatasetError):
     """A file could not be read as audio; the text says why."""

@@ -69,7 +69,7 @@ class Fetcher:
                 raise FetchError(f"cannot write {target}: {error.strerror or error}") from error
             else:
                 return target
-        raise FetchError("; ".join(reasons))
+        raise FetchError(*reasons)
 
     def _receive(self, client: IndexClient, file: PackageFile, received: Received) -> Path:
         """Return the path of a whole and right ``.part`` file."""

