@@ -74,61 +74,85 @@ def power(spectra: NDArray[np.complex64]) -> NDArray[np.complex64]:
 
 @compiled(error_model="numpy")
 def corrected(raw: Singles, window: Reals) -> Reals:
-    """Return correlations over that of the ``window``, mirrored: lag 0 stands at column ``window.size - 1``."""
-    centre = window.size - 1
-    out = np.zeros((raw.shape[0], 2 * centre + 1))
+    """Return correlations over that of the ``window``, shape ``(frames, lags)``; zeros for an empty frame."""
+    out = np.zeros((raw.shape[0], window.size))
     for frame in range(raw.shape[0]):
         energy = float(raw[frame, 0])
         if energy <= 0.0:
             continue
         row = out[frame]
-        row[centre] = 1.0
-        for lag in range(1, window.size):
-            value = raw[frame, lag] / (energy * window[lag])
-            row[centre + lag] = value
-            row[centre - lag] = value
+        for lag in range(window.size):
+            row[lag] = raw[frame, lag] / (energy * window[lag])
     return out
 
 
 @compiled(error_model="numpy")
-def interpolated(values: Reals, x: float, depth: int) -> float:
-    """Return ``values`` at the fractional index ``x`` by Hann-windowed sines over ``depth`` samples on either side."""
-    low = int(np.floor(x))
-    if x == low:
-        return float(values[low])
-    depth = min(depth, low + 1, values.size - 1 - low)
-    total = 0.0
-    for side in range(2):
-        distance = x - low if side == 0 else low + 1 - x
-        direction = -1 if side == 0 else 1
-        angle = np.pi / (distance + depth)
-        now, before = np.cos(distance * angle), np.cos((distance - 1.0) * angle)
-        double, sign, place = 2.0 * np.cos(angle), 1.0, low + side
-        part = 0.0
-        for k in range(depth):
-            part += sign * values[place] * (1.0 + now) / (distance + k)
-            now, before = double * now - before, now  # cosines of equal steps
-            sign, place = -sign, place + direction
-        total += part * np.sin(np.pi * distance)
-    return float(total * 0.5 / np.pi)
+def mirrored(values: Reals) -> Reals:
+    """Return ``values`` on both sides of lag 0, which stands in the middle, every odd lag with its sign changed.
+
+    The sines of an interpolation alternate in sign from sample to sample; here this is paid once.
+    """
+    centre = values.size - 1
+    out = np.empty(2 * centre + 1)
+    for lag in range(values.size):
+        value = values[lag] if lag % 2 == 0 else -values[lag]
+        out[centre + lag] = value
+        out[centre - lag] = value
+    return out
 
 
 @compiled(error_model="numpy")
-def _refined(values: Reals, peak: int, depth: int) -> tuple[float, float]:
-    """Return where between the neighbours of ``peak`` the interpolated ``values`` are largest, and how large."""
-    x = peak + _bow(values[peak - 1], values[peak], values[peak + 1])
+def interpolated(signed: Reals, lag: float, depth: int) -> float:
+    """Return a correlation at a fractional ``lag`` by Hann-windowed sines over ``depth`` samples on either side.
+
+    ``signed`` comes from :func:`mirrored`, so that the samples before the lag, read backwards, are those after its
+    mirror.
+    """
+    centre = signed.size // 2
+    low = int(np.floor(lag))
+    sign = 1.0 if low % 2 == 0 else -1.0
+    if lag == low:
+        return float(sign * signed[centre + low])
+    depth = min(depth, centre + low + 1, centre - low)
+    distance = lag - low
+    before = _weighted(signed[centre - low : centre - low + depth], distance, depth)
+    after = _weighted(signed[centre + low + 1 : centre + low + 1 + depth], 1.0 - distance, depth)
+    return float(sign * (before - after) * np.sin(np.pi * distance) / np.pi)
+
+
+@compiled(error_model="numpy", fastmath={"contract", "reassoc", "arcp"})
+def _weighted(values: Reals, distance: float, depth: int) -> float:
+    """Return the sum of ``values`` over their distances under half of a Hann window: cos² by its series, to 1e-14."""
+    scale = 0.5 * np.pi / (distance + depth)
+    total = 0.0
+    for k in range(values.size):
+        away = distance + k
+        w = (away * scale) ** 2
+        series = -1 / 720 + w * (1 / 40320 + w * (-1 / 3628800 + w * (1 / 479001600 + w * (-1 / 87178291200))))
+        cosine = 1.0 + w * (-0.5 + w * (1 / 24 + w * series))
+        total += values[k] * cosine * cosine / away
+    return total
+
+
+@compiled(error_model="numpy")
+def _refined(signed: Reals, peak: int, depth: int) -> tuple[float, float]:
+    """Return the lag near ``peak`` at which the interpolated correlation is largest, and how large it is."""
+    centre = signed.size // 2
+    sign = 1.0 if peak % 2 == 0 else -1.0
+    here = sign * signed[centre + peak]
+    lag = peak + _bow(-sign * signed[centre + peak - 1], here, -sign * signed[centre + peak + 1])
     points = np.empty(3)
     for _ in range(_STEPS):
         for k in range(3):
-            points[k] = interpolated(values, x + (k - 1) * _REACH, depth)
-        if points[1] < values[peak] and x != peak:
-            x = float(peak)  # the parabola led astray, over a dip
+            points[k] = interpolated(signed, lag + (k - 1) * _REACH, depth)
+        if points[1] < here and lag != peak:
+            lag = float(peak)  # the parabola led astray, over a dip
             continue
         move = _REACH * _bow(points[0], points[1], points[2])
         if abs(move) <= _REACH:
             break
-        x = min(max(x + move, peak - 0.9), peak + 0.9)
-    return x + move, points[1] + 0.25 * (points[2] - points[0]) * move / _REACH
+        lag = min(max(lag + move, peak - 0.9), peak + 0.9)
+    return lag + move, points[1] + 0.25 * (points[2] - points[0]) * move / _REACH
 
 
 @compiled(error_model="numpy")
@@ -141,95 +165,104 @@ def _bow(before: float, here: float, after: float) -> float:
 
 
 @compiled(error_model="numpy")
-def find_candidates(correlations: Reals, search: Search, frequency: Reals, strength: Reals, count: Integers) -> None:
-    """Fill for each frame the frequencies and strengths of its candidates; number 0 is "unvoiced"."""
-    centre = correlations.shape[1] // 2
-    lags = np.empty(search.longest, np.int64)
+def find_candidates(
+    correlations: Reals,
+    open_frames: NDArray[np.bool_],
+    search: Search,
+    frequency: Reals,
+    strength: Reals,
+    count: Integers,
+) -> None:
+    """Fill for each of the ``open_frames`` the candidates' frequencies and strengths; number 0 is "unvoiced"."""
+    lags = np.empty(correlations.shape[1], np.int64)
     for frame in range(correlations.shape[0]):
-        values = correlations[frame]
-        found = _peaks(values, centre, search, lags)
+        count[frame] = 1
+        if not open_frames[frame]:
+            continue
+        found = _peaks(correlations[frame], search, lags)
+        if found == 0:
+            continue
+        signed = mirrored(correlations[frame])
         if found >= frequency.shape[1]:
-            found = _strongest(values, centre, search, lags[:found], frequency.shape[1] - 1)
+            found = _strongest(signed, search, lags[:found], frequency.shape[1] - 1)
         total = 1
-        for lag in lags[:found]:
-            if search.rate >= search.ceiling * (lag + 1):
+        for peak in lags[:found]:
+            if search.rate >= search.ceiling * (peak + 1):
                 continue  # too high whatever the interpolation says: as good as unvoiced
-            place, top = _refined(values, centre + lag, _DEPTH if lag > _SHORT else _GREAT_DEPTH)
-            frequency[frame, total] = search.rate / (place - centre)
+            lag, top = _refined(signed, peak, _DEPTH if peak > _SHORT else _GREAT_DEPTH)
+            frequency[frame, total] = search.rate / lag
             strength[frame, total] = 1.0 / top if top > 1.0 else top
             total += 1
         count[frame] = total
 
 
 @compiled(error_model="numpy")
-def _peaks(values: Reals, centre: int, search: Search, lags: Integers) -> int:
+def _peaks(values: Reals, search: Search, lags: Integers) -> int:
     """Fill ``lags`` with those of the maxima above the threshold; return their number."""
     found = 0
     for lag in range(2, search.longest):
-        here = values[centre + lag]
-        if here > search.threshold and here > values[centre + lag - 1] and here >= values[centre + lag + 1]:
+        here = values[lag]
+        if here > search.threshold and here > values[lag - 1] and here >= values[lag + 1]:
             lags[found] = lag
             found += 1
     return found
 
 
 @compiled(error_model="numpy")
-def _strongest(values: Reals, centre: int, search: Search, lags: Integers, most: int) -> int:
+def _strongest(signed: Reals, search: Search, lags: Integers, most: int) -> int:
     """Keep in the first places of ``lags`` the ``most`` candidates that are strongest and highest; return ``most``."""
+    centre = signed.size // 2
     merit = np.empty(most)
     for number in range(lags.size):
-        peak = centre + lags[number]
-        x = peak + _bow(values[peak - 1], values[peak], values[peak + 1])
-        top = interpolated(values, x, _COARSE_DEPTH)
+        peak = lags[number]
+        sign = 1.0 if peak % 2 == 0 else -1.0
+        around = signed[centre + peak - 1 : centre + peak + 2] * sign
+        lag = peak + _bow(-around[0], around[1], -around[2])
+        top = interpolated(signed, lag, _COARSE_DEPTH)
         top = 1.0 / top if top > 1.0 else top
-        value = top - search.octave_cost * np.log2(search.floor * (x - centre) / search.rate)
+        value = top - search.octave_cost * np.log2(search.floor * lag / search.rate)
         place = number if number < most else int(np.argmin(merit))
         if number < most or value > merit[place]:
-            lags[place], merit[place] = lags[number], value
+            lags[place], merit[place] = peak, value
     return most
+
+
+@compiled(error_model="numpy")
+def _cost(before: float, after: float, jump: float, voicing: float) -> float:
+    """Return what it costs to go from one pitch to the next; 0 stands for unvoiced."""
+    if before > 0.0 and after > 0.0:
+        return float(jump * abs(np.log2(before / after)))
+    return voicing if before > 0.0 or after > 0.0 else 0.0
 
 
 @compiled(error_model="numpy")
 def cheapest_path(
     frequency: Reals, strength: Reals, count: Integers, unvoiced: Reals, ceiling: float, costs: Reals
 ) -> Reals:
-    """Return the frequencies along the path with the greatest strength after the ``costs`` of octaves, jumps,
-    voicing.
-    """
+    """Return the frequencies along the path of the greatest strength, less the costs (octave, jump, voicing)."""
     octave, jump, voicing = costs
     frames, most = frequency.shape
-    score, chosen = np.zeros((frames, most)), np.zeros((frames, most), np.int64)
+    chosen = np.zeros((frames, most), np.int64)
+    score, before = np.zeros(most), np.zeros(most)
     for frame in range(frames):
         for k in range(count[frame]):
             pitch = frequency[frame, k]
             own = unvoiced[frame]
-            voiced = 0.0 < pitch < ceiling
-            if voiced:
+            if 0.0 < pitch < ceiling:
                 own = strength[frame, k] - octave * np.log2(ceiling / pitch)
-            if frame == 0:
-                score[frame, k] = own
-                continue
-            best = -1e30
-            for j in range(count[frame - 1]):
-                before = frequency[frame - 1, j]
-                before_voiced = 0.0 < before < ceiling
-                cost = 0.0
-                if voiced and before_voiced:
-                    cost = jump * abs(np.log2(before / pitch))
-                elif voiced != before_voiced:
-                    cost = voicing
-                value = score[frame - 1, j] - cost + own
+            else:
+                frequency[frame, k] = pitch = 0.0
+            best = 0.0 if frame == 0 else -np.inf
+            for j in range(count[frame - 1] if frame > 0 else 0):
+                value = before[j] - _cost(frequency[frame - 1, j], pitch, jump, voicing)
                 if value > best:
                     best = value
                     chosen[frame, k] = j
-            score[frame, k] = best
+            score[k] = best + own
+        before[:] = score
     out = np.zeros(frames)
-    place = 0
-    for k in range(count[frames - 1]):
-        if score[frames - 1, k] > score[frames - 1, place]:
-            place = k
+    place = int(np.argmax(before[: count[frames - 1]]))
     for frame in range(frames - 1, -1, -1):
-        pitch = frequency[frame, place]
-        out[frame] = pitch if pitch < ceiling else 0.0
+        out[frame] = frequency[frame, place]
         place = chosen[frame, place]
     return out

@@ -28,7 +28,7 @@ _VOICING_COST = 0.14
 _COST_STEP_S = 0.01
 """Time step for which the costs of jumps are given."""
 _CANDIDATES = 15
-_BLOCK_VALUES = 128 * 1024
+_BLOCK_VALUES = 64 * 1024
 """Samples of windowed frames that are transformed at once."""
 
 
@@ -71,28 +71,27 @@ def track(samples: Reals, rate: int, analysis: Analysis) -> Reals:
     peak = float(np.abs(samples - samples.mean()).max())
     if left.size == 0 or peak == 0.0:
         return np.zeros(left.size)
+    costs = np.array([_OCTAVE_COST, _JUMP_COST, _VOICING_COST])
+    costs[1:] *= _COST_STEP_S * rate / analysis.step
+    search = loops.Search(
+        float(rate), 0.5 * analysis.voicing_threshold, window.longest, analysis.floor, analysis.ceiling, _OCTAVE_COST
+    )
     most = max(_CANDIDATES, int(analysis.ceiling / analysis.floor))
     frequency, strength = np.zeros((left.size, most)), np.zeros((left.size, most))
-    intensity, count = np.zeros(left.size), np.zeros(left.size, dtype=np.int64)
-    search = loops.Search(
-        float(rate),
-        0.5 * analysis.voicing_threshold,
-        window.longest,
-        analysis.floor,
-        analysis.ceiling,
-        _OCTAVE_COST,
-    )
+    unvoiced, count = np.zeros(left.size), np.zeros(left.size, dtype=np.int64)
     block = max(1, _BLOCK_VALUES // window.transform)
     for start in range(0, left.size, block):
         part = slice(start, start + block)
-        correlation, levels = _correlations(samples, left[part], window)
-        intensity[part] = np.minimum(levels / peak, 1.0)
-        loops.find_candidates(correlation, search, frequency[part], strength[part], count[part])
-    threshold = analysis.voicing_threshold
-    unvoiced = threshold + np.maximum(0.0, 2.0 - intensity * (1.0 + threshold) / _SILENCE)
-    correction = _COST_STEP_S * rate / analysis.step
-    costs = np.array([_OCTAVE_COST, _JUMP_COST * correction, _VOICING_COST * correction])
+        correlations, levels = _correlations(samples, left[part], window)
+        unvoiced[part] = _unvoiced_strength(np.minimum(levels / peak, 1.0), analysis.voicing_threshold)
+        # No candidate is stronger than 1: where "unvoiced" beats that by two changes of voicing, nothing else can win.
+        open_frames = unvoiced[part] <= 1.0 + 2.0 * costs[2]
+        loops.find_candidates(correlations, open_frames, search, frequency[part], strength[part], count[part])
     return loops.cheapest_path(frequency, strength, count, unvoiced, analysis.ceiling, costs)
+
+
+def _unvoiced_strength(intensity: Reals, threshold: float) -> Reals:
+    return np.asarray(threshold + np.maximum(0.0, 2.0 - intensity * (1.0 + threshold) / _SILENCE))
 
 
 def _frame_positions(samples: int, rate: int, analysis: Analysis) -> NDArray[np.int64]:

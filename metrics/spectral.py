@@ -24,7 +24,7 @@ from codec_superb.metrics.errors import Undefined
 from codec_superb.metrics.mel_scale import MelBank, mel_bank
 from codec_superb.metrics.signals import Audio, Signal, pair
 
-_BLOCK_SAMPLES = 64 * 2048
+_BLOCK_SAMPLES = 32 * 2048
 """Samples of windowed frames that are transformed at once: small enough for the processor's cache."""
 
 _KEPT_VALUES = 32_000_000

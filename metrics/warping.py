@@ -19,14 +19,73 @@ Path = NDArray[np.int64]
 ROUNDING = 1e-12
 """A variance below this part of the mean square is rounding: the contour is constant."""
 
+_MOST_MOVES = 2**27
+"""Bytes of moves that are kept; longer contours are warped more slowly in little memory."""
+_CORNER, _LEFT, _ABOVE = 0, 1, 2
+
+
+def exact_correlation(x: Contour, y: Contour) -> float:
+    """Return the Pearson correlation of ``x`` and ``y`` along their cheapest warping path, NaN without variance."""
+    if (x.size + y.size) * x.size > _MOST_MOVES:
+        return _correlation_by_rows(x, y)
+    return _correlation_by_diagonals(x, y)
+
+
+@compiled(error_model="numpy", fastmath={"contract"})
+def _correlation_by_diagonals(x: Contour, y: Contour) -> float:
+    """Warp diagonal by diagonal, whose cells do not wait for each other, keep every move, and follow them back."""
+    rows, columns = x.size, y.size
+    flipped = y[::-1].copy()
+    cost, step = np.full((3, rows + 2), np.inf), np.empty(rows)
+    moves = np.empty((rows + columns - 1, rows), np.int8)
+    cost[1, 0] = 0.0
+    for diagonal in range(rows + columns - 1):
+        low, high = max(0, diagonal - columns + 1), min(rows, diagonal + 1)
+        now, last, before = cost[diagonal % 3], cost[(diagonal + 2) % 3], cost[(diagonal + 1) % 3]
+        shift = columns - 1 - diagonal
+        _steps(x[low:high], flipped[low + shift : high + shift], step[: high - low])
+        _cells(
+            step[: high - low],
+            before[low:high],
+            last[low + 1 : high + 1],
+            last[low:high],
+            now[low + 1 : high + 1],
+            moves[diagonal, low:high],
+        )
+        now[low] = now[high + 1] = before[low] = np.inf
+    sums = np.zeros(6)
+    i, j = rows - 1, columns - 1
+    while i >= 0 and j >= 0:
+        sums += np.array([1.0, x[i], y[j], x[i] * x[i], y[j] * y[j], x[i] * y[j]])
+        move = moves[i + j, i]
+        if move != _LEFT:
+            i -= 1
+        if move != _ABOVE:
+            j -= 1
+    return _pearson(sums)
+
+
+@compiled(error_model="numpy", fastmath={"contract"})
+def _steps(x: Contour, y: Contour, out: Contour) -> None:
+    for k in range(out.size):
+        out[k] = abs(x[k] - y[k])
+
+
+@compiled(error_model="numpy", fastmath={"contract"})
+def _cells(
+    step: Contour, corner: Contour, left: Contour, above: Contour, best: Contour, moves: NDArray[np.int8]
+) -> None:
+    """Fill the cells of one diagonal: their costs and where each came from."""
+    for k in range(best.size):
+        by_corner, by_left, by_above = corner[k] + step[k], left[k] + step[k], above[k] + step[k]
+        first = min(by_corner, by_left)
+        best[k] = min(first, by_above)
+        moves[k] = np.int8(_ABOVE) if by_above < first else np.int8(_LEFT if by_left < by_corner else _CORNER)
+
 
 @compiled()
-def exact_correlation(x: Contour, y: Contour) -> float:
-    """Return the Pearson correlation of ``x`` and ``y`` along their cheapest warping path, NaN without variance.
-
-    The sums of the correlation travel with each cell's cheapest path, so that memory grows with ``len(y)`` alone, not
-    with the product of the lengths.
-    """
+def _correlation_by_rows(x: Contour, y: Contour) -> float:
+    """Warp row by row; the sums of the correlation travel with each cell's path: memory grows with ``y`` alone."""
     columns = y.size
     cost = np.full(columns, np.inf)
     sums = np.zeros((columns, 6))
@@ -39,18 +98,18 @@ def exact_correlation(x: Contour, y: Contour) -> float:
             step = abs(a - b)
             above = cost[j]
             left = cost[j - 1] if j > 0 else np.inf
-            best, move = corner + step, 0
+            best, move = corner + step, _CORNER
             if left + step < best:
-                best, move = left + step, 1
+                best, move = left + step, _LEFT
             if above + step < best:
-                best, move = above + step, 2
+                best, move = above + step, _ABOVE
             cost[j] = best
             corner = above
             for k in range(6):
                 own = sums[j, k]
-                if move == 0:
+                if move == _CORNER:
                     sums[j, k] = corner_sums[k]
-                elif move == 1:
+                elif move == _LEFT:
                     sums[j, k] = sums[j - 1, k]
                 corner_sums[k] = own
             sums[j, 0] += 1.0
@@ -59,7 +118,13 @@ def exact_correlation(x: Contour, y: Contour) -> float:
             sums[j, 3] += a * a
             sums[j, 4] += b * b
             sums[j, 5] += a * b
-    n, sx, sy, sxx, syy, sxy = sums[columns - 1]
+    return _pearson(sums[columns - 1])
+
+
+@compiled()
+def _pearson(sums: Contour) -> float:
+    """Return the correlation from count, sums, sums of squares and of products; NaN without variance."""
+    n, sx, sy, sxx, syy, sxy = sums
     var_x, var_y = sxx - sx * sx / n, syy - sy * sy / n
     if var_x <= ROUNDING * sxx or var_y <= ROUNDING * syy:
         return np.nan

@@ -17,8 +17,8 @@ import codec_superb
 from codec_superb.pipeline.run_info import Provenance
 
 PACKAGES = (
-    "av", "lc3py", "librosa", "numba", "numpy", "pesq", "praat-parselmouth", "pyarrow", "pycodec2", "pydantic",
-    "pystoi", "pyworld", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
+    "av", "lc3py", "numba", "numpy", "pesq", "praat-parselmouth", "pyarrow", "pycodec2", "pydantic",
+    "pyworld", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
 )  # fmt: skip
 """Distributions whose version can change a number; those that are not installed are left out."""
 

@@ -57,9 +57,10 @@ def resynthesise(
 ) -> list[RunOutcome]:
     """Run every codec on every dataset into ``out/<codec>/<dataset>/``; what is finished there is not done again.
 
-    ``limit`` takes that many clips a dataset (see :mod:`~codec_superb.pipeline.selection`); ``timeout`` is in seconds a
-    clip. Clips that fail become failed rows and are tried again by the next call. A run whose card or dataset has
-    changed is set aside and begun anew; ``overwrite`` deletes it instead, changed or not.
+    ``limit`` takes that many clips a dataset (see :mod:`~codec_superb.pipeline.selection`). ``timeout`` is in seconds a
+    clip; an ``executor`` that is given brings its own workers and timeout. Clips that fail become failed rows and are
+    tried again by the next call. A run whose card or dataset has changed is set aside and begun anew; ``overwrite``
+    deletes it instead, changed or not.
 
     Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
     """
@@ -112,7 +113,9 @@ def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, ove
             with plan.folder.journal("resynth") as journal:
                 return _resume(plan, before, journal, device, pool, progress)
     except OSError as error:
-        raise cannot_write(error, plan.folder.path) or error from error
+        if (fatal := cannot_write(error, plan.folder.path)) is None:
+            raise
+        raise fatal from error
 
 
 def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:
@@ -144,51 +147,51 @@ def _changed(before: RunInfo, plan: _Plan) -> str:
 def _resume(
     plan: _Plan, before: RunInfo | None, journal: Journal, device: Device, pool: Executor, progress: Progress
 ) -> RunOutcome:
-    """Do what the journal lacks, then write the table."""
+    """Do what the journal lacks, then write the table where it says something new."""
     todo = [clip for clip in plan.clips if not _finished(plan, journal, clip)]
     progress.start(f"{plan.card.name} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
-    same = before is not None and before.status != "started" and before.dataset.selected == len(plan.clips)
-    info = before if same and before is not None else _begin(plan, before)
+    info = _describe(plan, before)
+    stale = info.status == "started" or not plan.folder.has_table()
     if todo:
         on = _prepare(plan, device, pool)
-        stamps = supersede(info.provenance, stamp("resynth", on))
-        changed = _work(plan, todo, journal, on, info.model_copy(update={"provenance": stamps}), pool, progress)
-        info = info.model_copy(update={"provenance": stamps})
-        same = same and not changed
-    if not same or not plan.folder.has_table():
+        info = info.model_copy(update={"provenance": supersede(info.provenance, stamp("resynth", on))})
+        stale |= _work(plan, todo, journal, on, info, pool, progress)
+    if stale:
         plan.folder.write_rows(_rows(plan, journal), metrics=())
-        plan.folder.write_info(info.model_copy(update={"status": "resynthesised", "metrics": {}}))
-    outcome = RunOutcome(
-        plan.folder.path, plan.card.name, plan.dataset.name, "resynth", asked=len(plan.clips), done=len(todo)
-    )
-    outcome.reused = len(plan.clips) - len(todo)
+        info = info.model_copy(update={"status": "resynthesised", "metrics": {}})
+    if info != before:
+        plan.folder.write_info(info)
+    return _outcome(plan, journal, len(todo))
+
+
+def _outcome(plan: _Plan, journal: Journal, done: int) -> RunOutcome:
+    """Count what there is now."""
+    asked = len(plan.clips)
+    outcome = RunOutcome(plan.folder.path, plan.card.name, plan.dataset.name, "resynth", asked, done, asked - done)
     for row in _rows(plan, journal):
         if row["status"] == "failed":
             outcome.failed.append(FailedClip(row["clip"], row["stage"], f"{row['error_type']}: {row['error']}"))
     return outcome
 
 
-def _begin(plan: _Plan, before: RunInfo | None) -> RunInfo:
-    """Describe the run as asked for now."""
-    dataset = plan.dataset
-    return RunInfo(
-        card=plan.card,
-        dataset=DatasetInfo(
-            name=dataset.name,
-            title=dataset.title,
-            manifest_hash=dataset.manifest_hash,
-            clips=len(dataset),
-            selected=len(plan.clips),
-            licence=dataset.licence,
-            homepage=dataset.homepage,
-            citation=dataset.citation,
-            location=_location(plan.spec.spec),
-            category=plan.spec.category,
-        ),
-        spec_hash=plan.spec_hash,
-        status="started",
-        provenance=before.provenance if before is not None else (),
+def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
+    """Describe the run as asked for now; it keeps its state where its table has the rows asked for."""
+    dataset = DatasetInfo(
+        name=plan.dataset.name,
+        title=plan.dataset.title,
+        manifest_hash=plan.dataset.manifest_hash,
+        clips=len(plan.dataset),
+        selected=len(plan.clips),
+        licence=plan.dataset.licence,
+        homepage=plan.dataset.homepage,
+        citation=plan.dataset.citation,
+        location=_location(plan.spec.spec),
+        category=plan.spec.category,
     )
+    if before is None:
+        return RunInfo(card=plan.card, dataset=dataset, spec_hash=plan.spec_hash, status="started")
+    status = before.status if before.dataset.selected == dataset.selected else "started"
+    return before.model_copy(update={"dataset": dataset, "status": status})
 
 
 def _location(spec: str) -> str | None:
@@ -197,9 +200,12 @@ def _location(spec: str) -> str | None:
 
 
 def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
-    """Whether a clip has a resynthesis that is still there; a power loss may have emptied the file."""
+    """Whether a clip has a resynthesis that is still there; a power loss may have emptied the file.
+
+    A clip that has come into another category is done again: the manifest's hash does not tell.
+    """
     row = journal.last(clip)
-    if row is None or row["status"] != "ok":
+    if row is None or row["status"] != "ok" or row["category"] != plan.dataset.clip(clip).category:
         return False
     try:
         return plan.folder.audio_path(clip).stat().st_size > 0

@@ -89,8 +89,12 @@ class RunFolder:
         """Delete what a stage has finished; the results of ``resynth`` carry those of ``score`` with them."""
         if stage == "score":
             self._journal_path(stage).unlink(missing_ok=True)
-        elif self.path.exists():
-            shutil.rmtree(self.path)
+        else:  # file by file: what else lies here is not ours to delete
+            (self.path / INFO).unlink(missing_ok=True)
+            self._table.unlink(missing_ok=True)
+            for folder in (self.audio, self.path / "journal"):
+                if folder.exists():
+                    shutil.rmtree(folder)
 
     def set_aside(self) -> Path:
         """Rename the folder to a hidden one beside it, for results of another specification; return the new place."""

@@ -77,7 +77,7 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
     """
     spec = {
         "format": RUN_FORMAT,
-        "card": card.model_dump(mode="json"),
+        "card": card.model_dump(mode="json", exclude_defaults=True),  # a new optional field changes no run
         "manifest_hash": manifest_hash,
         "source": hashlib.sha256(source).hexdigest() if source else None,
     }

@@ -36,7 +36,8 @@ def score(
     """Compute ``metrics`` (default: those of each clip's category) on every clip of the runs found in ``runs``.
 
     Values that are there already, for the same resynthesis and the same version of the metric, are kept; ``overwrite``
-    computes all again. ``timeout`` is in seconds a resynthesis.
+    computes all again. ``timeout`` is in seconds a resynthesis; an ``executor`` that is given brings its own workers
+    and timeout.
 
     Raises RunFolderError for a run that is not finished or whose dataset has changed, MetricError for an unknown
     metric, DatasetError for a dataset that is not on this machine.
@@ -88,7 +89,9 @@ def _score_group(
             for store in stores:
                 _finish(store)
         except OSError as error:
-            raise cannot_write(error, "scores") or error from error
+            if (fatal := cannot_write(error, "scores")) is None:
+                raise
+            raise fatal from error
         return [store.outcome() for store in stores]
 
 

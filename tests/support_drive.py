@@ -1,6 +1,7 @@
 """A stage in a process of its own, which a test can kill: ``python support_drive.py '{"stage": "resynth", ...}'``.
 
-Prints ``started`` when the first clip is handed out. Exit code 1 and the text on an error that a user can act on.
+Prints ``started`` when a run begins and ``advanced`` after every clip. Exit code 1 and
+the text on an error that a user can act on.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class _Announcing:
         print("started", title, total, done, flush=True)
 
     def advance(self, count: int = 1) -> None:
-        """Keep quiet."""
+        """Say so."""
+        print("advanced", flush=True)
 
     def message(self, text: str) -> None:
         """Pass it on."""

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from codec_superb.metrics import warping
 from codec_superb.metrics.warping import exact_correlation, fast_path
 
 WALKS = [(n, m, seed) for seed, (n, m) in enumerate([(1, 1), (2, 7), (3, 3), (5, 4), (31, 32), (64, 64), (90, 57)])]
@@ -63,3 +64,15 @@ def test_exact_correlation_breaks_ties_like_librosa(x: np.ndarray, y: np.ndarray
         assert np.isnan(exact_correlation(x, y))
     else:
         assert exact_correlation(x, y) == pytest.approx(librosa_correlation(x, y), abs=1e-9)
+
+
+@pytest.mark.parametrize(("n", "m", "seed"), [*WALKS[3:], (300, 211, 9)])
+def test_long_contours_are_warped_alike_in_little_memory(
+    n: int, m: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contours too long to keep every move give the same correlation, ties included."""
+    for x, y in ((walk(n, seed), walk(m, seed + 50)), (walk(n, seed).round(), walk(m, seed + 50).round())):
+        expected = exact_correlation(x, y)
+        with monkeypatch.context() as patch:
+            patch.setattr(warping, "_MOST_MOVES", 0)
+            assert exact_correlation(x, y) == pytest.approx(expected, abs=1e-9, nan_ok=True)

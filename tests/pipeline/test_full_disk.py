@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_codecs import HERE
+from support_run_codecs import HERE
 from support_drive import command
 from support_runs import contents, speech_folder
 

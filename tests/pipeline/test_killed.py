@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_codecs import HERE
+from support_run_codecs import HERE
 from support_drive import start
 from support_runs import contents, speech_folder
+
+from codec_superb.pipeline.journal import Journal
+from codec_superb.pipeline.run_folder import RunFolder
 
 KILLS = 20
 SLOW = f"{HERE}:Slow"
@@ -50,11 +53,16 @@ def _finish(order: dict[str, Any]) -> None:
     assert process.returncode == 0, errors
 
 
-def _killed(order: dict[str, Any], delay: float) -> bool:
-    """Start a stage, kill it and its workers ``delay`` seconds after work began; False when it was through before."""
+def _killed(order: dict[str, Any], moments: random.Random, longest: float) -> bool:
+    """Start a stage, kill it and its workers at a random moment; False when it was through before.
+
+    Half of the moments are counted from the beginning, while workers start, half from the first finished clip.
+    """
+    event, delay = moments.choice(["started", "advanced"]), moments.uniform(0, longest)
     with start(**order) as process:
         assert process.stdout is not None
-        process.stdout.readline()
+        if not any(line.startswith(event) for line in process.stdout):
+            return False
         time.sleep(delay)
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -64,22 +72,37 @@ def _killed(order: dict[str, Any], delay: float) -> bool:
         return process.returncode == -signal.SIGKILL
 
 
+def _made(run: Path) -> dict[Path, int]:
+    """Give the audio of the clips in the journal, and when it was written."""
+    with Journal(run / "journal" / "resynth.jsonl") as journal:
+        paths = [RunFolder(run).audio_path(f"clip{n:02}.wav") for n in range(30) if f"clip{n:02}.wav" in journal]
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
 def test_resynth_killed_at_twenty_moments_ends_with_the_same_rows(
     tmp_path: Path, clips: Path, undisturbed: Path
 ) -> None:
-    """Whenever a disturbed run is through it equals the undisturbed one; it is begun anew until 20 kills were had."""
+    """Whenever a disturbed run is through it equals the undisturbed one; it is begun anew until 20 kills were had.
+
+    No clip that was in the journal at a kill is made again.
+    """
     moments = random.Random(2)
     expected = contents(undisturbed / "resynth" / "slow" / "clips")
-    kills = rounds = 0
+    kills = rounds = kept = 0
     while kills < KILLS:
         out = tmp_path / str(rounds)
-        while kills < KILLS and _killed(_resynth(clips, out), moments.uniform(0, 0.75)):
+        made: dict[Path, int] = {}
+        while kills < KILLS and _killed(_resynth(clips, out), moments, 0.4):
             kills += 1
+            made = _made(out / "slow" / "clips") | made
         _finish(_resynth(clips, out))
+        assert {path: path.stat().st_mtime_ns for path in made} == made
+        kept += len(made)
         assert contents(out / "slow" / "clips") == expected
         assert not list(out.rglob(".part-*"))
         rounds += 1
     assert len(expected[0]) == len(expected[1]) == 30
+    assert kept > 0
 
 
 def test_score_killed_at_twenty_moments_ends_with_the_same_rows(tmp_path: Path, undisturbed: Path) -> None:
@@ -90,7 +113,7 @@ def test_score_killed_at_twenty_moments_ends_with_the_same_rows(tmp_path: Path, 
     while kills < KILLS:
         out = tmp_path / str(rounds)
         shutil.copytree(undisturbed / "resynth", out)
-        while kills < KILLS and _killed(_score(out), moments.uniform(0, 0.75)):
+        while kills < KILLS and _killed(_score(out), moments, 0.15):
             kills += 1
         _finish(_score(out))
         assert contents(out / "slow" / "clips") == expected

@@ -30,7 +30,7 @@ def test_a_codec_that_keeps_only_low_bands_is_measured_exactly(rate: int) -> Non
     """Removing everything above 2 kHz without a phase shift moves nothing, nor does it hide a shift."""
     audio = speech_like(2, rate)
     low = soxr.resample(soxr.resample(audio, rate, 4000, quality="VHQ"), 4000, rate, quality="VHQ")
-    low = np.pad(low, (0, 4))[: audio.size].astype(np.float32)
+    low = np.asarray(np.pad(low, (0, 4))[: audio.size], dtype=np.float32)
     assert residual_lag(audio, low, rate) == 0
     assert residual_lag(audio, _late(low, 37), rate) == 37
 
@@ -39,7 +39,7 @@ def test_coding_noise_and_inverted_level_changes_do_not_move_the_lag() -> None:
     """Noise at 10 dB and a gain of a third leave the lag where it is."""
     audio = speech_like(2, RATE)
     noise = np.random.default_rng(1).standard_normal(audio.size).astype(np.float32)
-    noisy = (audio + 10**-0.5 * float(audio.std()) * noise) / np.float32(3)
+    noisy = np.asarray((audio + 10**-0.5 * float(audio.std()) * noise) / np.float32(3), dtype=np.float32)
     assert residual_lag(audio, _late(noisy, 5), RATE) == 5
 
 

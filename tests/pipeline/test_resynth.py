@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import soundfile
 from support_audio import speech_like
-from support_codecs import HERE
+from support_run_codecs import HERE
 from support_runs import contents, noise, speech_folder
 
 from codec_superb.base_codec.errors import MissingDependency, UnknownCodec
@@ -150,13 +150,29 @@ def test_a_changed_codec_file_starts_the_run_anew(tmp_path: Path, clips: Path) -
     assert "the codec plain has changed (its file)" in listener.messages[0]
 
 
+def test_a_folder_that_was_moved_or_renamed_in_category_is_followed(tmp_path: Path, clips: Path) -> None:
+    """A moved folder is reused and found again; another category does its clips again under that category."""
+    out = tmp_path / "runs"
+    (first,) = resynthesise([PLAIN], [str(clips)], out=out, workers=1)
+    (tmp_path / "new").mkdir()
+    moved = clips.rename(tmp_path / "new" / "clips")
+    (again,) = resynthesise([PLAIN], [str(moved)], out=out, workers=1)
+    assert (again.done, again.reused) == (0, 6)
+    assert RunFolder(first.path).info().dataset.location == str(moved)
+    (music,) = resynthesise([PLAIN], [str(moved)], out=out, workers=1, category="music")
+    assert (music.done, music.reused) == (6, 0)
+    assert {row.category for row in _rows(music.path).values()} == {"music"}
+
+
 def test_overwrite_deletes_and_begins_again(tmp_path: Path, clips: Path) -> None:
-    """All is computed again and no old file stays."""
+    """All is computed again and no old file of the run stays; a file that is not the run's does."""
     (first,) = resynthesise([PLAIN], [str(clips)], out=tmp_path / "runs", workers=1)
     (first.path / "audio" / "stray.flac").write_bytes(b"x")
+    (first.path / "notes.txt").write_text("mine")
     (again,) = resynthesise([PLAIN], [str(clips)], out=tmp_path / "runs", workers=1, overwrite=True)
     assert (again.done, again.reused) == (6, 0)
     assert not (first.path / "audio" / "stray.flac").exists()
+    assert (first.path / "notes.txt").read_text() == "mine"
 
 
 FAULTS = {
@@ -180,7 +196,7 @@ def test_a_fault_of_the_codec_costs_one_clip(tmp_path: Path) -> None:
         soundfile.write(folder / f"f{fault:02}.wav", noise(4000 + fault), 16000)
     listener = Listener()
     (outcome,) = resynthesise(
-        [TREACHEROUS], [str(folder)], out=tmp_path / "runs", workers=2, timeout=3, progress=listener
+        [TREACHEROUS], [str(folder)], out=tmp_path / "runs", workers=2, timeout=6, progress=listener
     )
     rows = _rows(outcome.path)
     for fault, (stage, reason) in FAULTS.items():

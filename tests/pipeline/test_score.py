@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_codecs import HERE
+from support_run_codecs import HERE
 from support_runs import contents, noise, speech_folder
 
 from codec_superb.metrics import table

@@ -1,4 +1,4 @@
-"""Codecs that tests give as ``support_codecs.py:Class``: an honest one, a slow one, one that breaks every rule."""
+"""Codecs that tests give as ``support_run_codecs.py:Class``: an honest one, a slow one, one that breaks every rule."""
 
 from __future__ import annotations
 
