@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import permutations
 
 from codec_superb.data_manifests import CATEGORIES
 from codec_superb.pipeline.aggregate import CategoryAggregate, DatasetAggregate, MetricAggregate
-from codec_superb.pipeline.compare import rank_results
+from codec_superb.pipeline.families import compare_families
 from codec_superb.pipeline.results import Results
-from codec_superb.pipeline.statistics.bjontegaard import RatePoint, bjontegaard
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.report_data import (
     Category,
@@ -25,9 +23,13 @@ from codec_superb.web.report_data import (
 )
 
 
-def report_data(results: Sequence[Results], title: str, listening: Sequence[Listening] = ()) -> ReportData:
-    """Put together everything on the page from one entry a codec (see ``combine``)."""
-    rankings = rank_results(results)
+def report_data(
+    results: Sequence[Results],
+    rankings: Mapping[Category, Ranking],
+    title: str,
+    listening: Sequence[Listening] = (),
+) -> ReportData:
+    """Put together everything on the page from one entry a codec (see ``combine``) and their ranking."""
     rows = codec_results(results, rankings)
     return ReportData(
         title=title,
@@ -36,7 +38,7 @@ def report_data(results: Sequence[Results], title: str, listening: Sequence[List
         clips=[point for entry in results for point in _points(entry)],
         listening=listening,
         failures=[failure for entry in results for failure in _failures(entry)],
-        rates=_rates(rows),
+        rates=_rates(results, rankings),
         provenance=_provenance(results),
         dataset_credits=_credits(results),
     )
@@ -142,19 +144,13 @@ def _failures(entry: Results) -> Iterator[Failure]:
                 yield Failure(entry.card.name, row.dataset, row.clip, key, value.status, value.reason)
 
 
-def _rates(rows: Sequence[CodecResult]) -> list[RateComparison]:
-    """Bjøntegaard deltas between the families that have at least two points in a category."""
-    curves: dict[tuple[Category, str], list[RatePoint]] = {}
-    for row in rows:
-        if row.score.value is not None and not row.lossless and row.kbps > 0:
-            curves.setdefault((row.category, row.family), []).append(RatePoint(row.kbps, row.score.value))
-    families = {key: points for key, points in sorted(curves.items()) if len(points) > 1}
-    out = []
-    for (category, family), (other_category, against) in permutations(families, 2):
-        if category == other_category and family < against:
-            delta = bjontegaard(families[category, family], families[category, against])
-            out.append(RateComparison(category, family, against, delta.rate_percent, delta.score))
-    return out
+def _rates(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> list[RateComparison]:
+    """Bjøntegaard deltas, each pair of families once: the page turns the other direction round itself."""
+    return [
+        RateComparison(entry.category, entry.family, entry.against, entry.delta.rate_percent, entry.delta.score)
+        for entry in compare_families(results, rankings)
+        if entry.family < entry.against and min(entry.delta.points) > 1
+    ]
 
 
 def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:

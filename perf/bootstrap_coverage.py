@@ -1,6 +1,6 @@
 """How often do 95 % intervals of few clips hold the true mean? Plain percentiles, BCa, and what this package uses.
 
-Run ``python perf/bootstrap_coverage.py [datasets]``; docs/decisions/bootstrap-intervals.md shows its table.
+Run ``python perf/bootstrap_coverage.py [datasets]``; docs/decisions/0005-bootstrap-intervals.md shows its table.
 """
 
 from __future__ import annotations

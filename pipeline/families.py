@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -10,6 +10,7 @@ from codec_superb.metrics.table import Category
 from codec_superb.pipeline.compare import rank_results
 from codec_superb.pipeline.results import Results
 from codec_superb.pipeline.statistics.bjontegaard import Method, RateDelta, RatePoint, bjontegaard
+from codec_superb.pipeline.statistics.ranks import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +23,28 @@ class FamilyComparison:
     delta: RateDelta
 
 
-def compare_families(results: Sequence[Results], *, method: Method = "pchip") -> list[FamilyComparison]:
+def compare_families(
+    results: Sequence[Results], rankings: Mapping[Category, Ranking] | None = None, *, method: Method = "pchip"
+) -> list[FamilyComparison]:
     """Bjøntegaard deltas of all ordered pairs of families, sorted; a pair without numbers carries the reason.
 
     ``results`` holds one entry a codec (see :func:`~codec_superb.pipeline.results.combine`). A curve is made of the
     codecs that have a rank in the category, so that all points rest on the same datasets, at their measured bitrates.
+    ``rankings`` are those of ``results`` where the caller has them, else they are computed.
     """
     return [
         FamilyComparison(category, family, against, bjontegaard(curves[family], curves[against], method=method))
-        for category, curves in _curves(results).items()
+        for category, curves in _curves(results, rank_results(results) if rankings is None else rankings).items()
         for family, against in permutations(sorted(curves), 2)
     ]
 
 
-def _curves(results: Sequence[Results]) -> dict[Category, dict[str, list[RatePoint]]]:
+def _curves(
+    results: Sequence[Results], rankings: Mapping[Category, Ranking]
+) -> dict[Category, dict[str, list[RatePoint]]]:
     """Points by category and family."""
     curves: dict[Category, dict[str, list[RatePoint]]] = {}
-    for category, ranking in rank_results(results).items():
+    for category, ranking in rankings.items():
         ranked = {rank.codec for rank in ranking.ranks}
         for entry in results:
             part = next((part for part in entry.aggregates.categories if part.category == category), None)

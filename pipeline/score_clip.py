@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from codec_superb.metrics.signals import Signal
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests import Clip
 from codec_superb.metrics.errors import MissingPackage
 from codec_superb.metrics.score import prepare, score_pair
+from codec_superb.metrics.signals import Signal
 from codec_superb.pipeline.audio_store import read_audio
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.reference import DatasetSpec, dataset_of, load_mono, reason_of

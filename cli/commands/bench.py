@@ -96,15 +96,15 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
         and all(map(Path.is_file, map(Path, before["files"])))
     ):
         return before
-    from codec_superb.cli.commands.report import load, write
+    from codec_superb.cli.commands.report import load, rank, write
     from codec_superb.cli.ranking import as_data as ranking_data
     from codec_superb.cli.report_data import codec_results
-    from codec_superb.pipeline.compare import rank_results
 
     files = _pack(runs, out)
     results = load(runs)
-    write(results, page)
-    ranking = ranking_data(codec_results(results, rank_results(results)))
+    rankings = rank(results)
+    write(results, rankings, page)
+    ranking = ranking_data(codec_results(results, rankings))
     summary = {"fingerprint": fingerprint, "files": files, "ranking": ranking}
     (out / SUMMARY).write_text(json.dumps(summary, indent=1, allow_nan=False), encoding="utf-8")
     return summary

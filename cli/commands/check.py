@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,6 @@ from codec_superb.cli.console import print_json
 from codec_superb.cli.options import JsonOption, plain_path
 
 if TYPE_CHECKING:
-    from codec_superb.pipeline.submission.check import KnownDataset
     from codec_superb.pipeline.submission.findings import CheckReport
 
 FAULTS = 3
@@ -23,10 +21,10 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Check submission files: schema, rows, every aggregate recomputed; exit 3 when one has a fault."""
+    from codec_superb.pipeline.known_datasets import prepared_dataset
     from codec_superb.pipeline.submission.check import check
 
-    known = known_datasets()
-    reports = {file: check(file, known=known) for file in files}
+    reports = {file: check(file, known=prepared_dataset) for file in files}
     if as_json:
         print_json([{"file": str(file), **report.model_dump(mode="json")} for file, report in reports.items()])
     else:
@@ -34,23 +32,6 @@ def command(
             _say(file, report)
     if not all(report.ok for report in reports.values()):
         raise typer.Exit(FAULTS)
-
-
-def known_datasets(names: Iterable[str] | None = None) -> dict[str, KnownDataset]:
-    """Return what this machine knows of the named datasets that are prepared or indexed here."""
-    from codec_superb.data_manifests import DatasetError, open_dataset
-    from codec_superb.data_manifests.catalogue import manifest_names
-    from codec_superb.pipeline.submission.check import KnownDataset
-
-    known = {}
-    for name in manifest_names() if names is None else names:
-        try:
-            dataset = open_dataset(name)
-        except DatasetError:  # not on this machine: `check` says that it was not verified
-            continue
-        categories = {clip_id: dataset.clip(clip_id).category for clip_id in dataset.clip_ids()}
-        known[name] = KnownDataset(dataset.manifest_hash, categories)
-    return known
 
 
 def _say(file: Path, report: CheckReport) -> None:

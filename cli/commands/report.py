@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +12,9 @@ from codec_superb.cli.console import note, print_json
 from codec_superb.cli.options import JsonOption, plain_path
 
 if TYPE_CHECKING:
+    from codec_superb.metrics.table import Category
     from codec_superb.pipeline.results import Results
+    from codec_superb.pipeline.statistics.ranks import Ranking
 
 TITLE = "Codec-SUPERB report"
 
@@ -26,7 +28,7 @@ def command(
 ) -> None:
     """Write a self-contained report: charts, ranking, distributions, listening, failures, provenance."""
     results = load(sources)
-    write(results, out, title=title, listening=listening)
+    write(results, rank(results), out, title=title, listening=listening)
     if as_json:
         print_json({"file": str(out), "codecs": [entry.card.name for entry in results]})
     else:
@@ -44,13 +46,27 @@ def load(sources: Sequence[Path]) -> list[Results]:
     return combine(load_results(path) for path in (*files, *runs))
 
 
-def write(results: Sequence[Results], out: Path, *, title: str = TITLE, listening: int = 2) -> None:
+def rank(results: Sequence[Results]) -> dict[Category, Ranking]:
+    """Rank the codecs on the clips they share, by category."""
+    from codec_superb.pipeline.compare import rank_results
+
+    return rank_results(results)
+
+
+def write(
+    results: Sequence[Results],
+    rankings: Mapping[Category, Ranking],
+    out: Path,
+    *,
+    title: str = TITLE,
+    listening: int = 2,
+) -> None:
     """Render the page and put it in place in one step."""
     from codec_superb.cli.report_data import report_data
     from codec_superb.cli.report_listening import choose_listening
     from codec_superb.web.report import render
 
-    page = render(report_data(results, title, choose_listening(results, listening)))
+    page = render(report_data(results, rankings, title, choose_listening(results, listening)))
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")
     part.write_text(page, encoding="utf-8")
