@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_run_codecs import HERE
 from support_drive import command
+from support_run_codecs import HERE
 from support_runs import contents, speech_folder
 
 from codec_superb.pipeline.journal import Journal
