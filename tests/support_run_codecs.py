@@ -126,3 +126,19 @@ class Unavailable(Plain):
     def load(self, device: str = "cpu") -> Self:
         """Say what is missing."""
         raise MissingDependency(f"unavailable needs a {device} package: pip install it")
+
+
+class Neural(Plain):
+    """Calls itself neural, knows its device, and leaves a mark where ``CLOSED_MARK`` says when it is closed."""
+
+    card: ClassVar[Card] = _card("neural").model_copy(update={"kind": "neural"})  # type: ignore[misc]
+
+    def load(self, device: str = "cpu") -> Self:
+        """Remember the device."""
+        self.device = device
+        return self
+
+    def close(self) -> None:
+        """Leave the mark."""
+        if mark := os.environ.get("CLOSED_MARK"):
+            Path(mark).write_text(self.device)
