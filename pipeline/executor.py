@@ -28,6 +28,8 @@ R = TypeVar("R")
 
 START_ATTEMPTS = 3
 """Workers in a row that may die before they are ready; then starting more is pointless."""
+START_PATIENCE = 60.0
+"""Seconds a worker may take to start on a busy machine before it counts as hanging."""
 LOG_LIMIT = 1 << 20
 """Bytes of a worker's standard error kept at most."""
 SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -216,8 +218,14 @@ class Executor:
     def _answering(self, busy: list[_Worker]) -> list[_Worker]:
         """Wait for workers that have something to say, died, or ran out of time."""
         ready = wait([worker.link for worker in busy], timeout=1.0 if self.timeout is None else min(1.0, self.timeout))
-        late = time.monotonic() - self.timeout if self.timeout is not None else float("-inf")
-        return [w for w in busy if w.link in ready or w.since < late or w.process.poll() is not None]
+        return [w for w in busy if w.link in ready or self._is_late(w) or w.process.poll() is not None]
+
+    def _is_late(self, worker: _Worker) -> bool:
+        """Whether a worker has had its time; one that still starts is given more, whatever the task may take."""
+        if self.timeout is None:
+            return False
+        patience = self.timeout if worker.ready else max(self.timeout, START_PATIENCE)
+        return time.monotonic() - worker.since >= patience
 
     def _receive(
         self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
@@ -247,8 +255,7 @@ class Executor:
         self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
     ) -> Iterator[Crash[T]]:
         """Remove a worker that died or is late, and say which value is lost."""
-        late = worker.process.poll() is None and self.timeout is not None
-        late = late and time.monotonic() - worker.since >= (self.timeout or 0)
+        late = worker.process.poll() is None and self._is_late(worker)
         reason = worker.bury(0.0 if late else 1.0)
         log = worker.last_words()
         worker.log.close()

@@ -3,7 +3,7 @@
 Intervals are percentile intervals at widened levels (Hesterberg 2015, "What teachers should know about the bootstrap",
 section 5): the plain percentile interval is too narrow for few clips, because replicates miss the factor n/(n-1) of
 the variance and the heavier tail of the t distribution. Both are put into the level at which the percentiles are
-taken. ``docs/decisions/0005-bootstrap-intervals.md`` has the simulation that decided against the plain and the BCa interval.
+taken. ``docs/decisions/0005-bootstrap-intervals.md`` has the simulation that decided against plain and BCa intervals.
 
 Reproducibility: the raw output of numpy's PCG64 is fixed for good, unlike that of ``Generator.integers``, so indices
 are made from it here; a server with another numpy then recomputes the same intervals.
