@@ -67,6 +67,18 @@ def joined_frames(samples: Reals, frames: NDArray[np.int64], window: Reals) -> R
     return out
 
 
+@compiled()
+def padded_frames(joined: Reals, window: Reals, length: int) -> Reals:
+    """Return all windowed frames of a joined signal but the last, half a window apart, with zeros up to ``length``."""
+    hop = window.size // 2
+    out = np.zeros((joined.size // hop - 2, length))
+    for frame in range(out.shape[0]):
+        values, row = joined[frame * hop : frame * hop + window.size], out[frame]
+        for k in range(window.size):
+            row[k] = values[k] * window[k]
+    return out
+
+
 @compiled(error_model="numpy")
 def band_envelopes(spectra: NDArray[np.complex128], edges: NDArray[np.int64]) -> Reals:
     """Return the root of the energy in each band, shape ``(bands, frames)``."""
