@@ -166,26 +166,18 @@ def _bow(before: float, here: float, after: float) -> float:
 
 @compiled(error_model="numpy")
 def find_candidates(
-    correlations: Reals,
-    open_frames: NDArray[np.bool_],
-    search: Search,
-    frequency: Reals,
-    strength: Reals,
-    count: Integers,
+    correlations: Reals, frames: Integers, search: Search, frequency: Reals, strength: Reals, count: Integers
 ) -> None:
-    """Fill for each of the ``open_frames`` the candidates' frequencies and strengths; number 0 is "unvoiced"."""
+    """Fill the rows ``frames`` with the frequencies and strengths of their candidates; number 0 is "unvoiced"."""
     lags = np.empty(correlations.shape[1], np.int64)
-    for frame in range(correlations.shape[0]):
-        count[frame] = 1
-        if not open_frames[frame]:
-            continue
-        found = _peaks(correlations[frame], search, lags)
+    for row in range(frames.size):
+        found = _peaks(correlations[row], search, lags)
         if found == 0:
             continue
-        signed = mirrored(correlations[frame])
+        signed = mirrored(correlations[row])
         if found >= frequency.shape[1]:
             found = _strongest(signed, search, lags[:found], frequency.shape[1] - 1)
-        total = 1
+        frame, total = frames[row], 1
         for peak in lags[:found]:
             if search.rate >= search.ceiling * (peak + 1):
                 continue  # too high whatever the interpolation says: as good as unvoiced

@@ -23,22 +23,48 @@ def split_phases(taps: Reals, up: int) -> Reals:
 
 @compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
 def resampled(samples: Reals, phases: Reals, half: int, up: int, down: int) -> Reals:
-    """Return ``samples`` at ``up / down`` times their rate; sample 0 stays sample 0. Zeros stand outside."""
+    """Return ``samples`` at ``up / down`` times their rate; sample 0 stays sample 0. Zeros stand outside.
+
+    Four results of the same phase are computed at once, so that each weight is loaded for all of them.
+    """
     count = -(-samples.size * up // down)
-    length = phases.shape[1]
     out = np.empty(count)
-    for n in range(count):
-        position = n * down + half
-        row = phases[position % up]
-        newest = position // up
-        low, high = max(0, newest - length + 1), min(samples.size - 1, newest)
-        shift = length - 1 - newest
-        weights, values = row[low + shift : high + 1 + shift], samples[low : high + 1]
-        total = 0.0
-        for k in range(values.size):
-            total += weights[k] * values[k]
-        out[n] = total
+    for base in range(0, count, 4 * up):
+        for n in range(base, base + up):
+            weights, newest = phases[(n * down + half) % up], (n * down + half) // up
+            oldest = newest - weights.size + 1
+            if n + 3 * up < count and oldest >= 0 and newest + 3 * down < samples.size:
+                values = samples[oldest : newest + 3 * down + 1]
+                sums = _four_sums(weights, values, values[down:], values[2 * down :], values[3 * down :])
+                out[n], out[n + up], out[n + 2 * up], out[n + 3 * up] = sums
+            else:
+                for edge in range(n, min(n + 4 * up, count), up):
+                    out[edge] = _edge_sum(weights, samples, (edge * down + half) // up)
     return out
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _four_sums(weights: Reals, a: Reals, b: Reals, c: Reals, d: Reals) -> tuple[float, float, float, float]:
+    first = second = third = fourth = 0.0
+    for k in range(weights.size):
+        weight = weights[k]
+        first += weight * a[k]
+        second += weight * b[k]
+        third += weight * c[k]
+        fourth += weight * d[k]
+    return first, second, third, fourth
+
+
+@compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
+def _edge_sum(weights: Reals, samples: Reals, newest: int) -> float:
+    """Return the weighted sum up to sample ``newest``, where some of the samples may lie outside."""
+    low, high = max(0, newest - weights.size + 1), min(samples.size - 1, newest)
+    shift = weights.size - 1 - newest
+    inside, values = weights[low + shift : high + 1 + shift], samples[low : high + 1]
+    total = 0.0
+    for k in range(values.size):
+        total += inside[k] * values[k]
+    return total
 
 
 @compiled(error_model="numpy")
@@ -64,6 +90,18 @@ def joined_frames(samples: Reals, frames: NDArray[np.int64], window: Reals) -> R
     for place in range(frames.size):
         for k in range(window.size):
             out[place * hop + k] += window[k] * samples[frames[place] * hop + k]
+    return out
+
+
+@compiled()
+def padded_frames(joined: Reals, window: Reals, length: int) -> Reals:
+    """Return all windowed frames of a joined signal but the last, half a window apart, with zeros up to ``length``."""
+    hop = window.size // 2
+    out = np.zeros((joined.size // hop - 2, length))
+    for frame in range(out.shape[0]):
+        values, row = joined[frame * hop : frame * hop + window.size], out[frame]
+        for k in range(window.size):
+            row[k] = values[k] * window[k]
     return out
 
 

@@ -78,15 +78,17 @@ def track(samples: Reals, rate: int, analysis: Analysis) -> Reals:
     )
     most = max(_CANDIDATES, int(analysis.ceiling / analysis.floor))
     frequency, strength = np.zeros((left.size, most)), np.zeros((left.size, most))
-    unvoiced, count = np.zeros(left.size), np.zeros(left.size, dtype=np.int64)
+    unvoiced, count = np.zeros(left.size), np.ones(left.size, dtype=np.int64)
     block = max(1, _BLOCK_VALUES // window.transform)
     for start in range(0, left.size, block):
         part = slice(start, start + block)
-        correlations, levels = _correlations(samples, left[part], window)
+        frames, levels = loops.windowed(samples, left[part], window.taper, window.period)
         unvoiced[part] = _unvoiced_strength(np.minimum(levels / peak, 1.0), analysis.voicing_threshold)
         # No candidate is stronger than 1: where "unvoiced" beats that by two changes of voicing, nothing else can win.
-        open_frames = unvoiced[part] <= 1.0 + 2.0 * costs[2]
-        loops.find_candidates(correlations, open_frames, search, frequency[part], strength[part], count[part])
+        loud = np.flatnonzero(unvoiced[part] <= 1.0 + 2.0 * costs[2])
+        if loud.size:
+            correlations = _correlations(frames[loud] if loud.size < len(frames) else frames, window)
+            loops.find_candidates(correlations, start + loud, search, frequency, strength, count)
     return loops.cheapest_path(frequency, strength, count, unvoiced, analysis.ceiling, costs)
 
 
@@ -119,11 +121,10 @@ def _window(rate: int, floor: float) -> _Window:
     return _Window(taper, correlation / correlation[0], int(rate / floor), longest, transform)
 
 
-def _correlations(samples: Reals, left: NDArray[np.int64], window: _Window) -> tuple[Reals, Reals]:
-    """Return the corrected autocorrelations, shape ``(frames, lags)``, and the local peak of each frame."""
+def _correlations(frames: NDArray[np.float32], window: _Window) -> Reals:
+    """Return the corrected autocorrelations of windowed frames, shape ``(frames, lags)``."""
     from scipy.fft import irfft, rfft
 
-    frames, levels = loops.windowed(samples, left, window.taper, window.period)
     power = loops.power(rfft(frames, n=window.transform, axis=-1, workers=1))
-    raw = irfft(power, n=window.transform, axis=-1, workers=1)
-    return loops.corrected(raw, window.correlation), levels
+    raw = irfft(power, n=window.transform, axis=-1, overwrite_x=True, workers=1)
+    return loops.corrected(raw, window.correlation)

@@ -89,8 +89,8 @@ def _envelopes_at(signal: Signal, frames: NDArray[np.int64]) -> NDArray[np.float
     from scipy.fft import rfft
 
     joined = loops.joined_frames(at_10_khz(signal), frames, _window())
-    tapered = np.lib.stride_tricks.sliding_window_view(joined, _FRAME)[: -1 : _FRAME // 2] * _window()
-    return loops.band_envelopes(rfft(tapered, n=_TRANSFORM, axis=-1, workers=1), _band_edges())
+    spectra = rfft(loops.padded_frames(joined, _window(), _TRANSFORM), axis=-1, workers=1)
+    return loops.band_envelopes(spectra, _band_edges())
 
 
 def at_10_khz(signal: Signal) -> NDArray[np.float64]:

@@ -99,7 +99,9 @@ def _checked(audio: ArrayLike, name: str) -> NDArray[np.float64]:
     if array.ndim != 1 or array.size == 0:
         raise InvalidAudio(f"The {name} must be mono of shape (samples,) with samples > 0; got shape {array.shape}.")
     samples = np.array(array, dtype=np.float64, order="C")
-    if not np.isfinite(samples).all():
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = samples.sum()  # tells in one pass; it may overflow, therefore the second look
+    if not np.isfinite(total) and not np.isfinite(samples).all():
         bad = int(np.count_nonzero(~np.isfinite(samples)))
         raise InvalidAudio(f"The {name} must be finite; {bad} of {samples.size} samples are NaN or infinite.")
     return samples

@@ -26,6 +26,7 @@ RATE = 16_000
         (np.zeros(0), r"samples > 0.*\(0,\)"),
         (np.float64(1.0), r"shape \(\)"),
         (np.array([0.0, np.nan, np.inf]), "2 of 3 samples"),
+        (np.array([np.inf, -np.inf, 1.0]), "2 of 3 samples"),
         (["a"], "float32 or float64"),
     ],
 )
@@ -94,3 +95,8 @@ def test_derived_values_are_computed_once() -> None:
     for _ in range(3):
         signal.derived("x", calls.append)
     assert calls == [signal]
+
+
+def test_huge_samples_are_legal() -> None:
+    """Samples whose sum overflows are finite all the same."""
+    assert Signal(np.full(4, 1e308), RATE).samples.size == 4
