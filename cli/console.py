@@ -148,7 +148,8 @@ class DatasetProgress:
     def __call__(self, step: Step) -> None:
         """Take over where the step is."""
         scale = MEGABYTE if step.stage == "download" else 1
-        done, total = step.done // scale, -(-step.total // scale)
+        total = -(-step.total // scale)
+        done = total if step.done >= step.total else step.done // scale
         if step.stage != self._stage or done < self._done:
             self._stage, self._done = step.stage, 0
             self._progress.start(self.LABELS.get(step.stage, step.stage), total)
