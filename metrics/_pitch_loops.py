@@ -20,7 +20,7 @@ MARGIN = _DEPTH + 2
 """Lags beyond the search that the interpolation of its last maxima takes."""
 _SHORT = 3
 """Samples of a very short period."""
-_REACH = 0.12
+_REACH = 0.03
 """Samples on either side of a maximum through which its parabola is laid."""
 _STEPS = 8
 

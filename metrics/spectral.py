@@ -27,7 +27,7 @@ from codec_superb.metrics.signals import Audio, Signal, pair
 _BLOCK_SAMPLES = 32 * 2048
 """Samples of windowed frames that are transformed at once: small enough for the processor's cache."""
 
-_KEPT_VALUES = 32_000_000
+_KEPT_VALUES = 8_000_000
 """Largest number of spectral values (4 bytes each) that a signal keeps for the next pair."""
 
 

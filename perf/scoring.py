@@ -66,6 +66,7 @@ class Reference:
             from audiotools.metrics.spectral import MelSpectrogramLoss, MultiScaleSTFTLoss
 
         torch.set_num_threads(1)
+        warnings.filterwarnings("ignore", "stft_data changed shape")  # the two windows of one loss
         self._signal, self._mel, self._stft = AudioSignal, MelSpectrogramLoss(), MultiScaleSTFTLoss()
 
     def functions(self) -> dict[str, Callable[[Samples, Samples, int], float]]:
