@@ -2,9 +2,9 @@
 
 The method, in the paper's words: the autocorrelation of a windowed frame is divided by that of the window; its maxima,
 interpolated with windowed sines, are candidates for the period; and the cheapest path through the candidates of all
-frames, one of which is always "unvoiced", is the pitch. The method is the paper's, settings are those of Praat's manual, and
-constants that neither gives (depths of interpolation, number of candidates) are set to the values with which Praat's
-results come back. The code is this project's own; the tests hold it against Praat itself (extra ``praat``).
+frames, one of which is always "unvoiced", is the pitch. The method is the paper's, settings are those of Praat's
+manual, and constants that neither gives (depths of interpolation, number of candidates) are set to the values with
+which Praat's results come back. The code is this project's own; the tests hold it against Praat (extra ``praat``).
 Conventions: F0 in Hz per frame, 0 where unvoiced; frames are centred in the clip.
 """
 
