@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
+
+PARTIAL = ".part-"
+"""How the name of a file begins that is not whole yet."""
 
 
 def file_sha256(path: Path) -> str:
@@ -16,26 +19,36 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes | memoryview, *, sync: bool = True) -> None:
     """Replace ``path`` by ``content``: another process sees the old file or the new one, never a part."""
-    with replacing(path) as temporary:
+    with replacing(path, sync=sync) as temporary:
         temporary.write_bytes(content)
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a fresh path beside ``path``, with its suffix; what was written there replaces ``path`` on success."""
-    handle, name = tempfile.mkstemp(prefix=".", suffix=f".part{path.suffix}", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
+    """Yield a fresh path beside ``path``, with its suffix; what was written there replaces ``path`` on success.
+
+    ``sync`` forces the content to the disk first, so that it survives a power loss; a mere kill loses nothing of what
+    was renamed, since the kernel holds it.
+    """
+    temporary = path.with_name(f"{PARTIAL}{os.getpid()}-{secrets.token_hex(4)}{path.suffix}")
     try:
         yield temporary
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        if sync:
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
         temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # on success it is gone; a disk that refuses this too has said so already
+            temporary.unlink(missing_ok=True)
+
+
+def remove_partial(folder: Path) -> None:
+    """Delete what a killed process left half written below ``folder``."""
+    for path in folder.rglob(f"{PARTIAL}*"):
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 @contextlib.contextmanager
@@ -47,9 +60,3 @@ def locked(path: Path) -> Iterator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

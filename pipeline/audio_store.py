@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.data_manifests.files import PARTIAL, write_atomically
 from codec_superb.pipeline.errors import RunFolderError
 
 FULL_SCALE = 1 << 23
 SUFFIX = ".flac"
-TEMPORARY = ".part-"
 COMPONENT_LIMIT = 200
 """Bytes of one path component; file systems allow 255, and a suffix and a temporary name must fit as well."""
 
@@ -45,9 +43,7 @@ def _component(part: str, *, folder: bool) -> str:
     """Make one path component safe; a changed one carries a hash of the whole, so that no two clips meet."""
     too_long = len(part.encode()) > COMPONENT_LIMIT
     # A folder that ends like a file could stand where another clip's file must be.
-    reserved = (
-        part in {"", ".", ".."} or part.startswith(TEMPORARY) or "\0" in part or (folder and part.endswith(SUFFIX))
-    )
+    reserved = part in {"", ".", ".."} or part.startswith(PARTIAL) or "\0" in part or (folder and part.endswith(SUFFIX))
     if not too_long and not reserved:
         return part
     stem = part.encode()[:120].decode(errors="ignore").replace("\0", "").removesuffix(SUFFIX).lstrip(".")
@@ -76,7 +72,7 @@ def write_audio(path: Path, audio: NDArray[np.float32], rate: int) -> Stored:
     encoded = io.BytesIO()  # in memory: libsndfile hides a full disk
     soundfile.write(encoded, samples << 8, rate, format="FLAC", subtype="PCM_24")
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, encoded.getbuffer())
+    write_atomically(path, encoded.getbuffer(), sync=False)
     return Stored(digest(samples), int(np.count_nonzero(np.abs(audio) > 1.0)))
 
 
@@ -95,27 +91,3 @@ def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
     if digest(samples) != sha256:
         raise RunFolderError("the stored resynthesis is not what resynth wrote; call resynth with --overwrite")
     return np.asarray(samples / FULL_SCALE, dtype=np.float32), int(rate)
-
-
-def replace_file(path: Path, data: bytes | memoryview, *, sync: bool = False) -> None:
-    """Put ``data`` at ``path`` in one step; what lay there stays until then."""
-    name = hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]
-    temporary = path.with_name(f"{TEMPORARY}{name}-{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Delete what a killed process left half written below ``folder``."""
-    for path in folder.rglob(f"{TEMPORARY}*"):
-        with suppress(OSError):
-            path.unlink()

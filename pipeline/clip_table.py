@@ -8,7 +8,6 @@ not compressed, so that a file from a stranger cannot unfold in memory; a submis
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pydantic import ValidationError
 
+from codec_superb.data_manifests.files import replacing
 from codec_superb.pipeline.errors import ClipTableError
 from codec_superb.pipeline.parquet_footer import read_footer
 from codec_superb.pipeline.rows import ClipRow, MetricValue
@@ -82,14 +82,8 @@ def write_table(out: Path | BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]
     """
     if not isinstance(out, Path):
         return _write(out, rows, metrics)
-    temporary = out.with_name(f".part-{out.name}-{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            count = _write(file, rows, metrics)
-        temporary.replace(out)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return count
+    with replacing(out, sync=False) as temporary, temporary.open("wb") as file:
+        return _write(file, rows, metrics)
 
 
 def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], metrics: Iterable[str]) -> int:

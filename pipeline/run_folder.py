@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
+from codec_superb.data_manifests.files import remove_partial, write_atomically
 from codec_superb.pipeline import audio_store, clip_table
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
 from codec_superb.pipeline.journal import Journal
@@ -57,7 +58,7 @@ class RunFolder:
     def write_info(self, info: RunInfo) -> None:
         """Replace ``run.json``."""
         self.path.mkdir(parents=True, exist_ok=True)
-        audio_store.replace_file(self.path / INFO, info.model_dump_json(indent=1).encode(), sync=True)
+        write_atomically(self.path / INFO, info.model_dump_json(indent=1).encode())
 
     def rows(self) -> Iterator[ClipRow]:
         """Yield the rows of the clips asked for, sorted by clip id, without holding them all."""
@@ -118,11 +119,11 @@ class RunFolder:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise PipelineError(f"another process is working on {self.path}; wait for it or end it") from None
-            audio_store.remove_leftovers(self.path)
+            remove_partial(self.path)
             try:
                 yield
             except BaseException:
-                audio_store.remove_leftovers(self.path)
+                remove_partial(self.path)
                 raise
         finally:
             os.close(handle)

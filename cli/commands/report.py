@@ -61,13 +61,16 @@ def write(
     title: str = TITLE,
     listening: int = 2,
 ) -> None:
-    """Render the page and put it in place in one step."""
+    """Render the page and put it in place in one step. Raises PipelineError where it cannot be written."""
     from codec_superb.cli.report_data import report_data
     from codec_superb.cli.report_listening import choose_listening
+    from codec_superb.data_manifests.files import write_atomically
+    from codec_superb.pipeline.errors import PipelineError
     from codec_superb.web.report import render
 
     page = render(report_data(results, rankings, title, choose_listening(results, listening)))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.name}.part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(out)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(out, page.encode())
+    except OSError as error:
+        raise PipelineError(f"cannot write {out}: {error.strerror}; choose another place with -o") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests import Dataset
+from codec_superb.data_manifests.files import write_atomically
 from codec_superb.pipeline.aggregate import aggregate
 from codec_superb.pipeline.clip_table import write_table
 from codec_superb.pipeline.errors import SubmissionError
@@ -186,13 +186,9 @@ def _write(out: Path, members: dict[str, bytes]) -> Path:
     if not report.ok:
         faults = "\n".join(f"  {p.path}: expected {p.expected}, got {p.got}" for p in report.problems[:10])
         raise SubmissionError(f"the runs give a submission with {len(report.problems)} problems:\n{faults}")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        beside.write_bytes(packed.getvalue())
-        beside.replace(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(out, packed.getbuffer())
     except OSError as error:
         raise SubmissionError(f"cannot write {out}: {error.strerror}") from error
-    finally:
-        beside.unlink(missing_ok=True)
     return out

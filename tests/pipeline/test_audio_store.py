@@ -14,8 +14,6 @@ from codec_superb.pipeline.audio_store import (
     file_name,
     quantise,
     read_audio,
-    remove_leftovers,
-    replace_file,
     write_audio,
 )
 from codec_superb.pipeline.errors import RunFolderError
@@ -84,22 +82,3 @@ def test_names_of_clips_never_meet_and_never_leave_the_folder() -> None:
         assert all(len(part.encode()) <= 255 and part not in {"", ".", ".."} for part in name.split("/"))
         assert "\0" not in name
     assert names[:2] == ["a.flac", "a.flac.flac"]
-
-
-def test_a_replacement_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
-    """An error half way keeps what was there."""
-    target = tmp_path / "a"
-    replace_file(target, b"old")
-    with pytest.raises(TypeError):
-        replace_file(target, "not bytes")  # type: ignore[arg-type]  # the error half way
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
-    assert target.read_bytes() == b"old"
-
-
-def test_leftovers_of_a_killed_process_are_removed(tmp_path: Path) -> None:
-    """Half-written files go, finished ones stay."""
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / ".part-1234-99").write_bytes(b"half")
-    (tmp_path / "deep" / "a.flac").write_bytes(b"whole")
-    remove_leftovers(tmp_path)
-    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["a.flac"]
