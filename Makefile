@@ -55,9 +55,13 @@ $(TEST_VENV)/.installed: $(INPUTS)
 	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) -e '.[dev,praat,datasets]' torch==2.13.0
 	@touch $@
 
-$(PERF_VENV)/.installed: $(INPUTS) perf/requirements.txt
+# audiotools pins a protobuf that no longer builds, and torchaudio's wheel wants CUDA: both come without dependencies.
+$(PERF_VENV)/.installed: $(INPUTS) perf/requirements.txt perf/requirements-no-deps.txt perf/mend_torchaudio.py
 	$(PYTHON) -m venv $(PERF_VENV)
-	$(PERF_VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[praat]' -r perf/requirements.txt
+	@echo "installing codec-superb and the reference composition into $(PERF_VENV) ..."
+	$(PERF_VENV)/bin/pip install $(PIP_FLAGS) -e . -r perf/requirements.txt
+	$(PERF_VENV)/bin/pip install $(PIP_FLAGS) --no-deps -r perf/requirements-no-deps.txt
+	$(PERF_VENV)/bin/python perf/mend_torchaudio.py
 	@touch $@
 
 # The page tests drive a real browser. Through apt where this user may, otherwise say what to install.

@@ -1,9 +1,9 @@
-"""Time the five published metrics against the reference composition: ``PYTHONPATH=src python perf/scoring.py``.
+"""Time the five published metrics against the reference composition: ``make perf``.
 
 Both sides run in this process on one core, on the same pairs, in turns; what counts is processor time, the median of
 the rounds. The reference composition is descript-audiotools (mel and STFT losses, one thread), pesq, pystoi, and
 parselmouth with librosa's warping, on the same resampled audio. Exits with 1 when a value differs by more than the
-metric definitions allow. Environment: see perf/requirements.txt.
+metric definitions allow.
 """
 
 from __future__ import annotations
