@@ -10,28 +10,35 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 class Weights(BaseModel):
     """Where a neural codec's parameters come from; a classical codec has none."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     source: str
     """Hub repository, URL or local path; ``random`` marks a model that was never trained."""
     revision: str | None = None
+    """Commit or tag at the source."""
     sha256: str | None = None
+    """Of the file of parameters."""
 
 
 class Card(BaseModel):
     """One named configuration of a codec family; the unit that is benchmarked, packed and ranked."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.]*$")
+    """Name of the configuration, as given on the command line: ``opus_12k``."""
     family: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$")
+    """What the points of one rate–score curve share: ``opus``."""
     title: str
     """Name for people: ``Opus 12 kbps``."""
     version: str
     """Implementation: library and its version or the package that carries it."""
     kind: Literal["classical", "neural", "lossless"]
+    """``lossless`` returns its input exactly and shows the best that can be reached."""
     standard: str
+    """Standard or document that defines the codec."""
     year: int
+    """When that was first published."""
     sampling_rate: int
     """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
     input_rate: bool = False
@@ -49,22 +56,33 @@ class Card(BaseModel):
     frame_rate: float | None
     """Frames per second."""
     codebooks: int | None = None
+    """Codebooks in each frame; None for a codec without tokens."""
     codebook_size: int | None = None
+    """Entries of a codebook."""
     causal: bool
+    """Whether it can run on a stream, with no more than ``latency_ms`` of the future."""
     delay_samples: int
     """Algorithmic delay of this wrapper's chain in samples at ``sampling_rate``; the wrapper removes it."""
     latency_ms: float
     """Shortest time from a sample going in to the same sample coming out: frame plus look-ahead."""
     parameters: int | None = None
+    """Number of trained parameters."""
     training_data: str | None = None
+    """What a neural codec was trained on."""
     licence: str
+    """Of the implementation and its parameters."""
     paper: str
+    """What to cite."""
     homepage: str
+    """Where the codec is published."""
     weights: Weights | None = None
+    """None for a codec that was not trained."""
     extra: str | None = None
     """The extra of this package that the codec needs, None for the core install."""
     requirements: tuple[str, ...] = ()
+    """What to install for it, as pip takes it."""
     encode_only: bool = False
+    """It gives tokens and no resynthesis."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """What the wrapper passes to its library."""
 

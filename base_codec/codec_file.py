@@ -19,13 +19,18 @@ def is_codec_file(name: str) -> bool:
     return path.endswith(".py") and attribute.isidentifier()
 
 
+def codec_file(name: str) -> Path:
+    """Return the file of ``path/to/file.py:Class``, absolute, ``~`` and links resolved."""
+    return Path(name.rpartition(":")[0]).expanduser().resolve()
+
+
 def class_from_file(name: str) -> tuple[type[Codec], Card]:
     """Import ``path/to/file.py`` and return its class and the card that the class carries.
 
     Raises UnknownCodec when the file or the class is missing, CatalogueError when the class has no card.
     """
     path, _, attribute = name.rpartition(":")
-    module = _import_file(Path(path))
+    module = _import_file(codec_file(name))
     codec_class = getattr(module, attribute, None)
     if not isinstance(codec_class, type) or not issubclass(codec_class, Codec):
         found = [key for key, value in vars(module).items() if _is_codec(value)]
@@ -40,17 +45,16 @@ def _is_codec(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, Codec) and value is not Codec
 
 
-def _import_file(path: Path) -> ModuleType:
+def _import_file(full: Path) -> ModuleType:
     """Import a file once under a name of its own, so that two files called codec.py do not meet."""
-    full = path.expanduser().resolve()
     key = f"_codec_superb_file_{hashlib.sha256(str(full).encode()).hexdigest()[:16]}"
     if key in sys.modules:
         return sys.modules[key]
     if not full.is_file():
-        raise UnknownCodec(f"no file {path}: expected path/to/file.py:Class")
+        raise UnknownCodec(f"no file {full}: expected path/to/file.py:Class")
     spec = importlib.util.spec_from_file_location(key, full)
     if spec is None or spec.loader is None:
-        raise UnknownCodec(f"{path} cannot be imported as Python")
+        raise UnknownCodec(f"{full} cannot be imported as Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules[key] = module
     try:

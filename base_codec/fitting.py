@@ -55,17 +55,20 @@ def fit_channels(audio: Audio, accepted: tuple[int, ...]) -> Audio:
     """Return ``audio`` with a channel count of ``accepted``: kept, averaged to mono, or mono repeated."""
     if audio.shape[0] in accepted:
         return audio
-    return np.repeat(_mono(audio), channels_coded(1, accepted), axis=0)
+    return np.repeat(to_mono(audio), channels_coded(1, accepted), axis=0)
 
 
 def restore_channels(audio: Audio, channels: int) -> Audio:
     """Undo the doubling of :func:`fit_channels`: the mean, where the clip was mono."""
     if audio.shape[0] == channels:
         return audio
-    return _mono(audio)
+    return to_mono(audio)
 
 
-def _mono(audio: Audio) -> Audio:
+def to_mono(audio: Audio) -> Audio:
+    """Mean of the channels, shape ``(1, samples)``, summed in double precision; mono comes back as it is."""
+    if audio.shape[0] == 1:
+        return audio
     mono: Audio = audio.mean(axis=0, keepdims=True, dtype=np.float64).astype(np.float32)
     return mono
 

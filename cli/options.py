@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-Category = Literal["speech", "audio", "music"]
+from codec_superb.metrics.table import Category
+
 Device = Literal["auto", "cpu", "cuda"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from codec_superb.data_manifests import CATEGORIES
+from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregate import CategoryAggregate, DatasetAggregate, MetricAggregate
 from codec_superb.pipeline.families import compare_families
 from codec_superb.pipeline.results import Results
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.report_data import (
-    Category,
     ClipPoint,
     CodecResult,
     Estimate,

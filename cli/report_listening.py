@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from codec_superb.web.report_data import Listening
 
@@ -39,18 +37,16 @@ def choose_listening(results: Sequence[Results], per_category: int = PER_CATEGOR
 
 def _datasets(results: Sequence[Results]) -> dict[str, Dataset]:
     """Open the datasets that are here in the state that the runs had."""
-    from codec_superb.data_manifests import DatasetError, open_dataset
+    from codec_superb.data_manifests import DatasetError
+    from codec_superb.pipeline.errors import RunFolderError
+    from codec_superb.pipeline.reference import dataset_of_run
 
     found: dict[str, Dataset] = {}
     for info in (dataset.info for entry in results for dataset in entry.datasets):
         if info.name in found:
             continue
-        try:
-            dataset = open_dataset(Path(info.location) if info.location else info.name, category=info.category)
-        except DatasetError:
-            continue
-        if dataset.manifest_hash == info.manifest_hash:
-            found[info.name] = dataset
+        with suppress(DatasetError, RunFolderError):
+            found[info.name] = dataset_of_run(info)
     return found
 
 
@@ -69,11 +65,12 @@ def _choose(rows: Sequence[ClipRow], datasets: Mapping[str, Dataset], per_catego
 
 def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> Listening:
     from codec_superb.pipeline.audio_store import read_audio
+    from codec_superb.pipeline.reference import load_mono
     from codec_superb.pipeline.run_folder import RunFolder
     from codec_superb.pipeline.samples import ogg_opus
 
     clip = dataset.clip(row.clip)
-    audio, rate = clip.load()
+    reference, rate = load_mono(clip)
     versions = {}
     for entry in results:
         source = entry.dataset(row.dataset)
@@ -85,7 +82,7 @@ def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> Li
     return Listening(
         clip=row.clip, dataset=row.dataset, category=row.category, text=said,
         attribution=clip.attribution, licence=clip.licence,
-        reference=ogg_opus(audio.mean(axis=0, dtype=np.float32), rate, KBPS), resyntheses=versions,
+        reference=ogg_opus(reference, rate, KBPS), resyntheses=versions,
     )  # fmt: skip
 
 

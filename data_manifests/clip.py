@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from codec_superb.data_manifests.audio_file import read_audio
 
+# metrics/table.py states the same, because neither layer may import the other; a test compares the two.
 Category = Literal["speech", "audio", "music"]
 CATEGORIES: tuple[Category, ...] = ("speech", "audio", "music")
 

@@ -9,27 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import Field, FiniteFloat
 
 from codec_superb.metrics.overall import category_score
+from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.pipeline.record import Record
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval, standard_deviation
-from codec_superb.pipeline.statistics.groups import CATEGORIES, Group, Joint, group_rows, resample
+from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
 
 REPLICATES: Final = 1000
 SEED: Final = 0
 
-Category = Literal["speech", "audio", "music"]
 
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class MetricAggregate(_Model):
+class MetricAggregate(Record):
     """Mean of one metric over the defined clips of one dataset and category."""
 
     n: int
@@ -48,7 +44,7 @@ class MetricAggregate(_Model):
     """Upper end."""
 
 
-class Score(_Model):
+class Score(Record):
     """An overall score with its 95 % bootstrap interval; None when one of its metrics has no mean."""
 
     value: FiniteFloat | None
@@ -59,11 +55,13 @@ class Score(_Model):
     """Upper end."""
 
 
-class DatasetAggregate(_Model):
+class DatasetAggregate(Record):
     """One codec on one dataset, one category of it."""
 
     dataset: str
+    """Name of the dataset."""
     category: Category
+    """Category of the clips."""
     clips: int
     """Rows: clips that the run was asked for."""
     ok: int
@@ -96,10 +94,11 @@ class DatasetAggregate(_Model):
     """Harmonic mean of the normalised means of the category's metrics."""
 
 
-class CategoryAggregate(_Model):
+class CategoryAggregate(Record):
     """One codec in one category, over its datasets."""
 
     category: Category
+    """Category of the clips."""
     datasets: tuple[str, ...]
     """All that have clips of the category."""
     complete: bool
@@ -110,11 +109,13 @@ class CategoryAggregate(_Model):
     """Harmonic mean of the dataset scores; None when one of them is None."""
 
 
-class Aggregates(_Model):
+class Aggregates(Record):
     """All of one codec."""
 
     datasets: tuple[DatasetAggregate, ...] = Field(default_factory=tuple)
+    """By dataset and category."""
     categories: tuple[CategoryAggregate, ...] = Field(default_factory=tuple)
+    """By category, over the datasets."""
 
 
 def aggregate(

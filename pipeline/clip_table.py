@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pydantic import ValidationError
 
-from codec_superb.data_manifests.files import replacing
 from codec_superb.pipeline.errors import ClipTableError
 from codec_superb.pipeline.parquet_footer import read_footer
 from codec_superb.pipeline.rows import ClipRow, MetricValue
@@ -82,6 +81,9 @@ def write_table(out: Path | BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]
     """
     if not isinstance(out, Path):
         return _write(out, rows, metrics)
+    # Here, because the service reads tables and installs without what datasets need.
+    from codec_superb.data_manifests.files import replacing
+
     with replacing(out, sync=False) as temporary, temporary.open("wb") as file:
         return _write(file, rows, metrics)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.record import Record
 from codec_superb.pipeline.results import Results, combine, load_results
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import find_runs
@@ -16,11 +15,7 @@ from codec_superb.pipeline.statistics.paired import PairedCategory, PairedDatase
 from codec_superb.pipeline.statistics.ranks import Ranking, rank_codecs
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class LeftOut(_Model):
+class LeftOut(Record):
     """Something that was not compared."""
 
     what: str
@@ -28,7 +23,7 @@ class LeftOut(_Model):
     reason: str
 
 
-class ComparisonReport(_Model):
+class ComparisonReport(Record):
     """First codec against second; every difference is first minus second."""
 
     first: str

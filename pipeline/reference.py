@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.base_codec import fitting
 from codec_superb.data_manifests import Category, Clip, Dataset, open_dataset
-from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.errors import PipelineError, RunFolderError
+from codec_superb.pipeline.run_info import DatasetInfo
 
 REASON_LIMIT = 500
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -35,6 +37,25 @@ def dataset_of(spec: DatasetSpec) -> Dataset:
     return dataset
 
 
+def dataset_of_run(info: DatasetInfo) -> Dataset:
+    """Open the dataset of a run again, by its name or from the folder it lies in.
+
+    Raises RunFolderError when its clips are not those of the run, DatasetError when it is not on this machine any more.
+    """
+    dataset = open_dataset(info.location or info.name, category=info.category)
+    refuse_other_state(dataset, info)
+    return dataset
+
+
+def refuse_other_state(dataset: Dataset, info: DatasetInfo) -> None:
+    """Raise RunFolderError unless ``dataset`` holds the very clips that a run had."""
+    if dataset.manifest_hash != info.manifest_hash:
+        raise RunFolderError(
+            f"the dataset {info.name} has changed since the run was made: expected manifest hash "
+            f"{info.manifest_hash[:12]}…, got {dataset.manifest_hash[:12]}…; call resynth again"
+        )
+
+
 def load_mono(clip: Clip) -> tuple[NDArray[np.float32], int]:
     """Decode a clip to the mean of its channels, shape ``(samples,)``, and its rate in Hz.
 
@@ -45,10 +66,9 @@ def load_mono(clip: Clip) -> tuple[NDArray[np.float32], int]:
 
 
 def to_mono(audio: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Mean of the channels of ``(channels, samples)``; a single channel comes back unchanged."""
-    if audio.shape[0] == 1:
-        return audio.reshape(-1)
-    return np.asarray(audio.mean(axis=0, dtype=np.float64), dtype=np.float32)
+    """Mean of the channels of ``(channels, samples)``, shape ``(samples,)``; a single channel comes back unchanged."""
+    mono: NDArray[np.float32] = fitting.to_mono(audio)[0]
+    return mono
 
 
 def reason_of(error: BaseException, clip: Clip | None = None) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import Field, FiniteFloat
+
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.record import Record
 
 Status = Literal["ok", "failed"]
 
 
-class MetricValue(BaseModel):
+class MetricValue(Record):
     """One metric on one clip."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     status: Literal["ok", "undefined", "failed"]
     value: FiniteFloat | None = None
@@ -20,14 +21,12 @@ class MetricValue(BaseModel):
     reason: str = ""
 
 
-class ClipRow(BaseModel):
+class ClipRow(Record):
     """One clip of one run. In ``clips.parquet`` each metric K is three columns: ``K``, ``K_status``, ``K_reason``."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     clip: str
     dataset: str
-    category: Literal["speech", "audio", "music"]
+    category: Category
     status: Status
     """``failed``: no resynthesis exists; ``stage``, ``error_type`` and ``error`` say why."""
     stage: Literal["load", "encode", "decode", "write", "worker", "score", ""] = ""

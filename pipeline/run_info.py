@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.codec_file import codec_file, is_codec_file
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.record import Record
+from codec_superb.pipeline.submission import strict_json
 
 RUN_FORMAT = 1
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DatasetInfo(_Model):
+class DatasetInfo(Record):
     """The dataset of a run, as it was when the run began."""
 
     name: str
+    """Of the manifest, or of the folder."""
     title: str
+    """Name for people."""
     manifest_hash: str
     """SHA-256 over clip ids, audio and labels."""
     clips: int
@@ -30,33 +30,45 @@ class DatasetInfo(_Model):
     selected: int
     """Clips this run was asked for (``--limit``)."""
     licence: str
+    """Of the dataset as a whole."""
     homepage: str | None = None
+    """Where it is published."""
     citation: str | None = None
+    """How to cite it."""
     location: str | None = None
     """Folder of a dataset that is not a named one, so that ``score`` finds the references again; never packed."""
-    category: Literal["speech", "audio", "music"] | None = None
+    category: Category | None = None
     """What the user said such a folder holds."""
 
 
-class Provenance(_Model):
+class Provenance(Record):
     """Stamp of one stage: enough to run it again."""
 
     stage: Literal["resynth", "score"]
+    """What was done."""
     tool_version: str
+    """Version of this package."""
     commit: str | None
     """Of the source checkout, None for an installed wheel."""
     dirty: bool | None
+    """Whether the checkout held changes that are not in the commit."""
     python: str
+    """Implementation and version."""
     platform: str
+    """Operating system, as Python names it."""
     processor: str
+    """As its maker names it."""
     device: str
+    """``cpu`` or ``cuda``."""
     packages: dict[str, str]
+    """Versions of the packages that can change a number, by name."""
     command: str
+    """The command line."""
     started: str
     """ISO 8601, UTC."""
 
 
-class RunInfo(_Model):
+class RunInfo(Record):
     """Contents of ``run.json``."""
 
     format: Literal[1] = 1
@@ -81,10 +93,9 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
         "manifest_hash": manifest_hash,
         "source": hashlib.sha256(source).hexdigest() if source else None,
     }
-    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()
+    return strict_json.digest(spec)
 
 
 def codec_source(codec: str) -> bytes:
     """Return the content of the file of a codec given as ``path/to/file.py:Class``, nothing for a named one."""
-    path = Path(codec.rpartition(":")[0])
-    return path.read_bytes() if ":" in codec and path.is_file() else b""
+    return codec_file(codec).read_bytes() if is_codec_file(codec) else b""

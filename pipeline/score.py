@@ -7,20 +7,18 @@ from contextlib import ExitStack, closing
 from itertools import groupby
 from pathlib import Path
 
-from codec_superb.data_manifests import CATEGORIES, Category, Dataset, open_dataset
+from codec_superb.data_manifests import Dataset, open_dataset
 from codec_superb.metrics.table import checked_keys
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.executor import Crash, Executor
 from codec_superb.pipeline.outcome import RunOutcome
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
-from codec_superb.pipeline.reference import DatasetSpec, cannot_write
+from codec_superb.pipeline.reference import DatasetSpec, cannot_write, refuse_other_state
 from codec_superb.pipeline.run_folder import RunFolder, find_runs
 from codec_superb.pipeline.score_clip import Resynthesis, Scored, ScoreTask, all_failed, score_clip, without_first
 from codec_superb.pipeline.score_store import ScoreStore
 from codec_superb.pipeline.selection import select_clips
-
-_CATEGORIES: dict[str, Category] = {category: category for category in CATEGORIES}
 
 
 def score(
@@ -47,16 +45,8 @@ def score(
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
-        for (place, category), group in groupby(sorted(folders, key=_dataset_key), key=_dataset_key):
-            for outcome in _score_group(
-                place,
-                _CATEGORIES.get(category),
-                list(group),
-                keys,
-                pool,
-                progress or Silent(),
-                overwrite=overwrite,
-            ):
+        for _, group in groupby(sorted(folders, key=_dataset_key), key=_dataset_key):
+            for outcome in _score_group(list(group), keys, pool, progress or Silent(), overwrite=overwrite):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
@@ -68,18 +58,13 @@ def _dataset_key(folder: RunFolder) -> tuple[str, str]:
 
 
 def _score_group(
-    place: str,
-    category: Category | None,
-    folders: Sequence[RunFolder],
-    keys: Sequence[str] | None,
-    pool: Executor,
-    progress: Progress,
-    *,
-    overwrite: bool,
+    folders: Sequence[RunFolder], keys: Sequence[str] | None, pool: Executor, progress: Progress, *, overwrite: bool
 ) -> list[RunOutcome]:
     """Score all runs of one dataset together."""
-    dataset = open_dataset(place, category=category)
-    spec = DatasetSpec(place, category, dataset.manifest_hash)
+    info = folders[0].info().dataset
+    place = info.location or info.name
+    dataset = open_dataset(place, category=info.category)
+    spec = DatasetSpec(place, info.category, dataset.manifest_hash)
     with ExitStack() as stack:
         stores = [ScoreStore(folder, keys, stack, overwrite=overwrite) for folder in folders]
         for store in stores:
@@ -100,11 +85,7 @@ def _clips(store: ScoreStore, dataset: Dataset) -> list[str]:
     info = store.info
     if info.status == "started":
         raise RunFolderError(f"the run {store.folder.path} is not finished; call resynth again to go on with it")
-    if dataset.manifest_hash != info.dataset.manifest_hash:
-        raise RunFolderError(
-            f"the dataset {dataset.name} has changed since {store.folder.path} was made: expected manifest hash "
-            f"{info.dataset.manifest_hash[:12]}…, got {dataset.manifest_hash[:12]}…; call resynth again"
-        )
+    refuse_other_state(dataset, info.dataset)
     return select_clips(dataset, info.dataset.selected)
 
 

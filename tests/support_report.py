@@ -12,9 +12,8 @@ from typing import Any
 import av
 import numpy as np
 
-from codec_superb.metrics.table import Metric
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.web.report_data import (
-    Category,
     ClipPoint,
     CodecResult,
     Estimate,
@@ -24,41 +23,8 @@ from codec_superb.web.report_data import (
     ReportData,
 )
 
-
-def metric(
-    key: str, label: str, *, up: bool, span: tuple[float, float], overall: tuple[Category, ...], unit: str = ""
-) -> Metric:
-    """Make a row of a metric table."""
-    return Metric(
-        key=key,
-        label=label,
-        unit=unit,
-        higher_is_better=up,
-        minimum=span[0],
-        maximum=span[1],
-        overall=overall,
-        default=True,
-        version="1",
-        definition=f"{label} of the resynthesis against the reference.",
-        paper="https://example.org/paper" if key == "stoi" else "ITU-T P.862.2",
-        target=f"codec_superb.metrics.{key}:{key}",
-    )
-
-
-_ALL: tuple[Category, ...] = ("speech", "audio", "music")
-TABLE = {
-    row.key: row
-    for row in (
-        metric("stft", "STFT distance", up=False, span=(0, math.inf), overall=_ALL),
-        metric("mel", "Mel distance", up=False, span=(0, math.inf), overall=_ALL),
-        metric("pesq", "PESQ", up=True, span=(-0.5, 4.65), overall=("speech", "music"), unit="MOS-LQO"),
-        metric("stoi", "STOI", up=True, span=(0, 1), overall=("speech", "music")),
-        metric("f0corr", "F0 correlation", up=True, span=(-1, 1), overall=("music",)),
-        metric("estoi", "ESTOI", up=True, span=(-1, 1), overall=()),
-        metric("sdr", "SDR", up=True, span=(-math.inf, math.inf), overall=(), unit="dB"),
-        metric("si_sdr", "SI-SDR", up=True, span=(-math.inf, math.inf), overall=(), unit="dB"),
-    )
-}
+TABLE = METRICS | {"stoi": replace(METRICS["stoi"], paper="https://example.org/paper")}
+"""The metric table, with a paper that is an address."""
 
 # name, title, family, nominal kbps, how good at its bitrate (0 to 1), lossless, tokens per second
 _CODECS = (
@@ -217,7 +183,7 @@ def make_rates(category: Category) -> list[RateComparison]:
     return rows
 
 
-def make_report(clips: int = 40, categories: Sequence[Category] = _ALL) -> ReportData:
+def make_report(clips: int = 40, categories: Sequence[Category] = CATEGORIES) -> ReportData:
     """Make a whole report."""
     points = {category: make_points(category, clips) for category in categories}
     undefined = [

@@ -13,15 +13,14 @@ import soundfile
 from support_audio import speech_like
 
 from codec_superb.base_codec.card import Card
-from codec_superb.data_manifests import Category, Clip
-from codec_superb.metrics.table import METRICS
+from codec_superb.data_manifests import Clip
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.audio_store import write_audio
 from codec_superb.pipeline.rows import ClipRow, MetricValue
 from codec_superb.pipeline.run_folder import RunFolder
 from codec_superb.pipeline.run_info import DatasetInfo, Provenance, RunInfo
 
 KEYS = ("stft", "mel", "pesq", "stoi", "f0corr")
-CATEGORIES: tuple[Category, ...] = ("speech", "audio", "music")
 
 
 def ok(value: float) -> MetricValue:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Category = Literal["speech", "audio", "music"]
+from codec_superb.metrics.table import Category
 
 
 @dataclass(frozen=True, slots=True)

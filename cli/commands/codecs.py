@@ -9,9 +9,9 @@ import typer
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.cli.console import print_json, print_table
+from codec_superb.cli.options import JsonOption
 
 app = typer.Typer(help="List codecs, or show one codec's card.", no_args_is_help=True)
-JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 
 
 @app.command("list")

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from codec_superb.cli.console import TerminalProgress, print_json, print_table
-from codec_superb.cli.options import Category, CategoryOption, JsonOption, MetricOption, OverwriteOption, WorkersOption
+from codec_superb.cli.options import CategoryOption, JsonOption, MetricOption, OverwriteOption, WorkersOption
 from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, say
+from codec_superb.metrics.table import Category
 
 
 def command(

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from codec_superb.metrics.overall import dataset_score
-from codec_superb.metrics.table import Category, overall_metrics
+from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.bootstrap import Floats, mean, replicate_means, stream
-
-CATEGORIES: tuple[Category, ...] = ("speech", "audio", "music")
 
 
 @dataclass(frozen=True, slots=True, order=True)

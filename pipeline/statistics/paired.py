@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, FiniteFloat
+from pydantic import FiniteFloat
 
 from codec_superb.metrics.overall import category_score
-from codec_superb.metrics.table import METRICS, Category
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.pipeline.record import Record
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval
-from codec_superb.pipeline.statistics.groups import CATEGORIES, Group, Joint, group_rows, resample
+from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class Difference(_Model):
+class Difference(Record):
     """First codec against second, on the same clips."""
 
     first: FiniteFloat
@@ -39,7 +36,7 @@ class Difference(_Model):
     beyond 0.975 or below 0.025 the order would hold in nearly every other draw of clips."""
 
 
-class PairedMetric(_Model):
+class PairedMetric(Record):
     """One metric on the clips of one group that have a value for both codecs."""
 
     metric: str
@@ -58,7 +55,7 @@ class PairedMetric(_Model):
     """None where no clip has a value for both."""
 
 
-class PairedDataset(_Model):
+class PairedDataset(Record):
     """Two codecs on one category of one dataset."""
 
     dataset: str
@@ -74,7 +71,7 @@ class PairedDataset(_Model):
     """Overall score of the group; None where a metric of it has no shared value."""
 
 
-class PairedCategory(_Model):
+class PairedCategory(Record):
     """Two codecs in one category, over the datasets that both have."""
 
     category: Category
@@ -86,7 +83,7 @@ class PairedCategory(_Model):
     """None where no dataset is shared or one of those that are has no score."""
 
 
-class PairedComparison(_Model):
+class PairedComparison(Record):
     """All of two codecs."""
 
     datasets: tuple[PairedDataset, ...]

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from codec_superb.metrics.overall import category_score
-from codec_superb.metrics.table import Category, overall_metrics
+from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.bootstrap import CONFIDENCE, Floats
-from codec_superb.pipeline.statistics.groups import CATEGORIES, Group, Joint, group_rows, resample
+from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
 
 _ByClip = Mapping[str, ClipRow]
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from codec_superb.pipeline.record import Record
 
 MOST = 100
 """Problems that are listed; the others are counted."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class Problem(_Model):
+class Problem(Record):
     """One reason why a submission is not accepted."""
 
     path: str
@@ -25,7 +21,7 @@ class Problem(_Model):
     how_to_fix: str
 
 
-class CheckReport(_Model):
+class CheckReport(Record):
     """Outcome of a check."""
 
     ok: bool

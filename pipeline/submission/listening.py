@@ -10,19 +10,15 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from codec_superb.data_manifests import Clip, Dataset, open_dataset
+from codec_superb.data_manifests import CATEGORIES, Clip, Dataset
 from codec_superb.pipeline.audio_store import read_audio
 from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.reference import dataset_of_run, load_mono, refuse_other_state
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
 from codec_superb.pipeline.run_info import RunInfo
 from codec_superb.pipeline.samples import ogg_opus
-from codec_superb.pipeline.statistics.groups import CATEGORIES
 from codec_superb.pipeline.submission.schema import SAMPLES, Sample
 
 FREE = (
@@ -54,14 +50,17 @@ def choose_samples(
 ) -> list[Listening]:
     """Up to ``count`` samples of the runs; fewer where fewer clips are ok and free, none when ``count`` is 0.
 
-    ``opened`` holds datasets that need not be opened again, by name. SubmissionError for a count out of range and for
-    a dataset that has changed since the run; errors of the dataset when its audio is not on this machine any more.
+    ``opened`` holds datasets that need not be opened again, by name. SubmissionError for a count out of range,
+    RunFolderError for a dataset that has changed since the run, DatasetError for one that is not on this machine any
+    more.
     """
     if not 0 <= count <= SAMPLES:
         raise SubmissionError(f"expected 0 to {SAMPLES} listening samples, got {count}")
     if count == 0:
         return []
-    datasets = {info.dataset.name: _dataset(info, opened) for _, info in runs}
+    datasets = {info.dataset.name: opened.get(info.dataset.name) or dataset_of_run(info.dataset) for _, info in runs}
+    for _, info in runs:
+        refuse_other_state(datasets[info.dataset.name], info.dataset)
     folders = {info.dataset.name: folder for folder, info in runs}
     chosen: list[Listening] = []
     for row in in_turn(rows):
@@ -71,20 +70,6 @@ def choose_samples(
         if len(chosen) == count:
             break
     return chosen
-
-
-def _dataset(info: RunInfo, opened: Mapping[str, Dataset]) -> Dataset:
-    """Open the dataset of a run; another state of it than the run had gives no samples."""
-    name, location = info.dataset.name, info.dataset.location
-    found = opened.get(name)
-    if found is None:
-        found = open_dataset(Path(location), category=info.dataset.category) if location else open_dataset(name)
-    if found.manifest_hash != info.dataset.manifest_hash:
-        raise SubmissionError(
-            f"{name} has changed since the run: expected manifest hash {info.dataset.manifest_hash}, got "
-            f"{found.manifest_hash}; run it again or pack without samples"
-        )
-    return found
 
 
 def in_turn(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
@@ -98,10 +83,9 @@ def in_turn(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
 
 
 def _listening(number: int, row: ClipRow, clip: Clip, folder: RunFolder) -> Listening:
-    audio, rate = clip.load()
-    mono: NDArray[np.float32] = audio.mean(axis=0, dtype=np.float32)
+    reference, rate = load_mono(clip)
     resynthesis, resynthesis_rate = read_audio(folder.audio_path(row.clip), row.resynthesis_sha256 or "")
-    sound = ogg_opus(mono, rate), ogg_opus(resynthesis, resynthesis_rate)
+    sound = ogg_opus(reference, rate), ogg_opus(resynthesis, resynthesis_rate)
     sample = Sample(
         dataset=row.dataset,
         clip=row.clip,

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from codec_superb.base_codec.card import Card
-from codec_superb.pipeline.aggregate import REPLICATES, SEED, Aggregates, Category
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.aggregate import REPLICATES, SEED, Aggregates
+from codec_superb.pipeline.record import Record
 from codec_superb.pipeline.run_info import DatasetInfo, Provenance
 from codec_superb.pipeline.statistics.bootstrap import METHOD
 from codec_superb.pipeline.submission import strict_json
@@ -25,11 +27,7 @@ Text = Annotated[str, StringConstraints(max_length=1000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class Submitter(_Model):
+class Submitter(Record):
     """Who answers for the file."""
 
     name: Name
@@ -38,7 +36,7 @@ class Submitter(_Model):
     """Mail address or web page for questions; not shown."""
 
 
-class SubmittedDataset(_Model):
+class SubmittedDataset(Record):
     """One run: the codec on one dataset."""
 
     name: Name
@@ -75,7 +73,7 @@ class SubmittedDataset(_Model):
         return cls(**info.model_dump(include=shared), **counts)
 
 
-class Bootstrap(_Model):
+class Bootstrap(Record):
     """How the intervals were computed; fixed, so that everybody's can be recomputed and compared."""
 
     method: Literal["expanded-percentile-1"] = METHOD
@@ -86,7 +84,7 @@ class Bootstrap(_Model):
     """Resamples of the clips."""
 
 
-class Sample(_Model):
+class Sample(Record):
     """One clip to listen to, as two Ogg Opus files in ``samples/``."""
 
     dataset: Name
@@ -109,7 +107,7 @@ class Sample(_Model):
     """Of the resynthesis' file."""
 
 
-class Submission(_Model):
+class Submission(Record):
     """Contents of ``submission.json``."""
 
     format: Literal[1] = 1

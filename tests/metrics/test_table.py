@@ -8,15 +8,21 @@ import sys
 
 import pytest
 
+from codec_superb import data_manifests
 from codec_superb.metrics.errors import UnknownMetric
 from codec_superb.metrics.score import metric_function
-from codec_superb.metrics.table import METRICS, Category, checked_keys, metric, metrics_for, overall_metrics
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category, checked_keys, metric, metrics_for, overall_metrics
 
 
 def test_the_table_has_the_nine_metrics() -> None:
     """The keys are those of the published definitions, each row under its own key."""
     assert set(METRICS) == {"stft", "mel", "pesq", "stoi", "f0corr", "f0corr_praat", "si_sdr", "sdr", "estoi"}
     assert all(key == row.key for key, row in METRICS.items())
+
+
+def test_categories_are_those_of_the_datasets() -> None:
+    """Metrics and datasets may not import each other, and still know the same categories in the same order."""
+    assert CATEGORIES == data_manifests.CATEGORIES
 
 
 @pytest.mark.parametrize("key", METRICS)

@@ -11,7 +11,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from codec_superb.metrics.table import METRICS, Metric
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category, Metric
 from codec_superb.web import text
 from codec_superb.web.figures.distribution import chart_height
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate, from_metric, metrics_present
@@ -26,10 +26,9 @@ from codec_superb.web.report.sections import (
     listening_clips,
     rate_matrix,
 )
-from codec_superb.web.report_data import Category, CodecResult, ReportData
+from codec_superb.web.report_data import CodecResult, ReportData
 from codec_superb.web.theme import DARK, LIGHT, Style, family_styles
 
-CATEGORIES: tuple[Category, ...] = ("speech", "audio", "music")
 _SCRIPTS = ("core.js", "tabs.js", "table.js", "charts.js", "scatter.js", "listening.js", "main.js")
 
 

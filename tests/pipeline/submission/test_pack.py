@@ -182,7 +182,7 @@ class TestSamples:
         rows = draw_rows(1, 9)
         run = write_run(tmp_path, rows, card=CARD, manifest_hash=sha("older"))
         dataset = with_audio(run, rows, tmp_path / "audio")
-        with pytest.raises(SubmissionError, match="has changed since the run"):
+        with pytest.raises(RunFolderError, match="has changed since the run"):
             pack([run], tmp_path / "a.zip", samples=1, datasets={"mini": dataset})
 
     @pytest.mark.parametrize("count", [-1, 21])

@@ -23,7 +23,7 @@ def payload(points: list[ClipPoint] = POINTS, results: list[CodecResult] = RESUL
 def test_a_figure_for_each_quantity() -> None:
     """The bitrate chart exists for the overall score and every metric, the boxes for every metric."""
     made = payload()
-    keys = ["stft", "mel", "pesq", "stoi", "estoi", "sdr", "si_sdr"]
+    keys = ["stft", "mel", "pesq", "stoi", "si_sdr", "sdr", "estoi"]
     assert list(made["rate"]) == ["score", *keys]
     assert list(made["spread"]) == keys
 
