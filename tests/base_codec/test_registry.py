@@ -56,16 +56,16 @@ def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
 def test_reading_every_card_imports_no_codec() -> None:
     """All names and cards are read without one of the heavy packages, in well under half a second."""
     program = (
-        "import json, sys, time; start = time.perf_counter()\n"
+        "import json, sys, time; start = time.process_time()\n"
         "from codec_superb.base_codec import registry\n"
         "cards = [registry.card(name) for name in registry.names()]\n"
-        "print(json.dumps([len(cards), time.perf_counter() - start, sorted(sys.modules)]))\n"
+        "print(json.dumps([len(cards), time.process_time() - start, sorted(sys.modules)]))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     count, seconds, modules = json.loads(done.stdout)
     assert count == len(registry.names())
     assert not set(HEAVY) & set(modules)
-    assert seconds < 2  # 0.15 s on an idle machine
+    assert seconds < 0.5  # of computing: 0.15 s where nothing else disturbs the caches
 
 
 def test_names_are_sorted_by_family_then_bitrate() -> None:
