@@ -27,6 +27,46 @@ GENERIC = {
     "src",
 }
 
+OTHER = {
+    "pyproject.toml": """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "other-codecs"
+version = "3.1"
+[project.entry-points."codec_superb.codecs"]
+other = "other_codecs:codecs.yaml"
+[tool.setuptools]
+packages = ["other_codecs"]
+package-data = {other_codecs = ["*.yaml"]}
+""",
+    "other_codecs/__init__.py": "",
+    "other_codecs/codecs.yaml": """
+family: other
+target: other_codecs.codec:Pcm16
+card: {title: "Other {kbps} kbps", version: "{version:other-codecs}", kind: classical, standard: none, year: 2025,
+       sampling_rate: 16000, channels: [1], frame_rate: null, causal: true, delay_samples: 0, latency_ms: 0,
+       licence: MIT, paper: none, homepage: "https://example.org", requirements: [other-codecs]}
+codecs:
+  other_256k: {nominal_kbps: 256}
+""",
+    "other_codecs/codec.py": """
+import numpy as np
+from codec_superb.base_codec.interface import Codec, Packets
+
+
+class Pcm16(Codec):
+    def _encode(self, audio):
+        payload = np.clip(np.rint(audio * 32767), -32768, 32767).astype("<i2").tobytes()
+        return Packets(payload, 8 * len(payload))
+
+    def _decode(self, packets, channels):
+        return (np.frombuffer(packets.payload, "<i2") / 32767).astype(np.float32).reshape(channels, -1)
+""",
+}
+"""Files of a distribution by somebody else."""
+
 
 def _run(*command: str | Path, cwd: Path) -> str:
     done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
@@ -98,3 +138,23 @@ class TestInstalled:
         assert (tmp_path / "report.html").stat().st_size > 1_000_000
         info = json.loads((tmp_path / "runs/opus_12k/clips/run.json").read_text())
         assert info["status"] == "scored"
+
+    def test_another_distribution_adds_a_codec(self, installed: Path, tmp_path: Path) -> None:
+        """A package installed beside this one is listed, and its codec runs in the workers of a real run."""
+        source = tmp_path / "other"
+        for name, text in OTHER.items():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_text(text, encoding="utf-8")
+        pip = (installed / "bin/python", "-m", "pip")
+        _run(*pip, "install", "-q", "--no-deps", "--no-build-isolation", source, cwd=tmp_path)
+        program = installed / "bin/codec-superb"
+        card = json.loads(_run(program, "codecs", "show", "other_256k", "--json", cwd=tmp_path))
+        assert (card["family"], card["version"]) == ("other", "3.1")
+        (tmp_path / "clips").mkdir()
+        soundfile.write(tmp_path / "clips" / "noise.wav", 0.1 * np.random.default_rng(0).normal(size=8000), 16000)
+        _run(program, "resynth", "--codec", "other_256k", "--dataset", "clips", "--out", "runs", cwd=tmp_path)
+        stored, _ = soundfile.read(tmp_path / "runs/other_256k/clips/audio/noise.wav.flac")
+        given, _ = soundfile.read(tmp_path / "clips/noise.wav")
+        assert np.abs(stored - given).max() < 2**-14
+        _run(*pip, "uninstall", "-q", "-y", "other-codecs", cwd=tmp_path)
+        assert "other_256k" not in _run(program, "codecs", "list", cwd=tmp_path)
