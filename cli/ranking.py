@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from codec_superb.cli.console import print_table
 from codec_superb.metrics.table import METRICS
+from codec_superb.web import text
 
 if TYPE_CHECKING:
     from codec_superb.web.report_data import CodecResult, Estimate
 
+DECIMALS = 3
 HEAD = ("rank", "codec", "kbps", "score", "95 % interval")
 
 
@@ -41,20 +43,12 @@ def _title(rows: Sequence[CodecResult]) -> str:
 
 
 def _cells(row: CodecResult, keys: Sequence[str]) -> tuple[str, ...]:
-    rank = "–" if row.rank is None else _span(*row.rank)
     marks = (" lossless" if row.lossless else "") + ("" if row.complete else " incomplete")
-    clips = f"{row.clips - row.failed}/{row.clips}"
-    return (rank, row.codec + marks, f"{row.kbps:.2f}", _number(row.score), _interval(row.score),
-            *(_number(row.metrics[key]) if key in row.metrics else "–" for key in keys), clips)  # fmt: skip
+    score, clips = row.score, f"{row.clips - row.failed}/{row.clips}"
+    metrics = (_number(row.metrics.get(key)) for key in keys)
+    ends = text.interval(score.low, score.high, DECIMALS)
+    return (text.rank(row.rank), row.codec + marks, text.kbps(row.kbps), _number(score), ends, *metrics, clips)
 
 
-def _span(best: int, worst: int) -> str:
-    return str(best) if best == worst else f"{best}–{worst}"
-
-
-def _number(estimate: Estimate) -> str:
-    return "–" if estimate.value is None else f"{estimate.value:.3f}"
-
-
-def _interval(estimate: Estimate) -> str:
-    return "" if estimate.low is None or estimate.high is None else f"[{estimate.low:.3f}, {estimate.high:.3f}]"
+def _number(estimate: Estimate | None) -> str:
+    return text.number(None if estimate is None else estimate.value, DECIMALS)
