@@ -121,7 +121,7 @@ class Codec(ABC):
         """Raise :class:`CodingFailed` unless ``decoded`` is finite, ``(channels, at least samples)``, float32."""
         expected = f"{self.card.name}: expected float32 ({channels}, at least {samples}) from the decoder"
         shape = np.shape(decoded)
-        if getattr(decoded, "dtype", None) != np.float32 or len(shape) != 2 or shape[0] != channels:  # noqa: PLR2004
+        if getattr(decoded, "dtype", None) != np.float32 or len(shape) != 2 or shape[0] != channels:  # noqa: PLR2004 - two axes
             raise CodingFailed(f"{expected}, got {getattr(decoded, 'dtype', type(decoded).__name__)} {shape}")
         if shape[1] < samples:
             raise CodingFailed(f"{expected}, got {shape}: it lost audio")

@@ -122,19 +122,19 @@ class _Reader:
             return self._zigzag()
         if kind == 8:  # noqa: PLR2004 -- numbers of types, as the protocol has them
             return self._take(self._varint())
-        if kind == 12:  # noqa: PLR2004
+        if kind == 12:  # noqa: PLR2004 -- as above
             return self.struct(depth + 1)
         if kind in {9, 10}:
             return self._list(depth)
         if kind in {1, 2, 3}:
             return self._byte()
-        if kind == 7:  # noqa: PLR2004
+        if kind == 7:  # noqa: PLR2004 -- as above
             return self._take(8)
         raise ValueError(f"type {kind}")
 
     def _list(self, depth: int) -> list[Any]:
         head = self._byte()
-        count = head >> 4 if head >> 4 != 15 else self._varint()  # noqa: PLR2004
+        count = head >> 4 if head >> 4 != 15 else self._varint()  # noqa: PLR2004 -- as above
         if count > len(self.data) - self.position or depth > _DEPTH:
             raise ValueError("a list longer than the data")
         return [self._value(head & 15, depth + 1) for _ in range(count)]
@@ -154,10 +154,10 @@ class _Reader:
         while True:
             byte = self._byte()
             value |= (byte & 127) << shift
-            if byte < 128:  # noqa: PLR2004
+            if byte < 128:  # noqa: PLR2004 -- as above
                 return value
             shift += 7
-            if shift > 63:  # noqa: PLR2004
+            if shift > 63:  # noqa: PLR2004 -- as above
                 raise ValueError("a number longer than 64 bits")
 
     def _zigzag(self) -> int:

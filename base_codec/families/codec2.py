@@ -45,7 +45,7 @@ class Codec2(Codec):
     def __init__(self, card: Card) -> None:
         super().__init__(card)
         mode = card.settings.get("mode")
-        if mode not in MODES or card.sampling_rate != 8000 or card.channels != (1,):  # noqa: PLR2004
+        if mode not in MODES or card.sampling_rate != 8000 or card.channels != (1,):  # noqa: PLR2004 - 8 kHz
             raise RefusedSetting(
                 f"{card.name}: Codec 2 has the modes {sorted(MODES)} at 8000 Hz, mono; "
                 f"got {mode} at {card.sampling_rate} Hz, channels {card.channels}"

@@ -54,7 +54,7 @@ def command(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Benchmark codecs on datasets, end to end; without options, a dozen classical codecs on the dataset `mini`."""
+    """Benchmark codecs on datasets, end to end; without options, 14 classical codecs on the dataset `mini`."""
     from codec_superb.pipeline.executor import Executor
     from codec_superb.pipeline.resynth import resynthesise
     from codec_superb.pipeline.score import score

@@ -44,7 +44,7 @@ def _labels(path: Path) -> dict[str, ManifestLabels]:
         words, _, tags = line.partition("\t")
         name, *text = words.split()
         *slots, intent = tags.split() or [""]
-        if name.count("-") < 3 or text[:1] != ["BOS"] or text[-1:] != ["EOS"] or not intent:  # noqa: PLR2004
+        if name.count("-") < 3 or text[:1] != ["BOS"] or text[-1:] != ["EOS"] or not intent:  # noqa: PLR2004 - its fields
             raise LayoutError(f"{path} line {number}: expected NAME BOS words EOS, a tab and labels, got {line[:80]!r}")
         if name in labels:
             raise LayoutError(f"{path} line {number}: {name} is given twice")

@@ -47,7 +47,7 @@ def _texts(path: Path) -> dict[str, str]:
 def _item(item: Any, path: Path, number: int) -> tuple[str, str]:
     fields: dict[str, Any] = expect_type(item, dict, path, f"item {number}")
     name, text = fields.get("item_name"), fields.get("txt")
-    if not isinstance(name, str) or name.count("#") < 2 or not isinstance(text, str):  # noqa: PLR2004
+    if not isinstance(name, str) or name.count("#") < 2 or not isinstance(text, str):  # noqa: PLR2004 - its fields
         expected = "item_name SINGER#SONG#NUMBER and txt"
         raise LayoutError(f"{path} item {number}: expected {expected}, got {str(item)[:80]!r}")
     return _composed(name), text

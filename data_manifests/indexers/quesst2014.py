@@ -35,7 +35,7 @@ def _labels(key: Path, folder: str) -> dict[str, ManifestLabels]:
     for number, line in read_lines(key):
         fields = line.split()
         path = PurePosixPath(fields[0])
-        if len(fields) != 2 or path.parent.name != folder or fields[1] not in LANGUAGES:  # noqa: PLR2004
+        if len(fields) != 2 or path.parent.name != folder or fields[1] not in LANGUAGES:  # noqa: PLR2004 - its fields
             raise LayoutError(
                 f"{key} line {number}: expected quesst14Database/{folder}/NAME.wav and one of "
                 f"{', '.join(LANGUAGES)}, got {line!r}"

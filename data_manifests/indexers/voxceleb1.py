@@ -58,7 +58,7 @@ def _read_list(listing: Listing, name: str, places: tuple[Path, ...]) -> None:
 
 def _trial(line: str, where: str) -> Trial:
     fields = line.split()
-    if len(fields) != 3 or fields[0] not in {"0", "1"} or not all(map(_CLIP.fullmatch, fields[1:])):  # noqa: PLR2004
+    if len(fields) != 3 or fields[0] not in {"0", "1"} or not all(map(_CLIP.fullmatch, fields[1:])):  # noqa: PLR2004 - its fields
         raise LayoutError(f"{where}: expected 0 or 1 and two clips idNNNNN/VIDEO/NNNNN.wav, got {line!r}")
     first, second = (clip_id(Path(name), Path()) for name in fields[1:])
     return Trial(same=fields[0] == "1", enrolment=first, test=second)

@@ -30,7 +30,7 @@ EVIL = '</script>"\'><img src=x onerror=window.stung=1><a href="https://x.exampl
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Start the system's Chromium, once."""
-    path = shutil.which("chromium")
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     assert path, "these tests need Chromium: install it, for example with `apt-get install chromium`"
     expect.set_options(timeout=15_000)  # machines that test may be busy
     with sync_playwright() as playwright:
