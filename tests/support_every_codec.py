@@ -7,22 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.interface import Audio, Codec, Packets
 
 PARAMETRIC = frozenset({"codec2"})
 """Families that keep no waveform: they send pitch and envelope and invent the phases."""
-
-
-def make_card(**changes: Any) -> Card:
-    """Return a complete card of a codec that does not exist."""
-    fields: dict[str, Any] = {
-        "name": "probe", "family": "probe", "title": "Probe", "version": "1", "kind": "classical", "standard": "none",
-        "year": 2020, "sampling_rate": 16000, "channels": (1,), "nominal_kbps": 256.0, "frame_rate": 16000.0,
-        "causal": True, "delay_samples": 0, "latency_ms": 0.0625, "licence": "MIT", "paper": "none",
-        "homepage": "https://example.org",
-    }  # fmt: skip
-    return Card.model_validate(fields | changes)
 
 
 class Delayed(Codec):

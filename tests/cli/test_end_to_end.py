@@ -7,25 +7,14 @@ import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 import soundfile
+from support_audio import speech_like
 
 from codec_superb.cli.main import call
 
 RATE = 16000
-
-
-def speechlike(seconds: float, pitch: float, seed: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Pulses through two resonances with syllables and pauses: enough for PESQ to find utterances and for F0."""
-    rng = np.random.default_rng(seed)
-    time = np.arange(int(seconds * RATE)) / RATE
-    phase = np.cumsum(pitch * (1 + 0.1 * np.sin(2 * np.pi * 2.5 * time)) / RATE)
-    voice = np.sum([np.cos(2 * np.pi * k * phase) / k for k in range(1, 20)], axis=0)
-    syllables = np.clip(np.sin(2 * np.pi * 2.2 * time), 0, 1) ** 0.5
-    return 0.1 * voice * syllables + 0.002 * rng.normal(size=time.size)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +22,8 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make three clips of two seconds with a labels.csv."""
     folder = tmp_path_factory.mktemp("sound") / "clips"
     folder.mkdir()
-    for number, pitch in enumerate((110, 160, 220)):
-        soundfile.write(folder / f"voice{number}.wav", speechlike(2.0, pitch, number), RATE)
+    for number in range(3):
+        soundfile.write(folder / f"voice{number}.wav", speech_like(2.0, RATE, number), RATE)
     return folder
 
 
@@ -66,18 +55,8 @@ class TestBench:
     def test_second_call_does_nothing_again(self, bench: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """All clips are reused and no file is written again."""
         before = {path: path.stat().st_mtime_ns for path in bench.rglob("*") if path.is_file()}
-        command = [
-            "bench",
-            "--codec",
-            "codec2_3200",
-            "opus_12k",
-            "opus_64k",
-            "--dataset",
-            str(clips),
-            "--out",
-            str(bench),
-            "--json",
-        ]
+        codecs = ["codec2_3200", "opus_12k", "opus_64k"]
+        command = ["bench", "--codec", *codecs, "--dataset", str(clips), "--out", str(bench), "--json"]
         assert call(command) == 0
         told = json.loads(capsys.readouterr().out)
         assert {run["done"] for run in told["runs"]} == {0}
@@ -136,17 +115,8 @@ class TestScoreFolders:
 
     def test_identity(self, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The same folder twice has distance 0 and the PESQ of identity."""
-        command = [
-            "score",
-            "--reference",
-            str(clips),
-            "--resynthesis",
-            str(clips),
-            "--metric",
-            "stft",
-            "pesq",
-            "--json",
-        ]
+        folders = ["--reference", str(clips), "--resynthesis", str(clips)]
+        command = ["score", *folders, "--metric", "stft", "pesq", "--json"]
         assert call(command) == 0
         rows = json.loads(capsys.readouterr().out)
         assert len(rows) == 3

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support_datasets import IndexServer, only_this_index
+from support_layouts import Tree, make_recordings
 
 from codec_superb.data_manifests.home import HOME_VARIABLE
 
@@ -26,3 +27,17 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[IndexServ
     with IndexServer() as server:
         only_this_index(monkeypatch, tmp_path, server.url)
         yield server
+
+
+@pytest.fixture(scope="session")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One short recording per file format."""
+    return make_recordings(tmp_path_factory.mktemp("recordings"))
+
+
+@pytest.fixture
+def tree(tmp_path: Path, recordings: dict[str, Path]) -> Tree:
+    """Make an empty publisher's folder."""
+    root = tmp_path / "root"
+    root.mkdir()
+    return Tree(root, recordings)

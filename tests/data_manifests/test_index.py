@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support_layout_cases import CASES, Case
-from support_layouts import Tree, make_recordings
+from support_layouts import Tree
 
 from codec_superb.data_manifests import Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import load_manifest
@@ -26,12 +26,6 @@ class Indexed:
     root: Path
     report: IndexReport
     dataset: Dataset
-
-
-@pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One short recording per file format."""
-    return make_recordings(tmp_path_factory.mktemp("recordings"))
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: case.name)

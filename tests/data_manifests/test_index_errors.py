@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from support_layout_cases import CASES, Case
 from support_layout_trees import write_clicks
-from support_layouts import Tree, make_recordings
+from support_layouts import Tree
 
 from codec_superb.data_manifests.errors import DatasetError, LayoutError, ManifestError, UnknownDataset
 from codec_superb.data_manifests.home import datasets_home
@@ -41,21 +40,6 @@ EXPECTED = {
     "gtzan_genre": "blues/blues.*",
     "gtzan_music_speech": "music_wav/*",
 }
-
-
-@pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One short recording per file format."""
-    return make_recordings(tmp_path_factory.mktemp("recordings"))
-
-
-@pytest.fixture
-def tree(tmp_path: Path, recordings: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Tree:
-    """Make an empty publisher's folder, beside an empty home folder."""
-    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
-    root = tmp_path / "root"
-    root.mkdir()
-    return Tree(root, recordings)
 
 
 def _case(name: str) -> Case:

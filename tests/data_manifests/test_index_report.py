@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import soundfile
 from support_layout_cases import CASES
-from support_layouts import RATE, Tree, make_recordings
+from support_layouts import RATE, Tree
 
 from codec_superb.data_manifests import check, open_dataset
 from codec_superb.data_manifests.clip_list import read_index, read_records
@@ -18,21 +18,6 @@ from codec_superb.data_manifests.files import file_sha256
 from codec_superb.data_manifests.index import index
 from codec_superb.data_manifests.progress import Progress
 from codec_superb.data_manifests.trials import Trial, read_trials, trial_lists
-
-
-@pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One short recording per file format."""
-    return make_recordings(tmp_path_factory.mktemp("recordings"))
-
-
-@pytest.fixture
-def tree(tmp_path: Path, recordings: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Tree:
-    """Make an empty publisher's folder, beside an empty home folder."""
-    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
-    root = tmp_path / "root"
-    root.mkdir()
-    return Tree(root, recordings)
 
 
 def _build(name: str, tree: Tree) -> None:

@@ -156,4 +156,4 @@ def test_an_invalid_pair_or_key_is_an_error_before_anything_is_computed() -> Non
 def test_a_value_cannot_be_changed() -> None:
     """Outcomes are immutable."""
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Value("ok", 1.0).value = 2.0  # type: ignore[misc]
+        Value("ok", 1.0).value = 2.0

@@ -40,7 +40,7 @@ def test_invalid_audio_is_refused_with_what_came(audio: Any, message: str) -> No
 def test_an_impossible_rate_is_refused(rate: float) -> None:
     """The sampling rate is a whole number of Hz in the audible world."""
     with pytest.raises(InvalidAudio, match="sampling rate"):
-        Signal(np.zeros(10), rate)  # type: ignore[arg-type]
+        Signal(np.zeros(10), rate)
 
 
 def test_unequal_lengths_are_refused_and_not_repaired() -> None:

@@ -21,7 +21,7 @@ SPEECH = {"stft": ok(2.0), "mel": ok(1.0), "pesq": ok(2.0), "stoi": ok(0.8)}
 
 def only(rows: list[ClipRow], **options: int) -> DatasetAggregate:
     """Aggregate rows of one group."""
-    (dataset,) = aggregate(rows, metrics=KEYS, **options).datasets  # type: ignore[arg-type]
+    (dataset,) = aggregate(rows, metrics=KEYS, **options).datasets
     return dataset
 
 

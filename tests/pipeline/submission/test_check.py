@@ -240,7 +240,7 @@ class TestKnownDatasets:
         """A clip id that the dataset does not have, and a clip in the wrong category."""
         known = {**self.categories, "mini/clip001": "music"}
         del known["mini/clip000"]
-        report = check(packed(), known={"mini": KnownDataset(sha("mini"), known)}.get)  # type: ignore[arg-type]
+        report = check(packed(), known={"mini": KnownDataset(sha("mini"), known)}.get)
         assert places(report) == "clips.parquet: mini/mini/clip000 | clips.parquet: mini/mini/clip001"
 
 
