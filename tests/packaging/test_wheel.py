@@ -30,16 +30,15 @@ GENERIC = {
 OTHER = {
     "pyproject.toml": """
 [build-system]
-requires = ["setuptools"]
-build-backend = "setuptools.build_meta"
+requires = ["hatchling"]
+build-backend = "hatchling.build"
 [project]
 name = "other-codecs"
 version = "3.1"
 [project.entry-points."codec_superb.codecs"]
 other = "other_codecs:codecs.yaml"
-[tool.setuptools]
+[tool.hatch.build.targets.wheel]
 packages = ["other_codecs"]
-package-data = {other_codecs = ["*.yaml"]}
 """,
     "other_codecs/__init__.py": "",
     "other_codecs/codecs.yaml": """
@@ -146,7 +145,7 @@ class TestInstalled:
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_text(text, encoding="utf-8")
         pip = (installed / "bin/python", "-m", "pip")
-        _run(*pip, "install", "-q", "--no-deps", "--no-build-isolation", source, cwd=tmp_path)
+        _run(*pip, "install", "-q", "--no-deps", source, cwd=tmp_path)
         program = installed / "bin/codec-superb"
         card = json.loads(_run(program, "codecs", "show", "other_256k", "--json", cwd=tmp_path))
         assert (card["family"], card["version"]) == ("other", "3.1")
