@@ -90,35 +90,18 @@ def _front_trace(front: list[_Point]) -> dict[str, Any]:
 
 
 def _family_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:
-    symbols = [style.symbol if row.complete else f"{style.symbol}-open" for row, _ in members]
-    trace = _marker_trace(members, quantity, style.colour)
-    trace["mode"] = "lines+markers"
-    trace["line"] = {"color": style.colour, "width": 1.5}
-    trace["marker"] = {
-        "symbol": symbols,
-        "size": 9,
-        "color": style.colour,
-        "line": {"width": 1.5, "color": style.colour},
-    }
-    trace["meta"] = {"role": "family", "family": members[0][0].family}
-    return trace
+    trace = _marker_trace(members, quantity, style.colour, style.symbol, size=9)
+    line = {"color": style.colour, "width": 1.5}
+    return {**trace, "mode": "lines+markers", "line": line, "meta": {"role": "family", "family": members[0][0].family}}
 
 
 def _ceiling_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:
-    symbols = [CEILING_SYMBOL if row.complete else f"{CEILING_SYMBOL}-open" for row, _ in members]
-    trace = _marker_trace(members, quantity, style.colour)
-    trace["mode"] = "markers"
-    trace["marker"] = {
-        "symbol": symbols,
-        "size": 12,
-        "color": style.colour,
-        "line": {"width": 1.5, "color": style.colour},
-    }
-    trace["meta"] = {"role": "ceiling", "family": members[0][0].family}
-    return trace
+    trace = _marker_trace(members, quantity, style.colour, CEILING_SYMBOL, size=12)
+    return {**trace, "meta": {"role": "ceiling", "family": members[0][0].family}}
 
 
-def _marker_trace(members: list[_Point], quantity: Quantity, colour: str) -> dict[str, Any]:
+def _marker_trace(members: list[_Point], quantity: Quantity, colour: str, symbol: str, *, size: int) -> dict[str, Any]:
+    """Draw points with their intervals; open ones are incomplete."""
     values = [_value(e) for _, e in members]
     up = [
         max(0.0, e.high - value) if e.high is not None else 0.0 for (_, e), value in zip(members, values, strict=True)
@@ -130,6 +113,13 @@ def _marker_trace(members: list[_Point], quantity: Quantity, colour: str) -> dic
     return {
         "type": "scatter",
         "name": chart_text(members[0][0].family),
+        "mode": "markers",
+        "marker": {
+            "symbol": [symbol if row.complete else f"{symbol}-open" for row, _ in members],
+            "size": size,
+            "color": colour,
+            "line": {"width": 1.5, "color": colour},
+        },
         "x": [row.kbps for row, _ in members],
         "y": values,
         "error_y": {**error, "color": colour, "thickness": 1, "width": 3},
