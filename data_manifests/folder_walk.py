@@ -7,12 +7,15 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from codec_superb.data_manifests.errors import DatasetError
+
 
 def walk(root: Path) -> Iterator[Path]:
     """Yield the path, relative to ``root``, of each file below it; a link that leads nowhere counts as a file.
 
     Each folder is read once, however many links lead to it. Real folders come first and links to folders after them,
     in the order of names, so that a folder with a name of its own is read under that name and not under a link's.
+    Raises DatasetError for a folder that may not be read.
     """
     seen: set[tuple[int, int]] = set()
     waiting, links = [Path()], list[Path]()
@@ -32,7 +35,7 @@ def walk(root: Path) -> Iterator[Path]:
 
 
 def _entries(folder: Path, seen: set[tuple[int, int]]) -> list[os.DirEntry[str]]:
-    """Return what a folder holds, in the order of names; nothing when it was seen or may not be read."""
+    """Return what a folder holds, in the order of names; nothing when it was seen, or vanished meanwhile."""
     try:
         status = folder.stat()
         if (status.st_dev, status.st_ino) in seen:
@@ -40,8 +43,13 @@ def _entries(folder: Path, seen: set[tuple[int, int]]) -> list[os.DirEntry[str]]
         seen.add((status.st_dev, status.st_ino))
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
+    except FileNotFoundError:
         return []
+    except OSError as error:
+        raise DatasetError(
+            f"cannot list the folder {folder}: {(error.strerror or str(error)).lower()}; clips in it would be missed "
+            "without a sign: make it readable, or take it away"
+        ) from error
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
