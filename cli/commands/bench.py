@@ -99,6 +99,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
     from codec_superb.cli.commands.report import load, rank, write
     from codec_superb.cli.ranking import as_data as ranking_data
     from codec_superb.cli.report_data import codec_results
+    from codec_superb.pipeline.output_file import write_output
 
     files = _pack(runs, out)
     results = load(runs)
@@ -106,7 +107,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
     write(results, rankings, page)
     ranking = ranking_data(codec_results(results, rankings))
     summary = {"fingerprint": fingerprint, "files": files, "ranking": ranking}
-    (out / SUMMARY).write_text(json.dumps(summary, indent=1, allow_nan=False), encoding="utf-8")
+    write_output(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
     return summary
 
 

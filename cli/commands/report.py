@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codec_superb.cli.console import note, print_json
+from codec_superb.cli.console import counted, note, print_json
 from codec_superb.cli.options import JsonOption, plain_path
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def command(
     if as_json:
         print_json({"file": str(out), "codecs": [entry.card.name for entry in results]})
     else:
-        note(f"report on {len(results)} codecs: {plain_path(out)}")
+        note(f"report on {counted(len(results), 'codec')}: {plain_path(out)}")
 
 
 def load(sources: Sequence[Path]) -> list[Results]:
@@ -64,10 +64,8 @@ def write(
     """Render the page and put it in place in one step."""
     from codec_superb.cli.report_data import report_data
     from codec_superb.cli.report_listening import choose_listening
+    from codec_superb.pipeline.output_file import write_output
     from codec_superb.web.report import render
 
     page = render(report_data(results, rankings, title, choose_listening(results, listening)))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f".{out.name}.part")
-    part.write_text(page, encoding="utf-8")
-    part.replace(out)
+    write_output(out, page.encode("utf-8"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from codec_superb.data_manifests import Dataset
 from codec_superb.pipeline.aggregate import aggregate
 from codec_superb.pipeline.clip_table import write_table
 from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
 from codec_superb.pipeline.run_info import Provenance, RunInfo
@@ -186,13 +186,5 @@ def _write(out: Path, members: dict[str, bytes]) -> Path:
     if not report.ok:
         faults = "\n".join(f"  {p.path}: expected {p.expected}, got {p.got}" for p in report.problems[:10])
         raise SubmissionError(f"the runs give a submission with {len(report.problems)} problems:\n{faults}")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    beside = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(packed.getvalue())
-        beside.replace(out)
-    except OSError as error:
-        raise SubmissionError(f"cannot write {out}: {error.strerror}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    write_output(out, packed.getvalue())
     return out
