@@ -32,7 +32,8 @@ def list_datasets(as_json: JsonOption = False) -> None:
          f"{here[m.name].clips} clips" if m.name in here else _how(m.name, m.source.kind), m.licence)
         for m in manifests
     ]  # fmt: skip
-    print_table("", ("dataset", "category", "published clips", "here", "licence"), rows, numbers_from=99)
+    head = ("dataset", "category", "published clips", "here", "licence")
+    print_table("", head, rows, numbers_from=len(head), spare=("category", "published clips", "licence"))
 
 
 def _how(name: str, kind: str) -> str:
