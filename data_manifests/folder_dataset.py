@@ -43,7 +43,7 @@ class FolderDataset:
     def __init__(self, folder: Path, category: Category | None = None) -> None:
         """List the folder; raise UnknownDataset when there is none or no clip in it, ManifestError for its labels."""
         if not folder.is_dir():
-            raise UnknownDataset(f"there is no folder {folder}")
+            raise UnknownDataset(f"{folder} is no folder" if folder.exists() else f"there is no folder {folder}")
         self.folder = folder.absolute()
         self.name = _safe_name(self.folder)
         self.title = self.name
