@@ -177,6 +177,13 @@ class TestMistakes:
         assert call(["resynth", "--codec", "opus_12k", "--dataset", "librispech"]) == 2
         assert "librispeech" in capsys.readouterr().err
 
+    def test_unknown_family(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A family that does not exist is an error with those that do, not an empty list."""
+        assert call(["codecs", "list", "--family", "opsu", "--json"]) == 2
+        told = capsys.readouterr()
+        assert "opus" in told.err
+        assert not told.out
+
     def test_pattern_without_match(self, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A pattern that matches no codec is an error, not an empty run."""
         assert call(["resynth", "--codec", "nothing_*", "--dataset", str(clips)]) == 2
@@ -204,3 +211,34 @@ def test_doctor_finds_this_environment_well(capsys: pytest.CaptureFixture[str]) 
     assert call(["doctor", "--json"]) == 0
     findings = json.loads(capsys.readouterr().out)["findings"]
     assert {"codec opus", "codec codec2", "codec lc3"} <= {finding["subject"] for finding in findings}
+
+
+def test_doctor_imports_each_package_for_real(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A package that is there and broken is a fault, with what its import says; so is nothing else."""
+    from codec_superb.cli.commands import doctor
+
+    (tmp_path / "broken_here.py").write_text("raise ImportError('libx.so.3')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(doctor.MODULES, "pesq", "broken_here")
+    monkeypatch.setattr(doctor.metadata, "requires", lambda _name: ["pesq", "numpy", "PyYAML", "lc3py", "pypi-simple"])
+    monkeypatch.setattr(doctor, "LOOKS", (doctor.LOOKS[1],))
+    assert call(["doctor", "--json"]) == 3
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    (fault,) = [finding for finding in findings if finding["state"] == "fault"]
+    assert fault["subject"] == "pesq"
+    assert "libx.so.3" in fault["detail"]
+
+
+def test_doctor_on_a_home_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The storage that cannot be written is a finding, not a crash."""
+    from codec_superb.cli.commands import doctor
+
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "file/home"))
+    monkeypatch.setattr(doctor, "LOOKS", (doctor.LOOKS[-1],))
+    assert call(["doctor"]) == 0
+    assert "cannot be written" in capsys.readouterr().out
