@@ -60,6 +60,7 @@ def command(
     from codec_superb.pipeline.score import score
 
     codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
+    _refuse_mixture(datasets)
     with TerminalProgress() as progress:
         _prepare(datasets, progress)
         with Executor(workers) as pool:
@@ -73,6 +74,19 @@ def command(
     page = report or out / "report.html"
     summary = _publish(runs, out, page)
     _finish(summary, outcomes, page, as_json=as_json)
+
+
+def _refuse_mixture(datasets: Sequence[str]) -> None:
+    """Say before the work that one submission cannot hold both named datasets and own folders."""
+    from codec_superb.data_manifests.catalogue import manifest_names
+    from codec_superb.pipeline.errors import PipelineError
+
+    own = [name for name in datasets if name not in manifest_names()]
+    if own and len(own) < len(datasets):
+        raise PipelineError(
+            f"named datasets and own folders ({', '.join(own)}) are never packed together: benchmark them apart, "
+            "each with its own --out"
+        )
 
 
 def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:

@@ -63,6 +63,14 @@ class TestBench:
         assert (bench / "opus_12k/clips/clips.parquet").is_file()
         assert "opus_12k" in (bench / "report.html").read_text(encoding="utf-8")
 
+    def test_own_folders_and_named_datasets_are_refused_together(
+        self, clips: Path, here: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """They cannot be packed together, which is said before the work and not after it."""
+        assert call(["bench", "--codec", "g711_alaw", "--dataset", "mini", str(clips)]) == 2
+        assert "apart" in capsys.readouterr().err
+        assert not (here / "runs").exists()
+
     def test_second_call_does_nothing_again(self, bench: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """All clips are reused and no file is written again."""
         before = {path: path.stat().st_mtime_ns for path in bench.rglob("*") if path.is_file()}
@@ -153,6 +161,16 @@ class TestScoreFolders:
         for row in rows:
             assert row["metrics"]["stft"]["value"] == 0
             assert row["metrics"]["pesq"]["value"] == pytest.approx(4.6438885, abs=1e-4)
+
+    def test_table_ends_with_the_mean(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The mean is over the clips that have a value, and says over how many."""
+        for side, gain in (("reference", 1.0), ("resynthesis", 0.5)):
+            (here / side).mkdir()
+            for name, level in (("loud", 0.5), ("soft", 0.25), ("none", 0.0)):
+                tone = level * np.sin(np.arange(8000)) * gain
+                soundfile.write(here / side / f"{name}.wav", tone, 8000, subtype="FLOAT")
+        assert call(["score", "--reference", "reference", "--resynthesis", "resynthesis", "--metric", "sdr"]) == 0
+        assert capsys.readouterr().out.splitlines()[-1].split() == ["mean", "6.0206", "(2)"]
 
     def test_missing_partner_is_an_error(self, clips: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A file without a partner is named; nothing is scored."""
