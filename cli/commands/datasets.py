@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_json, print_table
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, counted, print_json, print_table
 from codec_superb.cli.options import JsonOption
 
 app = typer.Typer(help="List datasets, fetch or index their clips, check what is here.", no_args_is_help=True)
@@ -90,11 +90,12 @@ def check(name: str, as_json: JsonOption = False) -> None:
 
     with TerminalProgress() as progress:
         report = check_dataset(name, DatasetProgress(progress))
-    lines = [f"{name}: {report.clips} clips" + (f" of {report.expected_clips}" if report.expected_clips else "")]
+    whole = f" of {report.expected_clips}" if report.expected_clips else ""
+    lines = [f"{name}: {counted(report.clips, 'clip')}{whole}"]
     lines += [f"  missing: {clip}" for clip in report.missing]
     lines += [f"  damaged: {clip}: {reason}" for clip, reason in report.corrupt]
     lines += [f"  not in the list: {clip}" for clip in report.extra]
-    lines += [f"  {report.ignored} other files ignored"] if report.ignored else []
+    lines += [f"  {counted(report.ignored, 'other file')} ignored"] if report.ignored else []
     _tell(report, [*lines, "  all right" if report.right else "  not right"], as_json=as_json)
     if not report.right:
         raise typer.Exit(3)
