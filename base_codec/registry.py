@@ -53,8 +53,8 @@ def open_codec(name: str, device: str = "cpu") -> Codec:
     module, _, attribute = entry.target.partition(":")
     try:
         codec_class = getattr(importlib.import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        if error.name is not None and f"{module}.".startswith(f"{error.name}."):
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}."):
             raise _dead_target(entry) from error
         raise _missing(entry.card, error) from error
     except AttributeError as error:
@@ -70,7 +70,7 @@ def forget() -> None:
 def _load(codec_class: type[Codec], own_card: Card, device: str) -> Codec:
     try:
         return codec_class(own_card).load(device)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         raise _missing(own_card, error) from error
 
 
@@ -87,11 +87,15 @@ def _file_class(name: str) -> tuple[type[Codec], Card]:
         ) from error
 
 
-def _missing(own_card: Card, error: ModuleNotFoundError) -> MissingDependency:
-    """Name the command that installs what ``own_card`` needs."""
+def _missing(own_card: Card, error: ImportError) -> MissingDependency:
+    """Name the command that installs what ``own_card`` needs, or mends what is there and cannot be imported."""
     wanted = [f"codec-superb[{own_card.extra}]"] if own_card.extra else list(own_card.requirements)
-    command = shlex.join(["pip", "install", *(wanted or [str(error.name)])])
-    return MissingDependency(f"{own_card.name} needs {error.name}, which is not installed: {command}")
+    wanted = wanted or [str(error.name)]
+    if isinstance(error, ModuleNotFoundError):
+        command = shlex.join(["pip", "install", *wanted])
+        return MissingDependency(f"{own_card.name} needs {error.name}, which is not installed: {command}")
+    command = shlex.join(["pip", "install", "--force-reinstall", *wanted])
+    return MissingDependency(f"{own_card.name}: a package that it needs cannot be imported ({error}): {command}")
 
 
 def _entry(name: str) -> Entry:

@@ -8,8 +8,10 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -20,18 +22,14 @@ if TYPE_CHECKING:
     from codec_superb.data_manifests.progress import Progress as Step
 
 EVERY_SECONDS = 10.0
+LEAST_FOLDED = 30
+"""Characters that a column which goes on in the next line gets at least."""
 MEGABYTE = 1_000_000
 
 
 def stderr() -> Console:
     """Return the console for progress and errors."""
     return Console(stderr=True, highlight=False)
-
-
-def stdout() -> Console:
-    """Return the console for results; a pipe gets wide lines instead of folded ones."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=200)
 
 
 def note(text: str) -> None:
@@ -50,16 +48,57 @@ def _plain(value: object) -> str:
     raise TypeError(f"expected plain data for JSON, got {type(value).__name__}")
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers_from: int = 1) -> None:
-    """Print a table; columns from ``numbers_from`` on are aligned to the right."""
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    numbers_from: int = 1,
+    spare: Sequence[str] = (),
+    folds: bool = False,
+) -> None:
+    """Print a table of which no cell is ever cut; columns from ``numbers_from`` on are aligned to the right.
+
+    Where it is wider than the terminal, the columns ``spare`` are left out, the last first, and named below; with
+    ``folds`` the last column goes on in the next line. A pipe gets everything.
+    """
+    console = Console(highlight=False)
+    cells = [tuple(columns), *map(tuple, rows)]
+    room = console.width if console.is_terminal else sys.maxsize
+    left_out = _spared(cells, spare, room)
+    kept = [index for index, column in enumerate(columns) if column not in left_out]
     table = Table(
-        title=title or None, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False
-    )
-    for index, column in enumerate(columns):
-        table.add_column(escape(column), justify="right" if index >= numbers_from else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
-    stdout().print(table)
+        title=escape(title) or None, title_justify="left", title_style="bold", header_style="bold", box=None,
+        pad_edge=False, show_header=any(columns),
+    )  # fmt: skip
+    for index in kept:
+        last = folds and index == kept[-1]
+        align: Literal["left", "right"] = "right" if index >= numbers_from else "left"
+        table.add_column(escape(columns[index]), justify=align, no_wrap=not last, overflow="fold")
+    for row in cells[1:]:
+        table.add_row(*(escape(row[index]) for index in kept))
+    needed = _width(cells, kept[:-1] if folds else kept) + (LEAST_FOLDED if folds else 0)
+    console.width = max(min(room, _width(cells, kept)), needed, len(title))
+    with console.capture() as capture:
+        console.print(table)
+    sys.stdout.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
+    if left_out:
+        typer.echo(f"no room for {', '.join(left_out)}: widen the terminal, or add --json")
+
+
+def _spared(cells: Sequence[Sequence[str]], spare: Sequence[str], room: int) -> list[str]:
+    """Choose the columns to leave out so that the rest fits into ``room``."""
+    left_out: list[str] = []
+    for column in reversed(spare):
+        if _width(cells, [index for index, name in enumerate(cells[0]) if name not in left_out]) <= room:
+            break
+        left_out.insert(0, column)
+    return left_out
+
+
+def _width(cells: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
+    """Characters of a line that cuts nothing, with two (one and one of padding) between columns."""
+    return sum(max(cell_len(part) for row in cells for part in row[index].split("\n")) + 2 for index in kept) - 2
 
 
 class _Rate(ProgressColumn):

@@ -2,43 +2,23 @@
 
 Exit codes: 0 everything asked for was done; 2 it could not be started (wrong name, missing file, bad option);
 3 it ran, and some clips failed or a file has faults; 130 stopped by Ctrl-C; 1 a fault of this program.
+
+Nothing but the standard library is imported before Ctrl-C is looked after: the commands take a third of a second to
+import, and who stops them then must not see a traceback.
 """
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 
-import typer
-
-from codec_superb import __version__
-from codec_superb.cli.arguments import spread
-from codec_superb.cli.commands import bench, check, codecs, compare, datasets, doctor, pack, report, resynth, score
-
-app = typer.Typer(
-    name="codec-superb",
-    help="Benchmark sound codecs: resynthesise curated sound, score what came back, publish it.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.add_typer(codecs.app, name="codecs")
-app.add_typer(datasets.app, name="datasets")
-for module in (resynth, score, pack, check, report, compare, bench, doctor):
-    app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
-
-
-def _version(value: bool) -> None:
-    if value:
-        typer.echo(f"codec-superb {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
-) -> None:
-    """Benchmark sound codecs: resynthesise curated sound, score what came back, publish it."""
+CANNOT_START, STOPPED = 2, 130
+ENVIRONMENT = frozenset({
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR,
+    errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENFILE, errno.ETXTBSY,
+})  # fmt: skip
+"""What a person can mend: disks, permissions and names. Any other OSError is a fault of this program."""
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -48,22 +28,40 @@ def run(arguments: Sequence[str] | None = None) -> None:
 
 def call(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code."""
+    try:
+        code = _call(arguments)
+    except KeyboardInterrupt:
+        code = STOPPED
+    if code == STOPPED:  # the parser turns most interrupts into this code without a word
+        sys.stderr.write("\ncodec-superb: stopped; the same command goes on where this one ended\n")
+    return code
+
+
+def _call(arguments: Sequence[str]) -> int:
+    """Run the command line; KeyboardInterrupt comes through where the parser does not see it."""
     from codec_superb.base_codec.errors import CodecError
+    from codec_superb.cli.app import app
+    from codec_superb.cli.arguments import spread
     from codec_superb.data_manifests.errors import DatasetError
     from codec_superb.metrics.errors import MetricError
     from codec_superb.pipeline.errors import PipelineError
+    from codec_superb.web.errors import WebError
 
     try:
         app(args=spread(arguments), prog_name="codec-superb")
-    except (CodecError, DatasetError, MetricError, PipelineError) as error:
+    except (CodecError, DatasetError, MetricError, PipelineError, WebError) as error:
         sys.stderr.write(f"codec-superb: {error}\n")
-        return 2
-    except KeyboardInterrupt:
-        sys.stderr.write("\ncodec-superb: stopped; the same command goes on where this one ended\n")
-        return 130
+        return CANNOT_START
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: say nothing, also not at exit
         return 1
+    except OSError as error:
+        if error.errno not in ENVIRONMENT:
+            raise
+        name = error.filename if error.filename2 is None else error.filename2  # where a file was to be moved to
+        place = "" if name is None else f" {str(name)!r}"
+        sys.stderr.write(f"codec-superb: the system refuses{place}: {error.strerror}; what is finished is kept\n")
+        return CANNOT_START
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
     return 0

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from codec_superb.cli.console import note
 from codec_superb.cli.options import plain_path
+from codec_superb.web.text import count
 
 if TYPE_CHECKING:
-    from codec_superb.pipeline.outcome import RunOutcome
+    from codec_superb.pipeline.outcome import FailedClip, RunOutcome
 
 CLIPS_FAILED = 3
 SHOWN = 20
@@ -34,7 +35,7 @@ def as_data(outcomes: Sequence[RunOutcome]) -> list[dict[str, Any]]:
 def say(outcomes: Sequence[RunOutcome]) -> None:
     """Say in one line a run what was done, then list the clips that failed."""
     for outcome in outcomes:
-        parts = [f"{outcome.asked} clips", f"{outcome.done} done now"]
+        parts = [count(outcome.asked, "clip"), f"{outcome.done} done now"]
         parts += [f"{outcome.reused} finished before"] if outcome.reused else []
         parts += [
             f"{key} undefined on {counts.undefined}" for key, counts in outcome.metrics.items() if counts.undefined
@@ -45,12 +46,16 @@ def say(outcomes: Sequence[RunOutcome]) -> None:
 
 
 def say_failures(outcomes: Sequence[RunOutcome]) -> None:
-    """List the clips that failed."""
-    failures = [(outcome, failed) for outcome in outcomes for failed in outcome.failed]
-    for outcome, failed in failures[:SHOWN]:
-        note(f"  failed: {outcome.codec} / {outcome.dataset} / {failed.clip} ({failed.stage}): {failed.reason}")
-    if len(failures) > SHOWN:
-        note(f"  and {len(failures) - SHOWN} more; all are in clips.parquet, and in the output of --json")
+    """List what failed: a clip that no codec can read is one line, and a clip is not told again by the next stage."""
+    by_cause: dict[tuple[str, FailedClip], dict[str, None]] = {}
+    for outcome in outcomes:
+        for failed in outcome.failed:
+            by_cause.setdefault((outcome.dataset, failed), {})[outcome.codec] = None
+    for (dataset, failed), codecs in list(by_cause.items())[:SHOWN]:
+        who = next(iter(codecs)) if len(codecs) == 1 else f"{len(codecs)} codecs"
+        note(f"  failed: {who} / {dataset} / {failed.clip} ({failed.stage}): {failed.reason}")
+    if len(by_cause) > SHOWN:
+        note(f"  and {len(by_cause) - SHOWN} more; all are in clips.parquet, and in the output of --json")
 
 
 def exit_code(outcomes: Sequence[RunOutcome]) -> int:

@@ -28,9 +28,12 @@ def print_ranking(rows: Sequence[CodecResult]) -> None:
     for category in dict.fromkeys(row.category for row in rows):
         chosen = [row for row in rows if row.category == category]
         keys = [key for key, metric in METRICS.items() if category in metric.overall and key in _measured(chosen)]
-        head = (*HEAD, *(f"{key} {'↑' if METRICS[key].higher_is_better else '↓'}" for key in keys), "clips")
-        print_table(_title(chosen), head, [_cells(row, keys) for row in chosen], numbers_from=2)
+        arrows = [f"{key} {'↑' if METRICS[key].higher_is_better else '↓'}" for key in keys]
+        head = (*HEAD, *arrows, "clips")
+        print_table(_title(chosen), head, [_cells(row, keys) for row in chosen], numbers_from=2, spare=arrows)
         print()
+    if not all(row.complete for row in rows):
+        print("incomplete: clips or metrics failed, or not all clips of the dataset were run\n")
 
 
 def _measured(rows: Sequence[CodecResult]) -> set[str]:
@@ -39,7 +42,7 @@ def _measured(rows: Sequence[CodecResult]) -> set[str]:
 
 def _title(rows: Sequence[CodecResult]) -> str:
     datasets = ", ".join(dict.fromkeys(name for row in rows for name in row.datasets))
-    return f"{rows[0].category} ({datasets}, {max(row.clips for row in rows)} clips)"
+    return f"{rows[0].category} ({datasets}, {text.count(max(row.clips for row in rows), 'clip')})"
 
 
 def _cells(row: CodecResult, keys: Sequence[str]) -> tuple[str, ...]:

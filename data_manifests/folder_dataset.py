@@ -43,7 +43,7 @@ class FolderDataset:
     def __init__(self, folder: Path, category: Category | None = None) -> None:
         """List the folder; raise UnknownDataset when there is none or no clip in it, ManifestError for its labels."""
         if not folder.is_dir():
-            raise UnknownDataset(f"there is no folder {folder}")
+            raise UnknownDataset(f"{folder} is no folder" if folder.exists() else f"there is no folder {folder}")
         self.folder = folder.absolute()
         self.name = _safe_name(self.folder)
         self.title = self.name
@@ -118,12 +118,12 @@ class FolderDataset:
 
 
 def _list_clips(root: Path) -> tuple[dict[str, bytes], int]:
-    """Return the relative path of each clip by id, and how many other files there are."""
+    """Return the relative path of each clip by id, and how many other files there are beside the labels."""
     clips: dict[str, bytes] = {}
     ignored = 0
     for relative in walk(root):
         if relative.suffix.lower() not in AUDIO_SUFFIXES:
-            ignored += 1
+            ignored += relative.as_posix() != LABELS_FILE
             continue
         path = os.fsencode(relative)
         clip_id = escape_path(path)

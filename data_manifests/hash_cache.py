@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from codec_superb.data_manifests.files import write_atomically
@@ -32,10 +33,14 @@ class HashCache:
         self._used[key] = (stat.st_size, stat.st_mtime_ns, digest)
 
     def save(self) -> None:
-        """Write down the hashes that were asked for since the cache was opened; forget the others."""
+        """Write down the hashes that were asked for since the cache was opened; forget the others.
+
+        Where nothing can be written (a store that many share, read-only) the next call computes them again.
+        """
         if self._used != self._known:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._path, json.dumps(self._used).encode())
+            with suppress(OSError):
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(self._path, json.dumps(self._used).encode())
 
 
 def _load(path: Path) -> dict[str, tuple[int, int, str]]:

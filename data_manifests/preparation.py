@@ -60,14 +60,14 @@ def prepare_manifest(manifest: Manifest, progress: OnProgress | None = None) -> 
     if not isinstance(manifest.source, PackagesSource):
         raise DatasetError(how_to_get(manifest))
     folder = datasets_home() / manifest.name
-    with locked(folder.parent / f".{manifest.name}.lock"):
-        done = _standing(folder, manifest, manifest.source)
-        wanted = len([clip for group in manifest.source.groups for clip in group.clips])
-        if len(done) == wanted:
-            index = read_index(folder)
-            assert index is not None
-        else:
-            index = _make(folder, manifest, done, progress or ignore_progress)
+    wanted = sum(len(group.clips) for group in manifest.source.groups)
+    done = _standing(folder, manifest, manifest.source)
+    index = read_index(folder) if len(done) == wanted else None
+    if index is None:  # only who has something to make needs the lock: a store that all share may be read-only
+        with locked(folder.parent / f".{manifest.name}.lock"):
+            done = _standing(folder, manifest, manifest.source)
+            index = read_index(folder) if len(done) == wanted else None
+            index = index or _make(folder, manifest, done, progress or ignore_progress)
     return PrepareReport(
         manifest.name, folder, index.clips, index.seconds or 0.0, wanted - len(done), index.manifest_hash
     )

@@ -117,7 +117,7 @@ def _shared_datasets(first: Results, second: Results) -> tuple[set[str], list[Le
     for name in sorted({dataset.info.name for entry in (first, second) for dataset in entry.datasets}):
         one, two = first.dataset(name), second.dataset(name)
         if one is None or two is None:
-            owner = first.card.name if two is None else second.card.name
+            owner = f"the first, {first.card.name}," if two is None else f"the second, {second.card.name},"
             left_out.append(LeftOut(what=name, reason=f"only {owner} was run on it"))
         elif one.info.manifest_hash != two.info.manifest_hash:
             reason = "the two were run on different clips of that name (their manifest hashes differ)"

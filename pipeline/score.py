@@ -91,7 +91,7 @@ def _clips(store: ScoreStore, dataset: Dataset) -> list[str]:
 
 def _work(spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress) -> None:
     """Compute what is missing and journal it."""
-    pairs = sum(len(store.clips) for store in stores)
+    pairs = sum(store.scorable() for store in stores)
     missing = sum(len(task.items) for task in _tasks(spec, stores))
     title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
     progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)

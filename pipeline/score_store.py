@@ -51,6 +51,10 @@ class ScoreStore:
             raise RunFolderError(f"{self._rows.path} says nothing about {clip!r}; call resynth again")
         return row
 
+    def scorable(self) -> int:
+        """Count the clips that have a resynthesis to score."""
+        return sum(self.row(clip)["status"] == "ok" for clip in self.clips)
+
     def missing(self, row: dict[str, Any]) -> tuple[str, ...]:
         """Return the keys to compute; a metric that crashed is tried again, one that is undefined is not."""
         if row["status"] != "ok":

@@ -60,6 +60,7 @@ def command(
     from codec_superb.pipeline.score import score
 
     codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
+    _refuse_mixture(datasets)
     with TerminalProgress() as progress:
         _prepare(datasets, progress)
         with Executor(workers) as pool:
@@ -73,6 +74,19 @@ def command(
     page = report or out / "report.html"
     summary = _publish(runs, out, page)
     _finish(summary, outcomes, page, as_json=as_json)
+
+
+def _refuse_mixture(datasets: Sequence[str]) -> None:
+    """Say before the work that one submission cannot hold both named datasets and own folders."""
+    from codec_superb.data_manifests.catalogue import manifest_names
+    from codec_superb.pipeline.errors import PipelineError
+
+    own = [name for name in datasets if name not in manifest_names()]
+    if own and len(own) < len(datasets):
+        raise PipelineError(
+            f"named datasets and own folders ({', '.join(own)}) are never packed together: benchmark them apart, "
+            "each with its own --out"
+        )
 
 
 def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
@@ -99,7 +113,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
     from codec_superb.cli.commands.report import load, rank, write
     from codec_superb.cli.ranking import as_data as ranking_data
     from codec_superb.cli.report_data import codec_results
-    from codec_superb.data_manifests.files import write_atomically
+    from codec_superb.pipeline.output_file import write_output
 
     files = _pack(runs, out)
     results = load(runs)
@@ -107,7 +121,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
     write(results, rankings, page)
     ranking = ranking_data(codec_results(results, rankings))
     summary = {"fingerprint": fingerprint, "files": files, "ranking": ranking}
-    write_atomically(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
+    write_output(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
     return summary
 
 

@@ -9,6 +9,7 @@ import typer
 
 from codec_superb.cli.console import print_json
 from codec_superb.cli.options import JsonOption, plain_path
+from codec_superb.web.text import count
 
 if TYPE_CHECKING:
     from codec_superb.pipeline.submission.findings import CheckReport
@@ -35,9 +36,9 @@ def command(
 
 
 def _say(file: Path, report: CheckReport) -> None:
-    verdict = "ok" if report.ok else f"{len(report.problems) + report.more} problems"
-    about = f"{report.codec or 'unreadable'} on {', '.join(report.datasets) or 'nothing'}, {report.clips} clips"
-    typer.echo(f"{plain_path(file)}: {verdict} ({about})")
+    verdict = "ok" if report.ok else count(len(report.problems) + report.more, "problem")
+    about = f" ({report.codec} on {', '.join(report.datasets)}, {count(report.clips, 'clip')})" if report.codec else ""
+    typer.echo(f"{plain_path(file)}: {verdict}{about}")
     for problem in report.problems:
         typer.echo(f"  {problem.path}: expected {problem.expected}, got {problem.got}. {problem.how_to_fix}")
     if report.more:

@@ -8,8 +8,10 @@ import typer
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import UnknownCodec
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
+from codec_superb.web.text import count
 
 app = typer.Typer(help="List codecs, or show one codec's card.", no_args_is_help=True)
 
@@ -20,13 +22,17 @@ def list_codecs(
 ) -> None:
     """List every codec by family and bitrate."""
     cards = [card for card in map(registry.card, registry.names()) if family in (None, card.family)]
+    if not cards:
+        families = sorted({registry.card(name).family for name in registry.names()})
+        raise UnknownCodec(f"no family is named {family!r}; there are {', '.join(families)}")
     if as_json:
         print_json([card.model_dump(mode="json") for card in cards])
         return
     rows = [(card.name, card.title, _kbps(card), _rate(card), card.standard, card.licence) for card in cards]
-    print_table("", ("codec", "title", "kbps", "kHz", "standard", "licence"), rows, numbers_from=99)
-    families = {card.family for card in cards}
-    typer.echo(f"{len(cards)} codecs in {len(families)} families; `codec-superb codecs show NAME` shows a card")
+    head = ("codec", "title", "kbps", "kHz", "standard", "licence")
+    print_table("", head, rows, numbers_from=len(head), spare=("standard", "licence"))
+    total = f"{count(len(cards), 'codec')} in {count(len({card.family for card in cards}), 'family', 'families')}"
+    typer.echo(f"{total}; `codec-superb codecs show NAME` shows a card")
 
 
 @app.command("show")
@@ -38,7 +44,8 @@ def show(name: str, as_json: JsonOption = False) -> None:
         return
     fields = card.model_dump(mode="json", exclude_none=True)
     fields.update(tokens_per_second=card.tokens_per_second) if card.tokens_per_second else None
-    print_table(card.title, ("field", "value"), [(key, _text(value)) for key, value in fields.items()], numbers_from=99)
+    rows = [(key, _text(value)) for key, value in fields.items()]
+    print_table(card.title, ("field", "value"), rows, numbers_from=2, folds=True)
 
 
 def _kbps(card: Card) -> str:

@@ -55,8 +55,7 @@ def _say(report: ComparisonReport) -> None:
 def _cells(result: Difference | None) -> tuple[str, ...]:
     if result is None:
         return ("–",) * 5
-    interval = "–" if result.low is None or result.high is None else f"[{result.low:+.3f}, {result.high:+.3f}]"
-    return (
-        f"{result.first:.3f}", f"{result.second:.3f}", f"{result.difference:+.3f}", interval,
-        f"{100 * result.first_better:.0f} %",
-    )  # fmt: skip
+    known = result.low is not None and result.high is not None  # one clip says nothing about others
+    interval = f"[{result.low:+.3f}, {result.high:+.3f}]" if known else "–"
+    better = f"{100 * result.first_better:.0f} %" if known else "–"
+    return f"{result.first:.3f}", f"{result.second:.3f}", f"{result.difference:+.3f}", interval, better

@@ -11,6 +11,7 @@ import typer
 
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_json, print_table
 from codec_superb.cli.options import JsonOption
+from codec_superb.web.text import count
 
 app = typer.Typer(help="List datasets, fetch or index their clips, check what is here.", no_args_is_help=True)
 
@@ -32,7 +33,8 @@ def list_datasets(as_json: JsonOption = False) -> None:
          f"{here[m.name].clips} clips" if m.name in here else _how(m.name, m.source.kind), m.licence)
         for m in manifests
     ]  # fmt: skip
-    print_table("", ("dataset", "category", "published clips", "here", "licence"), rows, numbers_from=99)
+    head = ("dataset", "category", "published clips", "here", "licence")
+    print_table("", head, rows, numbers_from=len(head), spare=("category", "published clips", "licence"))
 
 
 def _how(name: str, kind: str) -> str:
@@ -89,11 +91,12 @@ def check(name: str, as_json: JsonOption = False) -> None:
 
     with TerminalProgress() as progress:
         report = check_dataset(name, DatasetProgress(progress))
-    lines = [f"{name}: {report.clips} clips" + (f" of {report.expected_clips}" if report.expected_clips else "")]
+    whole = f" of {report.expected_clips}" if report.expected_clips else ""
+    lines = [f"{name}: {count(report.clips, 'clip')}{whole}"]
     lines += [f"  missing: {clip}" for clip in report.missing]
     lines += [f"  damaged: {clip}: {reason}" for clip, reason in report.corrupt]
     lines += [f"  not in the list: {clip}" for clip in report.extra]
-    lines += [f"  {report.ignored} other files ignored"] if report.ignored else []
+    lines += [f"  {count(report.ignored, 'other file')} ignored"] if report.ignored else []
     _tell(report, [*lines, "  all right" if report.right else "  not right"], as_json=as_json)
     if not report.right:
         raise typer.Exit(3)

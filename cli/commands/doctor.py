@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import platform
 import shutil
 import sys
+import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -19,6 +22,8 @@ from codec_superb.cli.options import JsonOption
 
 OLDEST_PYTHON = (3, 11)
 ENOUGH_BYTES = 2 * 1024**3
+MODULES = {"pyyaml": "yaml", "PyYAML": "yaml", "lc3py": "lc3"}
+"""Packages that are imported under another name."""
 EXTRAS = {
     "neural": ("torch", "transformers"),
     "applications": ("faster_whisper", "speechbrain", "sklearn"),
@@ -44,7 +49,7 @@ def command(as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"version": __version__, "findings": [asdict(finding) for finding in findings]})
     else:
-        print_table("", ("", "", ""), [(f.state, f.subject, f.detail) for f in findings], numbers_from=9)
+        print_table("", ("", "", ""), [(f.state, f.subject, f.detail) for f in findings], numbers_from=3, folds=True)
     if any(finding.state == "fault" for finding in findings):
         raise typer.Exit(3)
 
@@ -73,10 +78,25 @@ def _packages() -> list[Finding]:
         except metadata.PackageNotFoundError:
             findings.append(Finding(requirement.name, "fault", f"not installed: pip install '{requirement}'"))
             continue
-        good = requirement.specifier.contains(version, prereleases=True)
-        wanted = version if good else f"{version}, wanted {requirement.specifier}: pip install '{requirement}'"
-        findings.append(Finding(requirement.name, "ok" if good else "fault", wanted))
+        if not requirement.specifier.contains(version, prereleases=True):
+            detail = f"{version}, wanted {requirement.specifier}: pip install '{requirement}'"
+        elif reason := _cannot_import(MODULES.get(requirement.name, requirement.name.replace("-", "_"))):
+            detail = f"{version} cannot be imported ({reason}): pip install --force-reinstall '{requirement}'"
+        else:
+            detail = version
+        findings.append(Finding(requirement.name, "ok" if detail == version else "fault", detail))
     return findings
+
+
+def _cannot_import(module: str) -> str:
+    """Import a module for real and say why that does not work; '' when it does."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importlib.import_module(module)
+    except Exception as error:  # noqa: BLE001 - whatever a broken package raises
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def _extras() -> list[Finding]:
@@ -114,7 +134,12 @@ def _storage() -> list[Finding]:
     from codec_superb.data_manifests.home import codec_superb_home
 
     folder = codec_superb_home()
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        detail = f"{folder} cannot be written ({error.strerror}): datasets that are there can be used, none prepared"
+        return [Finding("CODEC_SUPERB_HOME", "optional", detail)]
     free = shutil.disk_usage(folder).free
     detail = f"{folder}, {free / 1024**3:.1f} GiB free"
     return [Finding("CODEC_SUPERB_HOME", "ok" if free > ENOUGH_BYTES else "optional", detail)]

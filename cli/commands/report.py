@@ -10,6 +10,7 @@ import typer
 
 from codec_superb.cli.console import note, print_json
 from codec_superb.cli.options import JsonOption, plain_path
+from codec_superb.web.text import count
 
 if TYPE_CHECKING:
     from codec_superb.metrics.table import Category
@@ -32,7 +33,7 @@ def command(
     if as_json:
         print_json({"file": str(out), "codecs": [entry.card.name for entry in results]})
     else:
-        note(f"report on {len(results)} codecs: {plain_path(out)}")
+        note(f"report on {count(len(results), 'codec')}: {plain_path(out)}")
 
 
 def load(sources: Sequence[Path]) -> list[Results]:
@@ -64,13 +65,8 @@ def write(
     """Render the page and put it in place in one step. Raises PipelineError where it cannot be written."""
     from codec_superb.cli.report_data import report_data
     from codec_superb.cli.report_listening import choose_listening
-    from codec_superb.data_manifests.files import write_atomically
-    from codec_superb.pipeline.errors import PipelineError
+    from codec_superb.pipeline.output_file import write_output
     from codec_superb.web.report import render
 
     page = render(report_data(results, rankings, title, choose_listening(results, listening)))
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(out, page.encode())
-    except OSError as error:
-        raise PipelineError(f"cannot write {out}: {error.strerror}; choose another place with -o") from error
+    write_output(out, page.encode("utf-8"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated
 
 import typer
@@ -66,7 +68,8 @@ def _score_folders(
             )
             for row in rows
         ]
-        print_table("", ("clip", *keys), cells)
+        means = (_mean([row.metrics[key].value for row in rows if key in row.metrics]) for key in keys)
+        print_table("", ("clip", *keys), [*cells, ("mean", *means)])
     failed = [row for row in rows if row.status == "failed" or any(v.status == "failed" for v in row.metrics.values())]
     for row in failed:
         reasons = (
@@ -74,6 +77,14 @@ def _score_folders(
         )
         typer.echo(f"failed: {row.clip}: {'; '.join(reasons)}", err=True)
     return CLIPS_FAILED if failed else 0
+
+
+def _mean(values: Sequence[float | None]) -> str:
+    """Average the values that exist, and say over how many clips where some have none."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "–"
+    return f"{fmean(known):.4f}" + (f" ({len(known)})" if len(known) < len(values) else "")
 
 
 def _cell(value: float | None, status: str) -> str:

@@ -102,7 +102,7 @@ def _rank(category: Category, codecs: Mapping[str, Mapping[str, _ByClip]], seed:
         category=category,
         datasets=datasets,
         clips=sum(len(joint.clips) for joint in joints) if scores else 0,
-        ranks=_places(ranked, *scores) if scores else (),
+        ranks=_places(ranked, *scores, spread=all(len(joint.clips) > 1 for joint in joints)) if scores else (),
         unranked=unranked,
     )
 
@@ -134,7 +134,8 @@ def _scores(joints: Sequence[Joint]) -> tuple[Floats, Floats] | None:
     return category_score([point for point, _ in known]), category_score([draws for _, draws in known])
 
 
-def _places(codecs: Sequence[str], point: Floats, draws: Floats) -> tuple[Rank, ...]:
+def _places(codecs: Sequence[str], point: Floats, draws: Floats, *, spread: bool) -> tuple[Rank, ...]:
+    """Place the codecs; without ``spread`` (a dataset of one shared clip) any place might be the true one."""
     # Rounded, so that codecs with equal values tie whatever the order in which sums were taken.
     point, known = np.round(point, 12), np.round(draws[np.isfinite(draws).all(axis=1)], 12)
     tail = (1 - CONFIDENCE) / 2
@@ -146,5 +147,7 @@ def _places(codecs: Sequence[str], point: Floats, draws: Floats) -> tuple[Rank, 
         place = int((point > point[position]).sum()) + 1
         best = int(np.quantile(above, tail, method="lower")) if len(known) else place
         worst = int(np.quantile(among, 1 - tail, method="higher")) if len(known) else place
+        if not spread:
+            best, worst = 1, len(codecs)
         ranks.append(Rank(codec, float(point[position]), place, min(best, place), max(worst, place)))
     return tuple(sorted(ranks, key=lambda rank: (rank.rank, rank.codec)))

@@ -106,7 +106,7 @@ def _open(file: Path | BinaryIO, findings: Findings) -> OpenedSubmission | None:
             place = ".".join(map(str, fault["loc"]))
             findings.add(f"{where}: {place}", fault["msg"], repr(fault["input"])[:80], _PACK)
     except (SubmissionError, ClipTableError) as error:
-        findings.add(where, "a submission as pack writes it", error, _PACK)
+        findings.add(where, "a submission as pack writes it", f"a file that cannot be read: {error}", _PACK)
     return None
 
 

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests import Dataset
-from codec_superb.data_manifests.files import write_atomically
 from codec_superb.pipeline.aggregate import aggregate
 from codec_superb.pipeline.clip_table import write_table
 from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
 from codec_superb.pipeline.run_info import Provenance, RunInfo
@@ -186,9 +186,5 @@ def _write(out: Path, members: dict[str, bytes]) -> Path:
     if not report.ok:
         faults = "\n".join(f"  {p.path}: expected {p.expected}, got {p.got}" for p in report.problems[:10])
         raise SubmissionError(f"the runs give a submission with {len(report.problems)} problems:\n{faults}")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(out, packed.getbuffer())
-    except OSError as error:
-        raise SubmissionError(f"cannot write {out}: {error.strerror}") from error
+    write_output(out, packed.getvalue())
     return out

@@ -103,6 +103,20 @@ def test_a_missing_package_answers_with_the_install_command(package: str, name: 
     assert done.stdout == f"{name} needs {package}, which is not installed: {command}\n"
 
 
+def test_a_broken_package_answers_with_the_command_that_mends_it(tmp_path: Path) -> None:
+    """A package that is installed and cannot be imported (a missing system library) gives one line, no traceback."""
+    (tmp_path / "av.py").write_text("raise ImportError('libx.so.3: cannot open shared object file')\n")
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from codec_superb.base_codec import registry\n"
+        "try: registry.open_codec('opus_12k')\n"
+        "except registry.MissingDependency as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "libx.so.3" in done.stdout
+    assert done.stdout.endswith("pip install --force-reinstall 'av>=18.1,<19'\n")
+
+
 def test_a_package_adds_codecs_by_entry_point(other_package: Path) -> None:
     """The catalogue file of an installed package is read without importing it, and its codec runs."""
     (other_package / "codecs.yaml").write_text(

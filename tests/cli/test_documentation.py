@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from codec_superb.cli.main import app
+from codec_superb.cli.app import app
 
 DOCS = (Path(__file__).parents[2] / "docs/commands.md").read_text(encoding="utf-8")
 

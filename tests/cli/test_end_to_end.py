@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import soundfile
 from support_audio import speech_like
@@ -51,6 +52,14 @@ class TestBench:
         assert {path.name for path in bench.glob("*.zip")} == {"codec2_3200.zip", "opus_12k.zip", "opus_64k.zip"}
         assert (bench / "opus_12k/clips/clips.parquet").is_file()
         assert "opus_12k" in (bench / "report.html").read_text(encoding="utf-8")
+
+    def test_own_folders_and_named_datasets_are_refused_together(
+        self, clips: Path, here: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """They cannot be packed together, which is said before the work and not after it."""
+        assert call(["bench", "--codec", "g711_alaw", "--dataset", "mini", str(clips)]) == 2
+        assert "apart" in capsys.readouterr().err
+        assert not (here / "runs").exists()
 
     def test_second_call_does_nothing_again(self, bench: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """All clips are reused and no file is written again."""
@@ -124,6 +133,16 @@ class TestScoreFolders:
             assert row["metrics"]["stft"]["value"] == 0
             assert row["metrics"]["pesq"]["value"] == pytest.approx(4.6438885, abs=1e-4)
 
+    def test_table_ends_with_the_mean(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The mean is over the clips that have a value, and says over how many."""
+        for side, gain in (("reference", 1.0), ("resynthesis", 0.5)):
+            (here / side).mkdir()
+            for name, level in (("loud", 0.5), ("soft", 0.25), ("none", 0.0)):
+                tone = level * np.sin(np.arange(8000)) * gain
+                soundfile.write(here / side / f"{name}.wav", tone, 8000, subtype="FLOAT")
+        assert call(["score", "--reference", "reference", "--resynthesis", "resynthesis", "--metric", "sdr"]) == 0
+        assert capsys.readouterr().out.splitlines()[-1].split() == ["mean", "6.0206", "(2)"]
+
     def test_missing_partner_is_an_error(self, clips: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A file without a partner is named; nothing is scored."""
         shutil.copytree(clips, here / "other")
@@ -146,6 +165,13 @@ class TestMistakes:
         """A name that is neither a manifest nor a folder is answered with near matches."""
         assert call(["resynth", "--codec", "opus_12k", "--dataset", "librispech"]) == 2
         assert "librispeech" in capsys.readouterr().err
+
+    def test_unknown_family(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A family that does not exist is an error with those that do, not an empty list."""
+        assert call(["codecs", "list", "--family", "opsu", "--json"]) == 2
+        told = capsys.readouterr()
+        assert "opus" in told.err
+        assert not told.out
 
     def test_pattern_without_match(self, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A pattern that matches no codec is an error, not an empty run."""
@@ -174,3 +200,34 @@ def test_doctor_finds_this_environment_well(capsys: pytest.CaptureFixture[str]) 
     assert call(["doctor", "--json"]) == 0
     findings = json.loads(capsys.readouterr().out)["findings"]
     assert {"codec opus", "codec codec2", "codec lc3"} <= {finding["subject"] for finding in findings}
+
+
+def test_doctor_imports_each_package_for_real(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A package that is there and broken is a fault, with what its import says; so is nothing else."""
+    from codec_superb.cli.commands import doctor
+
+    (tmp_path / "broken_here.py").write_text("raise ImportError('libx.so.3')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(doctor.MODULES, "pesq", "broken_here")
+    monkeypatch.setattr(doctor.metadata, "requires", lambda _name: ["pesq", "numpy", "PyYAML", "lc3py", "pypi-simple"])
+    monkeypatch.setattr(doctor, "LOOKS", (doctor.LOOKS[1],))
+    assert call(["doctor", "--json"]) == 3
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    (fault,) = [finding for finding in findings if finding["state"] == "fault"]
+    assert fault["subject"] == "pesq"
+    assert "libx.so.3" in fault["detail"]
+
+
+def test_doctor_on_a_home_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The storage that cannot be written is a finding, not a crash."""
+    from codec_superb.cli.commands import doctor
+
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "file/home"))
+    monkeypatch.setattr(doctor, "LOOKS", (doctor.LOOKS[-1],))
+    assert call(["doctor"]) == 0
+    assert "cannot be written" in capsys.readouterr().out

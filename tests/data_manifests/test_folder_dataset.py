@@ -50,6 +50,20 @@ def test_a_folder_that_may_not_be_read_is_an_error(tmp_path: Path, monkeypatch: 
         FolderDataset(tmp_path)
 
 
+def test_the_labels_are_not_called_ignored(tmp_path: Path) -> None:
+    """labels.csv at the root is read, so it is no other file; one further down is."""
+    _put(tmp_path, "a.wav", "x/labels.csv")
+    (tmp_path / "labels.csv").write_text("path,speaker\na.wav,anna\n")
+    assert FolderDataset(tmp_path).ignored == 1
+
+
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
+    """A path to one file is told from a path to nothing."""
+    _put(tmp_path, "a.wav")
+    with pytest.raises(UnknownDataset, match="is no folder"):
+        FolderDataset(tmp_path / "a.wav")
+
+
 def test_a_wrong_ending_is_a_clip_that_fails_with_its_reason(tmp_path: Path) -> None:
     """A text that is called .wav gets a row with an error; it is not overlooked."""
     dataset = FolderDataset(_put(tmp_path, "text.wav", content=b"hello"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 import signal
@@ -107,6 +108,16 @@ def test_a_second_call_does_nothing(tiny: Manifest, index: IndexServer, monkeypa
     second = prepare_manifest(tiny)
     assert (second.made, second.manifest_hash) == (0, first.manifest_hash)
     assert (_stamps(), len(index.requests)) == (stamps, requests)
+
+
+def test_a_store_that_cannot_be_written_can_be_used(tiny: Manifest) -> None:
+    """What is whole needs neither the lock nor the cache of hashes: a store shared read-only is enough."""
+    first = prepare_manifest(tiny)
+    lock, hashes = datasets_home() / f".{tiny.name}.lock", first.folder / "hashes.json"
+    for path in (lock, hashes):  # folders in their places: nobody can write there, not even root
+        path.unlink()
+        (path / "in the way").mkdir(parents=True)
+    assert prepare_manifest(tiny) == dataclasses.replace(first, made=0)
 
 
 @pytest.mark.parametrize("damage", ["deleted", "truncated", "exchanged"])

@@ -19,6 +19,7 @@ from codec_superb.metrics.errors import MetricError
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
 from codec_superb.pipeline.executor import Executor
 from codec_superb.pipeline.outcome import MetricCounts
+from codec_superb.pipeline.progress import Silent
 from codec_superb.pipeline.resynth import resynthesise
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
@@ -236,3 +237,21 @@ def test_the_table_has_three_columns_a_metric(runs: Path) -> None:
     assert arrow.column_names == fields + [f"{key}{end}" for key in sorted(CHEAP) for end in ("", "_status", "_reason")]
     assert arrow["clip"].to_pylist() == sorted(arrow["clip"].to_pylist())
     assert arrow["sdr_status"].to_pylist() == ["ok"] * 4
+
+
+def test_a_clip_without_resynthesis_is_not_called_done(tmp_path: Path) -> None:
+    """Progress counts what can be scored: a clip that failed before is neither to do nor finished."""
+
+    class Steps(Silent):
+        def __init__(self) -> None:
+            self.seen: list[tuple[int, int]] = []
+
+        def start(self, title: str, total: int, done: int = 0) -> None:
+            self.seen.append((total, done))
+
+    folder = speech_folder(tmp_path / "clips", 2)
+    (folder / "broken.wav").write_text("no sound")
+    resynthesise([PLAIN], [str(folder)], out=tmp_path / "runs", workers=1)
+    steps = Steps()
+    score([tmp_path / "runs"], metrics=CHEAP, workers=1, progress=steps)
+    assert steps.seen == [(2, 0)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from math import log10
+from math import ceil, floor, log2, log10
 from typing import Any
 
 from codec_superb.web.figures.labels import fitting_labels
@@ -32,7 +32,7 @@ def rate_chart(results: Sequence[CodecResult], quantity: Quantity, styles: Mappi
     layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
     layout["yaxis"] = {**base_axis(chart_text(quantity.axis_title))}
     if not points:
-        return {"data": [], "layout": layout}
+        return _empty(layout)
     layout["yaxis"]["range"] = padded_range([end for _, e in points for end in _ends(e)], quantity)
     lossy = [point for point in points if not point[0].lossless]
     front = _front(lossy, quantity)
@@ -45,6 +45,14 @@ def rate_chart(results: Sequence[CodecResult], quantity: Quantity, styles: Mappi
     # Names come last, so that no line is drawn over them.
     traces += [_label_trace(members) for _, members in _by_family(p for p in points if p[0].codec in shown)]
     return {"data": traces, "layout": layout}
+
+
+def _empty(layout: dict[str, Any]) -> Figure:
+    """Say that there is nothing to draw, in place of axes that would show made-up numbers."""
+    layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
+    place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
+    layout["annotations"] = [{**place, "text": "No codec has a value here"}]
+    return {"data": [], "layout": layout}
 
 
 def _points(results: Sequence[CodecResult], quantity: Quantity) -> list[_Point]:
@@ -179,6 +187,9 @@ def _rate_axis(rates: list[float]) -> dict[str, Any]:
     """Make a logarithmic axis with a line at each power of two and a label where there is room."""
     low, high = (min(rates), max(rates)) if rates else (1.0, 100.0)
     start, end = log10(low) - 0.14, log10(high) + 0.1
+    if floor(end / log10(2)) <= ceil(start / log10(2)):  # a single codec: without two labels there is no scale
+        start = min(start, floor(log2(low)) * log10(2) - 0.02)
+        end = max(end, (floor(log2(high)) + 1) * log10(2) + 0.02)
     powers = [power for power in range(-6, 16) if start <= power * log10(2) <= end]
     every = 2 if len(powers) > _MOST_TICK_LABELS else 1
     labels = [f"{2.0**power:g}" if power % every == 0 else "" for power in powers]

@@ -26,6 +26,13 @@ def test_codecs_far_apart_have_sure_ranks() -> None:
         assert not ranking.unranked
 
 
+def test_one_clip_says_nothing_about_others() -> None:
+    """On a single shared clip nothing can be drawn again: each codec may have any rank, and none is called sure."""
+    one = {codec: [entry for entry in rows if entry.category == "speech"][:1] for codec, rows in LADDER.items()}
+    (ranking,) = rank_codecs(one).values()
+    assert places(ranking) == {f"codec{step}": (4 - step, 1, 4) for step in range(4)}
+
+
 def test_codecs_alike_share_their_ranges() -> None:
     """Two codecs of which each is better on every other clip can both be first, and the third cannot."""
     up, down = draw_rows(1, 45, quality=0.05), draw_rows(1, 45, quality=-0.05)

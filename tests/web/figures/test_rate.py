@@ -138,3 +138,20 @@ def test_names_stand_at_codecs_of_the_front(results: list[CodecResult]) -> None:
     places = [x for trace in traces(figure, "names").values() for x in trace["x"]]
     assert len(places) >= 4
     assert set(places) <= set(front["x"]) | lossless
+
+
+@pytest.mark.parametrize("rate", [0.7, 11.4, 16.0, 31.9, 1411.2])
+def test_one_codec_has_a_scale(rate: float) -> None:
+    """The bitrate axis of a single codec still has two labelled lines, one on each side or under the codec."""
+    axis = chart([one("a", rate, 0.5)])["layout"]["xaxis"]
+    assert len([label for label in axis["ticktext"] if label]) >= 2
+    assert min(axis["tickvals"]) <= rate <= max(axis["tickvals"])
+
+
+def test_a_chart_without_values_says_so() -> None:
+    """No axis with numbers that nobody measured."""
+    layout = chart([one("a", 16, None)])["layout"]
+    assert not layout["xaxis"]["visible"]
+    assert not layout["yaxis"]["visible"]
+    assert layout["annotations"][0]["text"] == "No codec has a value here"
+    assert go.Figure(chart([one("a", 16, None)]))

@@ -1,0 +1,33 @@
+"""The commands of ``codec-superb``, put together; :mod:`codec_superb.cli.main` runs them."""
+
+from __future__ import annotations
+
+import typer
+
+from codec_superb import __version__
+from codec_superb.cli.commands import bench, check, codecs, compare, datasets, doctor, pack, report, resynth, score
+
+app = typer.Typer(
+    name="codec-superb",
+    help="Benchmark sound codecs: resynthesise curated sound, score what came back, publish it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(codecs.app, name="codecs")
+app.add_typer(datasets.app, name="datasets")
+for module in (resynth, score, pack, check, report, compare, bench, doctor):
+    app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"codec-superb {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Benchmark sound codecs: resynthesise curated sound, score what came back, publish it."""

@@ -1,0 +1,74 @@
+"""Tables and progress: nothing is ever cut, whatever the width of the terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, counted, print_table
+from codec_superb.data_manifests.progress import Progress
+
+HEAD = ("codec", "kbps", "pesq", "stoi")
+ROWS = [("opus_12k incomplete", "11.46", "3.969", "0.965"), ("codec2_700", "0.71", "1.417", "0.726")]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rich take the captured output for a terminal of 38 columns."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "38")
+
+
+class TestPipe:
+    """A pipe gets everything."""
+
+    def test_long_cells_are_whole(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A line of 500 characters stays one line, and no line ends in spaces."""
+        print_table("title", ("a", "b"), [("x" * 250, "y" * 250), ("x", "y")], numbers_from=2, spare=("b",))
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[2] == "x" * 250 + "  " + "y" * 250
+        assert lines == [line.rstrip() for line in lines]
+
+
+@pytest.mark.usefixtures("terminal")
+class TestNarrowTerminal:
+    """A terminal of 38 columns."""
+
+    def test_spare_columns_make_room_from_the_back(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """What does not fit is left out and named; what is shown is whole."""
+        print_table("", HEAD, ROWS, spare=("pesq", "stoi"))
+        out = capsys.readouterr().out
+        assert "opus_12k incomplete  11.46  3.969" in out
+        assert "0.965" not in out
+        assert "no room for stoi" in out
+        assert "…" not in out
+
+    def test_columns_that_matter_are_never_cut(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A table that is too wide without spare columns is printed whole."""
+        print_table("", HEAD, ROWS)
+        assert "opus_12k incomplete  11.46  3.969  0.965" in capsys.readouterr().out
+
+    def test_a_folding_column_loses_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Prose goes on in the next line under itself."""
+        words = [f"word{number}" for number in range(30)]
+        print_table("", ("field", "value"), [("note", " ".join(words))], numbers_from=2, folds=True)
+        out = capsys.readouterr().out
+        assert all(word in out.split() for word in words)
+        assert "…" not in out
+
+
+def test_a_download_ends_at_its_total(capsys: pytest.CaptureFixture[str]) -> None:
+    """Megabytes are rounded, and still the last line says that all of them are there."""
+    show = DatasetProgress(TerminalProgress())
+    for done in (0, 900_000, 1_900_000, 2_400_000):
+        show(Progress("download", done, 2_400_000, "birds.tar.gz"))
+    assert "3/3" in capsys.readouterr().err
+
+
+def test_counts_agree_with_their_noun() -> None:
+    """One clip, two clips, no families."""
+    assert [counted(1, "clip"), counted(2, "clip"), counted(0, "family", "families")] == [
+        "1 clip",
+        "2 clips",
+        "0 families",
+    ]
