@@ -1,0 +1,148 @@
+"""Bring both signals to the same level and through the listener's filter, and make the copies used for alignment.
+
+The recursive filters and the sums before them round like float32 programmes that do one operation after the other.
+That is needed: the wide-band filter stores numbers some 700 times the size of its output, its rounding noise is
+heard by the perceptual model, and digital silence keeps that noise as its only content during time alignment.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from codec_superb.metrics.p862.stepwise import bin_places, filtered, long_enough, turns
+from codec_superb.metrics.p862.tables import ACTIVE_POWER, OPTIONS, RECEIVER, SPEECH_BAND, Curve
+from codec_superb.metrics.p862.vector import LANES, cascade
+
+Signal = NDArray[np.float32]
+
+FADE = 16
+"""Samples of the linear fade at either end before the wide-band filter."""
+_SILENT_DB, _SILENT = -201.0, 1e-14
+"""A bin this weak changes no bit of a sum with others."""
+
+
+@njit(**OPTIONS)
+def _weights(
+    hertz: NDArray[np.float64], decibel: NDArray[np.float64], subtract: np.float32, resolution: np.float32, bins: int
+) -> Signal:
+    weights = np.empty(bins, np.float32)
+    segment = 0
+    for k in range(bins):
+        frequency = np.float64(np.float32(k) * resolution)
+        while segment < len(hertz) - 2 and hertz[segment + 1] < frequency:
+            segment += 1
+        low, high = hertz[segment], hertz[segment + 1]
+        level = (frequency - low) * decibel[segment + 1] + (high - frequency) * decibel[segment]
+        relative = (np.float32(level / (high - low)) - subtract) / np.float32(20)
+        weights[k] = np.float32(math.pow(10.0, np.float64(relative)))
+    return weights
+
+
+@lru_cache(maxsize=16)
+def _gains(curve: Curve, rate: int, size: int) -> Signal:
+    """Weights of the bins of a transform of ``size`` samples, up to the last that ``curve`` lets through."""
+    resolution = np.float32(rate) / np.float32(size)
+    heard = np.flatnonzero(np.array(curve.decibel) > _SILENT_DB)
+    above = curve.hertz[min(int(heard[-1]) + 1, len(curve.hertz) - 1)]
+    bins = min(int(above / resolution), size // 2) + 1
+    hertz, decibel = np.array(curve.hertz, float), np.array(curve.decibel, float)
+    weights: Signal = _weights(hertz, decibel, np.float32(curve.at_1_khz), resolution, bins)
+    return weights[: int(np.flatnonzero(weights > _SILENT)[-1]) + 1]
+
+
+@njit(**OPTIONS)
+def _place(places: NDArray[np.int32], sample: int) -> int:
+    half = len(places) - 1
+    return np.int64(places[sample]) if sample < half else np.int64(places[sample - half]) + 1
+
+
+@njit(**OPTIONS)
+def _power_of(band: Signal, places: NDArray[np.int32], length: int, divisor: int) -> np.float32:
+    """Power of the first ``length`` samples that ``filtered`` gave: all of them less those behind."""
+    scale = np.float32(1) / np.float32(len(band))
+    total = 0.0
+    for sample in band:
+        value = sample * scale
+        total += np.float64(value * value)
+    for i in range(length, len(band)):
+        value = band[_place(places, i)] * scale
+        total -= np.float64(value * value)
+    return np.float32(max(total, 0.0) / divisor)
+
+
+@njit(**OPTIONS)
+def _put(band: Signal, places: NDArray[np.int32], target: Signal) -> None:
+    scale = np.float32(1) / np.float32(len(band))
+    for i in range(len(target)):
+        target[i] = band[_place(places, i)] * scale
+
+
+def _through(signal: Signal, curve: Curve, rate: int) -> tuple[Signal, NDArray[np.int32]]:
+    size = long_enough(len(signal))
+    places = bin_places(size)
+    return filtered(signal, _gains(curve, rate, size), places, turns(size)), places
+
+
+def level_factor(signal: Signal, rate: int, divisor: int) -> float:
+    """Factor that brings the speech band of ``signal`` to ``ACTIVE_POWER``, summed and divided by ``divisor``.
+
+    ``signal`` ends with the padding. inf where the band is empty.
+    """
+    band, places = _through(signal, SPEECH_BAND, rate)
+    power = _power_of(band, places, len(signal), divisor)
+    return float(np.float32(math.sqrt(ACTIVE_POWER / power))) if power > 0 else math.inf
+
+
+def receive(signal: Signal, rate: int) -> None:
+    """Pass ``signal``, padding included, through the telephone receiver, in place."""
+    band, places = _through(signal, RECEIVER, rate)
+    _put(band, places, signal)
+
+
+@njit(**OPTIONS)
+def fade_ends(signal: Signal, start: int, stop: int) -> None:
+    """The linear fades that the wide-band filter wants at ``signal[start]`` and ``signal[stop - 1]``."""
+    for i in range(FADE):
+        weight = np.float32(i) / np.float32(FADE)
+        signal[start + i - 1] *= weight
+        signal[stop - i] *= weight
+
+
+@lru_cache(maxsize=8)
+def _lanes(sections: tuple[tuple[float, ...], ...]) -> Signal:
+    """Sections in the last lanes of ``cascade``; those before them pass samples on unchanged."""
+    rows = np.zeros((5, LANES), np.float32)
+    rows[0] = 1
+    rows[:, LANES - len(sections) :] = np.array(sections, np.float32).T
+    return rows.ravel()
+
+
+def lanes_of(sections: Signal) -> Signal:
+    """``sections`` (any number up to 16, five coefficients each) as ``cascade`` takes them."""
+    return _lanes(tuple(tuple(float(value) for value in section) for section in sections))
+
+
+@njit(**OPTIONS)
+def recursive(first: Signal, second: Signal, lanes: Signal) -> None:
+    """Both signals, of the same length, through a cascade of second-order sections, in place."""
+    cascade(first, second, lanes, len(first))
+
+
+@njit(**OPTIONS)
+def without_offset(signal: Signal, start: int, stop: int, length: int, fade: int) -> None:
+    """Take the mean out of ``signal[start:stop]``, in place, and fade its ends over ``fade`` samples."""
+    mean = np.float32(0)
+    for sample in signal[start:stop]:
+        mean += sample
+    mean /= np.float32(length)
+    for i in range(start, stop):
+        signal[i] -= mean
+    for i in range(fade):
+        weight = (np.float32(0.5) + np.float32(i)) / np.float32(fade)
+        signal[start + i] *= weight
+        signal[stop - 1 - i] *= weight

@@ -1,0 +1,112 @@
+"""Give stretches that look badly aligned a second chance: search their delay again and keep the smaller disturbance."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from codec_superb.metrics.p862.disturbance import BAD_FRAME, disturbances
+from codec_superb.metrics.p862.spectra import Analysis, band_powers, utterances_at
+from codec_superb.metrics.p862.stepwise import bin_places, long_enough, product, spectrum, turns
+from codec_superb.metrics.p862.tables import OPTIONS, Rate
+from codec_superb.metrics.p862.utterances import Utterances
+
+Signal = NDArray[np.float32]
+
+SMEAR = 2
+"""Frames: a good frame that near bad ones on both sides counts as bad."""
+SHORTEST = 5
+"""Frames of a stretch worth the search."""
+SEARCH = 4
+"""Frame lengths within which the delay is searched."""
+_LEAST_CORRELATION = np.float32(0.5)
+_LEAST_POWER = 1e-6
+
+
+def bad_stretches(disturbance: Signal) -> list[tuple[int, int]]:
+    """First and end frame of each stretch of disturbed frames."""
+    frames = len(disturbance)
+    bad = disturbance > BAD_FRAME
+    bad[0] = False
+    around = sliding_window_view(np.pad(bad, SMEAR), SMEAR + 1).any(axis=1)
+    smeared = around[:frames] & around[SMEAR:]
+    smeared[:SMEAR] = smeared[max(frames - 1 - SMEAR, 0) :] = False
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], smeared, [False]])))
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2) if b - a >= SHORTEST]
+
+
+def aligned(signal: Signal, found: Utterances, rate: Rate) -> Signal:
+    """``signal`` with every utterance moved to its place in the reference."""
+    first, last = rate.lead, len(signal) - rate.lead - 1
+    here = np.arange(first, last + 1)
+    moved = np.zeros(len(signal), np.float32)
+    delays = found.delay[utterances_at(here, found.start, rate.window)]
+    moved[first : last + 1] = signal[np.clip(here + delays, first, last)]
+    return moved
+
+
+def _power(signal: Signal, size: int) -> float:
+    squares = (signal * signal).astype(np.float64)
+    return float(squares.sum()) / len(signal) * len(signal) / size
+
+
+@njit(**OPTIONS)
+def _best(correlation: Signal, places: NDArray[np.int32], whole: float, reach: int) -> tuple[int, np.float32]:
+    """The lag within ``reach`` that fits best, and how well."""
+    best, delay = np.float32(0), 0
+    scale, half = np.float32(1) / np.float32(len(correlation)), len(places) - 1
+    for lag in range(-reach, reach):
+        place = np.int64(places[lag]) if lag >= 0 else np.int64(places[half + lag]) + 1
+        fit = np.float64(abs(correlation[place] * scale)) / whole
+        if fit > best:
+            best, delay = np.float32(fit), lag
+    return delay, best
+
+
+def _search(first: Signal, second: Signal, reach: int) -> int:
+    """Delay of ``second`` within ``reach`` samples from the correlation of magnitudes; 0 where they do not fit."""
+    size = long_enough(2 * len(first))
+    power1, power2 = _power(first, size), _power(second, size)
+    if power1 <= _LEAST_POWER or power2 <= _LEAST_POWER:
+        return 0
+    table, places = turns(size), bin_places(size)
+    ours, theirs = spectrum(np.abs(first), size, table), spectrum(np.abs(second), size, table)
+    scale = np.float32(1 / size)
+    both = product((ours[0] * scale, ours[1] * scale), theirs, -1.0, places, table)
+    delay, fit = _best(both, places, math.sqrt(power1 * power2), reach)
+    return int(delay) if fit >= _LEAST_CORRELATION else 0
+
+
+def stretch_delay(reference: Signal, moved: Signal, span: tuple[int, int], rate: Rate) -> int:
+    """New delay of the samples of ``span``."""
+    reach = SEARCH * rate.frame
+    begin, end = span
+    first = np.zeros(end - begin + 2 * reach, np.float32)
+    first[reach : reach + end - begin] = reference[begin:end]
+    around = np.arange(begin - reach, end + reach)
+    return _search(first, moved[np.clip(around, rate.lead, len(moved) - rate.lead - 1)], reach)
+
+
+def moved_again(moved: Signal, spans: list[tuple[int, int]], delays: list[int], longest: int) -> Signal:
+    """``moved`` with each span taken at its new delay; ``longest`` is the signals' length without padding."""
+    again = moved.copy()
+    for (begin, end), delay in zip(spans, delays, strict=True):
+        again[begin:end] = moved[np.clip(np.arange(begin, end) + delay, 0, longest - 1)]
+    return again
+
+
+def redo(
+    again: Signal, reference: NDArray[np.float32], stretch: tuple[int, int], rate: Rate, at: Analysis, both: Signal,
+    added: Signal,
+) -> None:
+    """Work out a stretch of frames anew and keep the smaller disturbances, in place."""
+    frames = slice(*stretch)
+    powers = np.empty((stretch[1] - stretch[0], reference.shape[1]), np.float32)
+    band_powers(again, rate.lead + np.arange(*stretch) * (rate.frame // 2), rate, at, powers)
+    new_both, new_added, _ = disturbances(reference[frames], powers, stretch[0], rate)
+    both[frames] = np.minimum(both[frames], new_both)
+    added[frames] = np.minimum(added[frames], new_added)
