@@ -76,11 +76,12 @@ _toward_zero = njit(**OPTIONS)(toward_zero)
 @njit(**OPTIONS)
 def coarse_delays(
     first: Signal, second: Signal, starts: NDArray[np.int64], stops: NDArray[np.int64], estimate: int, window: int,
-    places: NDArray[np.int32], table: Turns,
+    places: NDArray[np.int32], table: Turns, spill: Signal,
 ) -> NDArray[np.int64]:
     """Delays in samples, multiples of ``window`` around ``estimate``, of activity windows from starts to stops.
 
-    ``first`` and ``second`` hold the logarithmic activity of both signals, one number a window.
+    ``first`` and ``second`` hold the logarithmic activity of both signals, one number a window. ``spill`` takes what
+    ``best_shift`` spills, one stretch after the other.
     """
     delays = np.empty(len(starts), np.int64)
     for i in range(len(starts)):
@@ -92,14 +93,20 @@ def coarse_delays(
         delays[i] = estimate
         if count > 1 and others > 1:
             delays[i] += window * best_shift(
-                first[start : start + count], second[other : other + others], places, table
+                first[start : start + count], second[other : other + others], places, table, spill
             )
     return delays
 
 
 @njit(**OPTIONS)
-def best_shift(first: Signal, second: Signal, places: NDArray[np.int32], table: Turns) -> int:
-    """By how many places ``second`` is behind ``first``, from their cross-correlation."""
+def best_shift(
+    first: Signal, second: Signal, places: NDArray[np.int32], table: Turns, spill: Signal
+) -> int:
+    """By how many places ``second`` is behind ``first``, from their cross-correlation.
+
+    ``places`` belong to a transform of at least the length needed. ``spill`` is overwritten with the correlation
+    from value ``3 * len(spill) + 6`` on, as far as there is one: see ``splitting``.
+    """
     size = 2 * LANES
     while size < 2 * max(len(first), len(second)):
         size *= 2
@@ -113,11 +120,14 @@ def best_shift(first: Signal, second: Signal, places: NDArray[np.int32], table: 
     for i in range(len(first)):
         turned[len(first) - 1 - i] = first[i]
     both = product(spectrum(turned, size, table), spectrum(second, size, table), 1.0, near, table)
-    best, shift = _ZERO, 0
+    best, shift, behind = _ZERO, 0, 3 * len(spill) + 6
+    scale = _ONE / np.float32(size)
     for i in range(len(first) + len(second) - 1):
         value = both[near[i] if i < size // 2 else near[i - size // 2] + 1]
         if value > best:
             best, shift = value, i - len(first) + 1
+        if behind <= i < behind + len(spill):
+            spill[i - behind] = value * scale
     return shift
 
 
@@ -129,12 +139,14 @@ def _load(signal: Signal, start: int, hop: int, count: int, window: Signal, room
 
 
 @njit(**OPTIONS)
-def correlate_frames(first: Signal, second: Signal, start: int, other: int, hop: int, count: int, at: Bench) -> None:
+def correlate_frames(
+    first: Signal, second: Signal, start: int, other: int, hop: int, count: int, window: Signal, at: Bench
+) -> None:
     """Correlate up to sixteen frames: of ``first`` from ``start`` and of ``second`` from ``other``, every ``hop``."""
     room = at.room
     length, places = at.length, at.places
-    _load(first, start, hop, count, at.window, room[0])
-    _load(second, other, hop, count, at.window, room[2])
+    _load(first, start, hop, count, window, room[0])
+    _load(second, other, hop, count, window, room[2])
     room[1] = _ZERO
     room[3] = _ZERO
     transform_lanes(room[0], room[1], at.turns.cosines, at.turns.sines)
@@ -223,7 +235,7 @@ def fine_delay(
     total = frames_before(start, other, stop, end, at)
     for begin in range(0, total, LANES):
         count = min(LANES, total - begin)
-        correlate_frames(first, second, start + begin * at.hop, other + begin * at.hop, at.hop, count, at)
+        correlate_frames(first, second, start + begin * at.hop, other + begin * at.hop, at.hop, count, at.window, at)
         for lane in range(count):
             vote = vote_of(at.limits[lane])
             for i in range(at.found[lane]):

@@ -35,6 +35,8 @@ class Prepared:
     first_end: int
     second_end: int
     """Samples of each, silence at both ends included, padding not."""
+    silent: bool
+    """The second signal holds nothing."""
 
 
 def prepare(reference: Signal, resynthesis: Signal, rate: Rate, mode: Mode, *, corrigendum2: bool) -> Prepared:
@@ -46,18 +48,17 @@ def prepare(reference: Signal, resynthesis: Signal, rate: Rate, mode: Mode, *, c
         padded = row[rate.lead : rate.lead + len(signal) + rate.padding]
         padded[: len(signal)] = signal
         factor = level_factor(padded, rate.hertz, divisor)
-        if math.isinf(factor):
-            if signal is reference:
-                raise NoUtterances
-            raise SilentResynthesis
-        padded *= np.float32(factor)
+        silent = math.isinf(factor)
+        if silent and signal is reference:
+            raise NoUtterances
+        padded *= np.float32(0 if silent else factor)
         if mode == "nb":
             receive(padded, rate.hertz)
         else:
             fade_ends(row, rate.lead, rate.lead + len(signal))
     if mode == "wb":
         _listen(room, rate, ends, corrigendum2=corrigendum2)
-    return Prepared(room[0], room[1], *ends)
+    return Prepared(room[0], room[1], *ends, silent)
 
 
 def _listen(room: Signal, rate: Rate, ends: tuple[int, int], *, corrigendum2: bool) -> None:
@@ -135,5 +136,7 @@ def measure(reference: Signal, resynthesis: Signal, rate: Rate, mode: Mode, *, c
     found = align(prepared, rate, bench(rate.align))
     if not len(found.start):
         raise NoUtterances
+    if prepared.silent:
+        raise SilentResynthesis
     longest = max(prepared.first_end, prepared.second_end)
     return listening_quality(raw_score(*_disturbed(prepared, found, rate), longest, rate), mode)

@@ -2,6 +2,10 @@
 
 Up to forty places are tried. The fine delay of what is before each place, from the utterance's start on, and of what
 is behind it, from its end backwards, come from votes that are collected once: a place further on only adds frames.
+
+The standard's programme keeps the window of the frames in memory into which the coarse correlations are written
+before it is used: in utterances longer than about 3 s (8 kHz) or 6 s (16 kHz) their values replace the window. Scores
+depend on it, so the same happens here, under the name of spill.
 """
 
 from __future__ import annotations
@@ -97,7 +101,7 @@ def _first_frame(edge: int, estimate: int, end: int, direction: int, at: Bench) 
 @njit(**OPTIONS)
 def votes_of_part(
     first: Signal, second: Signal, end: int, cuts: NDArray[np.int64], coarse: NDArray[np.int64],
-    fine: NDArray[np.int64], sure: Signal, edge: int, direction: int, at: Bench,
+    fine: NDArray[np.int64], sure: Signal, edge: int, direction: int, window: Signal, at: Bench,
 ) -> None:
     """Fine delay and confidence of the part before (``direction`` 1) or behind (-1) every open cut, in place.
 
@@ -124,7 +128,7 @@ def votes_of_part(
             while done < wanted:
                 if done % LANES == 0:
                     hop, ahead = direction * at.hop, min(LANES, furthest - done)
-                    correlate_frames(first, second, start + done * hop, other + done * hop, hop, ahead, at)
+                    correlate_frames(first, second, start + done * hop, other + done * hop, hop, ahead, window, at)
                 given = _spread_votes(votes, done % LANES, at)
                 for _ in range(at.found[done % LANES]):
                     everything += given
@@ -144,17 +148,17 @@ def find_cut(
     """
     s, (start, stop) = signals, bounds
     cuts = _candidates(speech, at.length // (4 * s.window))
-    starts, stops = np.full_like(cuts, start), np.full_like(cuts, stop)
-    before, behind = (
-        coarse_delays(s.first_log, s.second_log, *span, estimate, s.window, s.places, s.turns)
-        for span in ((starts, cuts), (cuts, stops))
-    )
+    window = at.window.copy()
+    starts = np.stack([np.full_like(cuts, start), cuts], axis=1).ravel()
+    stops = np.stack([cuts, np.full_like(cuts, stop)], axis=1).ravel()
+    coarse = coarse_delays(s.first_log, s.second_log, starts, stops, estimate, s.window, s.places, s.turns, window)
+    before, behind = coarse[::2].copy(), coarse[1::2].copy()
     fine = np.zeros((2, len(cuts)), np.int64)
     sure = np.full((2, len(cuts)), _OPEN, np.float32)
-    votes_of_part(s.first, s.second, s.second_end, cuts * s.window, before, fine[0], sure[0], start * s.window, 1, at)
+    signals_at = s.first, s.second, s.second_end, cuts * s.window
+    votes_of_part(*signals_at, before, fine[0], sure[0], start * s.window, 1, window, at)
     sure[1, sure[0] <= confidence] = 0
-    last = stop * s.window - at.length
-    votes_of_part(s.first, s.second, s.second_end, cuts * s.window, behind, fine[1], sure[1], last, -1, at)
+    votes_of_part(*signals_at, behind, fine[1], sure[1], stop * s.window - at.length, -1, window, at)
     together = sure[0] + sure[1]
     together[(np.abs(fine[1] - fine[0]) < s.window) | (sure <= confidence).any(axis=0)] = 0
     best = int(np.argmax(together))
