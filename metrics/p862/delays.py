@@ -14,9 +14,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.stepwise import Turns, product, reversed_bits, spectrum, transform_lanes, turns
+from codec_superb.metrics.p862.stepwise import Turns, per_thread, product, reversed_bits, spectrum, transform_lanes, turns
 from codec_superb.metrics.p862.tables import OPTIONS
-from codec_superb.metrics.p862.vector import LANES, cross_row, keep_loudest, lanes_above
+from codec_superb.metrics.p862.vector import LANES, cross_row, keep_loudest, lanes_above, load_lanes
 
 Signal = NDArray[np.float32]
 
@@ -39,6 +39,7 @@ class Bench(NamedTuple):
     scale: Signal
     room: NDArray[np.float32]
     """Six arrays of sixteen frames: real and imaginary parts of both signals and of their product."""
+    starts: NDArray[np.int64]
     limits: Signal
     """1 % below the greatest correlation of each frame."""
     found: NDArray[np.int64]
@@ -47,8 +48,9 @@ class Bench(NamedTuple):
     """Which, of shape (16, length)."""
 
 
+@per_thread
 def bench(length: int) -> Bench:
-    """A fresh bench for frames of ``length`` samples: one for each thread."""
+    """The calling thread's bench for frames of ``length`` samples."""
     angles = 2 * np.pi * np.arange(length) / length
     return Bench(
         length=length,
@@ -59,6 +61,7 @@ def bench(length: int) -> Bench:
         places=reversed_bits(length),
         scale=np.full(1, 1 / length, np.float32),
         room=np.empty((6, LANES * length), np.float32),
+        starts=np.empty(LANES, np.int64),
         limits=np.empty(LANES, np.float32),
         found=np.empty(LANES, np.int64),
         lags=np.empty((LANES, length), np.int64),
@@ -111,10 +114,12 @@ def best_shift(
     while size < 2 * max(len(first), len(second)):
         size *= 2
     # the tables are those of a longer transform, whose places are a power of two further apart
-    further = 2 * (len(places) - 1) // size
+    further = 0
+    while size << further < 2 * (len(places) - 1):
+        further += 1
     near = np.empty(size // 2 + 1, np.int32)
     for k in range(size // 2):
-        near[k] = places[k] // further
+        near[k] = places[k] >> further
     near[size // 2] = 1
     turned = np.empty(len(first), np.float32)
     for i in range(len(first)):
@@ -126,16 +131,17 @@ def best_shift(
         value = both[near[i] if i < size // 2 else near[i - size // 2] + 1]
         if value > best:
             best, shift = value, i - len(first) + 1
-        if behind <= i < behind + len(spill):
-            spill[i - behind] = value * scale
+    for i in range(behind, min(behind + len(spill), len(first) + len(second) - 1)):
+        spill[i - behind] = both[near[i] if i < size // 2 else near[i - size // 2] + 1] * scale
     return shift
 
 
 @njit(**OPTIONS)
-def _load(signal: Signal, start: int, hop: int, count: int, window: Signal, room: Signal) -> None:
-    for i in range(len(window)):
-        for lane in range(LANES):
-            room[i * LANES + lane] = signal[start + min(lane, count - 1) * hop + i] * window[i]
+def _load(signal: Signal, start: int, hop: int, count: int, window: Signal, at: Bench, which: int) -> None:
+    for lane in range(LANES):
+        at.starts[lane] = start + min(lane, count - 1) * hop
+    for i in range(0, at.length, LANES):
+        load_lanes(signal, at.starts, window, at.room[which], i)
 
 
 @njit(**OPTIONS)
@@ -145,10 +151,10 @@ def correlate_frames(
     """Correlate up to sixteen frames: of ``first`` from ``start`` and of ``second`` from ``other``, every ``hop``."""
     room = at.room
     length, places = at.length, at.places
-    _load(first, start, hop, count, window, room[0])
-    _load(second, other, hop, count, window, room[2])
-    room[1] = _ZERO
-    room[3] = _ZERO
+    _load(first, start, hop, count, window, at, 0)
+    _load(second, other, hop, count, window, at, 2)
+    for i in range(LANES * length):
+        room[1, i] = room[3, i] = _ZERO
     transform_lanes(room[0], room[1], at.turns.cosines, at.turns.sines)
     transform_lanes(room[2], room[3], at.turns.cosines, at.turns.sines)
     for k in range(length // 2 + 1):
@@ -164,11 +170,10 @@ def correlate_frames(
 def _collect(at: Bench, count: int) -> None:
     """List the lags of every frame that get a vote."""
     limits, correlation = at.limits, at.room[4]
-    limits[:] = _ZERO
-    for i in range(at.length):
-        keep_loudest(correlation, at.scale, limits, i * LANES)
-    limits *= _NEARLY
-    at.found[:] = 0
+    keep_loudest(correlation, at.scale, limits, at.length)
+    for lane in range(LANES):
+        limits[lane] *= _NEARLY
+        at.found[lane] = 0
     for lag in range(at.length):
         lanes = lanes_above(correlation, limits, at.places[lag] * LANES)
         lane = 0

@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.stepwise import bin_places, filtered, long_enough, turns
-from codec_superb.metrics.p862.tables import ACTIVE_POWER, OPTIONS, RECEIVER, SPEECH_BAND, Curve
+from codec_superb.metrics.p862.stepwise import bin_places, filter_room, filtered, long_enough, turns
+from codec_superb.metrics.p862.tables import ACTIVE_POWER, OPTIONS, RECEIVER, SPEECH_BAND, Curve, listening_filter, rate_tables
 from codec_superb.metrics.p862.vector import LANES, cascade
 
 Signal = NDArray[np.float32]
@@ -61,14 +61,20 @@ def _place(places: NDArray[np.int32], sample: int) -> int:
     return np.int64(places[sample]) if sample < half else np.int64(places[sample - half]) + 1
 
 
-@njit(**OPTIONS)
-def _power_of(band: Signal, places: NDArray[np.int32], length: int, divisor: int) -> np.float32:
-    """Power of the first ``length`` samples that ``filtered`` gave: all of them less those behind."""
-    scale = np.float32(1) / np.float32(len(band))
+@njit(**OPTIONS, fastmath={"reassoc"})
+def _squares(band: Signal, scale: np.float32) -> float:
     total = 0.0
     for sample in band:
         value = sample * scale
         total += np.float64(value * value)
+    return total
+
+
+@njit(**OPTIONS)
+def _power_of(band: Signal, places: NDArray[np.int32], length: int, divisor: int) -> np.float32:
+    """Power of the first ``length`` samples that ``filtered`` gave: all of them less those behind."""
+    scale = np.float32(1) / np.float32(len(band))
+    total = _squares(band, scale)
     for i in range(length, len(band)):
         value = band[_place(places, i)] * scale
         total -= np.float64(value * value)
@@ -85,7 +91,7 @@ def _put(band: Signal, places: NDArray[np.int32], target: Signal) -> None:
 def _through(signal: Signal, curve: Curve, rate: int) -> tuple[Signal, NDArray[np.int32]]:
     size = long_enough(len(signal))
     places = bin_places(size)
-    return filtered(signal, _gains(curve, rate, size), places, turns(size)), places
+    return filtered(signal, _gains(curve, rate, size), places, turns(size), filter_room(size)), places
 
 
 def level_factor(signal: Signal, rate: int, divisor: int) -> float:
@@ -113,18 +119,24 @@ def fade_ends(signal: Signal, start: int, stop: int) -> None:
         signal[stop - i] *= weight
 
 
-@lru_cache(maxsize=8)
-def _lanes(sections: tuple[tuple[float, ...], ...]) -> Signal:
+def _lanes(sections: Signal) -> Signal:
     """Sections in the last lanes of ``cascade``; those before them pass samples on unchanged."""
     rows = np.zeros((5, LANES), np.float32)
     rows[0] = 1
-    rows[:, LANES - len(sections) :] = np.array(sections, np.float32).T
+    rows[:, LANES - len(sections) :] = sections.T
     return rows.ravel()
 
 
-def lanes_of(sections: Signal) -> Signal:
-    """``sections`` (any number up to 16, five coefficients each) as ``cascade`` takes them."""
-    return _lanes(tuple(tuple(float(value) for value in section) for section in sections))
+@lru_cache(maxsize=2)
+def alignment_lanes(rate: int) -> Signal:
+    """The filter before time alignment as ``recursive`` takes it."""
+    return _lanes(rate_tables(rate).alignment)
+
+
+@lru_cache(maxsize=2)
+def listening_lanes(*, corrected: bool) -> Signal:
+    """The wide-band filter as ``recursive`` takes it."""
+    return _lanes(listening_filter(corrected=corrected))
 
 
 @njit(**OPTIONS)

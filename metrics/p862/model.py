@@ -14,12 +14,20 @@ from codec_superb.metrics.p862.aggregation import forget_lost, frame_range, list
 from codec_superb.metrics.p862.delays import Bench, bench
 from codec_superb.metrics.p862.disturbance import disturbances, equalise
 from codec_superb.metrics.p862.errors import NoUtterances, SilentResynthesis
-from codec_superb.metrics.p862.filters import fade_ends, lanes_of, level_factor, receive, recursive, without_offset
+from codec_superb.metrics.p862.filters import (
+    alignment_lanes,
+    fade_ends,
+    level_factor,
+    listening_lanes,
+    receive,
+    recursive,
+    without_offset,
+)
 from codec_superb.metrics.p862.realign import aligned, bad_stretches, moved_again, redo, stretch_delay
 from codec_superb.metrics.p862.spectra import Analysis, analysis, band_powers, utterances_at
 from codec_superb.metrics.p862.splitting import Signals
 from codec_superb.metrics.p862.stepwise import bin_places, long_enough, turns
-from codec_superb.metrics.p862.tables import Rate, listening_filter
+from codec_superb.metrics.p862.tables import Rate
 from codec_superb.metrics.p862.utterances import Utterances, utterances
 
 Signal = NDArray[np.float32]
@@ -65,7 +73,7 @@ def _listen(room: Signal, rate: Rate, ends: tuple[int, int], *, corrigendum2: bo
     """The wide-band filter, in place; its tail behind each signal is cut off."""
     length = max(ends) - 2 * rate.lead
     heard = room[:, rate.lead : rate.lead + length]
-    recursive(heard[0], heard[1], lanes_of(listening_filter(corrected=corrigendum2)))
+    recursive(heard[0], heard[1], listening_lanes(corrected=corrigendum2))
     for row, end in zip(room, ends, strict=True):
         row[end - rate.lead :] = 0
 
@@ -75,7 +83,7 @@ def align(prepared: Prepared, rate: Rate, at: Bench) -> Utterances:
     first, second = prepared.first.copy(), prepared.second.copy()
     for signal, end in ((first, prepared.first_end), (second, prepared.second_end)):
         without_offset(signal, rate.lead, end - rate.lead, end, rate.window)
-    recursive(first, second, lanes_of(rate.alignment))
+    recursive(first, second, alignment_lanes(rate.hertz))
     counts = prepared.first_end // rate.window, prepared.second_end // rate.window
     first_activity, first_log = activity(first, rate.window, counts[0])
     second_log = activity(second, rate.window, counts[1])[1]
@@ -118,7 +126,7 @@ def _disturbed(prepared: Prepared, found: Utterances, rate: Rate) -> tuple[Signa
     """Both disturbances and the reference's audible power of every frame, and the first frame that counts."""
     longest = max(prepared.first_end, prepared.second_end)
     start, frames = frame_range(prepared.first, longest, rate)
-    at = analysis(rate)
+    at = analysis(rate.hertz)
     starts, others = _starts(frames, found, longest + rate.padding, rate)
     powers = np.empty((2, frames, len(rate.bins)), np.float32)
     band_powers(prepared.first, starts, rate, at, powers[0])

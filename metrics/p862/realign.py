@@ -10,7 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from codec_superb.metrics.p862.disturbance import BAD_FRAME, disturbances
-from codec_superb.metrics.p862.spectra import Analysis, band_powers, utterances_at
+from codec_superb.metrics.p862.spectra import Analysis, band_powers
 from codec_superb.metrics.p862.stepwise import bin_places, long_enough, product, spectrum, turns
 from codec_superb.metrics.p862.tables import OPTIONS, Rate
 from codec_superb.metrics.p862.utterances import Utterances
@@ -41,12 +41,20 @@ def bad_stretches(disturbance: Signal) -> list[tuple[int, int]]:
 
 def aligned(signal: Signal, found: Utterances, rate: Rate) -> Signal:
     """``signal`` with every utterance moved to its place in the reference."""
-    first, last = rate.lead, len(signal) - rate.lead - 1
-    here = np.arange(first, last + 1)
+    first, end = rate.lead, len(signal) - rate.lead
     moved = np.zeros(len(signal), np.float32)
-    delays = found.delay[utterances_at(here, found.start, rate.window)]
-    moved[first : last + 1] = signal[np.clip(here + delays, first, last)]
+    edges = [first, *(min(max(int(start) * rate.window, first), end) for start in found.start[1:]), end]
+    for begin, stop, delay in zip(edges, edges[1:], found.delay, strict=False):
+        if begin < stop:
+            moved[begin:stop] = _clamped(signal, begin + int(delay), stop + int(delay), first, end)
     return moved
+
+
+def _clamped(signal: Signal, begin: int, stop: int, first: int, end: int) -> Signal:
+    """``signal[begin:stop]`` with the samples outside ``first`` to ``end`` replaced by the nearest inside."""
+    before, behind = min(max(first - begin, 0), stop - begin), min(max(stop - end, 0), stop - begin)
+    inside = signal[min(max(begin, first), end) : max(min(stop, end), first)]
+    return np.concatenate([np.repeat(signal[first], before), inside, np.repeat(signal[end - 1], behind)])
 
 
 def _power(signal: Signal, size: int) -> float:
@@ -87,15 +95,15 @@ def stretch_delay(reference: Signal, moved: Signal, span: tuple[int, int], rate:
     begin, end = span
     first = np.zeros(end - begin + 2 * reach, np.float32)
     first[reach : reach + end - begin] = reference[begin:end]
-    around = np.arange(begin - reach, end + reach)
-    return _search(first, moved[np.clip(around, rate.lead, len(moved) - rate.lead - 1)], reach)
+    around = _clamped(moved, begin - reach, end + reach, rate.lead, len(moved) - rate.lead)
+    return _search(first, around, reach)
 
 
 def moved_again(moved: Signal, spans: list[tuple[int, int]], delays: list[int], longest: int) -> Signal:
     """``moved`` with each span taken at its new delay; ``longest`` is the signals' length without padding."""
     again = moved.copy()
     for (begin, end), delay in zip(spans, delays, strict=True):
-        again[begin:end] = moved[np.clip(np.arange(begin, end) + delay, 0, longest - 1)]
+        again[begin:end] = _clamped(moved, begin + delay, end + delay, 0, longest)
     return again
 
 

@@ -8,15 +8,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.stepwise import Turns, reversed_bits, transform_lanes, turns
-from codec_superb.metrics.p862.tables import OPTIONS, Rate
-from codec_superb.metrics.p862.vector import LANES, add_power
+from codec_superb.metrics.p862.stepwise import Turns, per_thread, reversed_bits, transform_lanes, turns
+from codec_superb.metrics.p862.tables import OPTIONS, Rate, rate_tables
+from codec_superb.metrics.p862.vector import LANES, add_power, load_lanes
 
 Signal = NDArray[np.float32]
 
 
 class Analysis(NamedTuple):
-    """Tables and room for the spectra of sixteen frames at once: one for each thread."""
+    """Tables and room for the spectra of sixteen frames at once: each thread has its own."""
 
     window: Signal
     turns: Turns
@@ -24,15 +24,13 @@ class Analysis(NamedTuple):
     room: Signal
 
 
-def analysis(rate: Rate) -> Analysis:
-    """A fresh analysis for frames at this rate."""
-    window = 0.5 * (1.0 - np.cos(2 * np.pi * np.arange(rate.frame) / rate.frame))
-    return Analysis(
-        window.astype(np.float32),
-        turns(rate.frame),
-        reversed_bits(rate.frame),
-        np.empty((2, LANES * rate.frame), np.float32),
-    )
+@per_thread
+def analysis(rate: int) -> Analysis:
+    """The calling thread's analysis for frames at this rate in Hz."""
+    frame = rate_tables(rate).frame
+    window = 0.5 * (1.0 - np.cos(2 * np.pi * np.arange(frame) / frame))
+    room = np.empty((2, LANES * frame), np.float32)
+    return Analysis(window.astype(np.float32), turns(frame), reversed_bits(frame), room)
 
 
 def utterances_at(samples: NDArray[np.int64], start: NDArray[np.int64], window: int) -> NDArray[np.int64]:
@@ -41,13 +39,6 @@ def utterances_at(samples: NDArray[np.int64], start: NDArray[np.int64], window: 
     for i, begin in enumerate(start):
         found[samples >= begin * window] = i
     return found
-
-
-@njit(**OPTIONS)
-def _load(signal: Signal, starts: NDArray[np.int64], window: Signal, room: Signal) -> None:
-    for i in range(len(window)):
-        for lane in range(LANES):
-            room[i * LANES + lane] = signal[starts[lane] + i] * window[i]
 
 
 @njit(**OPTIONS)
@@ -65,7 +56,8 @@ def band_powers(
         count = min(LANES, frames - begin)
         for lane in range(LANES):
             lanes[lane] = max(starts[begin + min(lane, count - 1)], 0)
-        _load(signal, lanes, at.window, at.room[0])
+        for i in range(0, length, LANES):
+            load_lanes(signal, lanes, at.window, at.room[0], i)
         for i in range(LANES * length):
             at.room[1, i] = np.float32(0)
         transform_lanes(at.room[0], at.room[1], at.turns.cosines, at.turns.sines)

@@ -9,8 +9,10 @@ are worked on sixteen at a time, and two stages per pass through memory, which c
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
+import threading
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
@@ -20,6 +22,7 @@ from codec_superb.metrics.p862.tables import OPTIONS
 from codec_superb.metrics.p862.vector import LANES, halve, last_stages, quarter
 
 Signal = NDArray[np.float32]
+T = TypeVar("T")
 _IN_CACHE = 4096
 """Samples of a block that is finished before the next one is begun."""
 
@@ -31,6 +34,21 @@ class Turns(NamedTuple):
     sines: Signal
     back: Signal
     """Sines of the inverse transform."""
+
+
+def per_thread(make: Callable[[int], T]) -> Callable[[int], T]:
+    """Keep what ``make`` gives for a number, for every thread apart: room to work in is never shared."""
+    kept = threading.local()
+
+    @wraps(make)
+    def own(number: int) -> T:
+        rooms = kept.__dict__
+        if number not in rooms:
+            rooms[number] = make(number)
+        found: T = rooms[number]
+        return found
+
+    return own
 
 
 def reversed_bits(length: int) -> NDArray[np.int64]:
@@ -136,16 +154,28 @@ def spectrum(signal: Signal, size: int, table: Turns) -> tuple[Signal, Signal]:
     return re, im
 
 
+@per_thread
+def filter_room(size: int) -> Signal:
+    """The calling thread's room for ``filtered``."""
+    return np.empty((4, size), np.float32)
+
+
 @njit(**OPTIONS)
-def filtered(signal: Signal, weights: Signal, places: NDArray[np.int32], table: Turns) -> Signal:
+def filtered(signal: Signal, weights: Signal, places: NDArray[np.int32], table: Turns, room: Signal) -> Signal:
     """``signal`` with every bin times its weight, in reversed-bit order and times the length of the transform.
 
-    ``weights`` are those of the lowest bins; the bins above are taken out. ``places`` are ``bin_places``.
+    ``weights`` are those of the lowest bins; the bins above are taken out. ``places`` are ``bin_places``. The outcome
+    is a part of ``room``.
     """
-    size = 2 * (len(places) - 1)
-    re, im = spectrum(signal, size, table)
-    to_re, to_im = np.zeros(size, np.float32), np.zeros(size, np.float32)
-    for k in range(len(weights)):
+    re, im, to_re, to_im = room[0], room[1], room[2], room[3]
+    size, count = len(re), len(weights)
+    re[: len(signal)] = signal
+    re[len(signal) :] = np.float32(0)
+    im[:] = np.float32(0)
+    transform(re, im, table.cosines, table.sines)
+    to_re[count : size - count + 1] = np.float32(0)
+    to_im[count : size - count + 1] = np.float32(0)
+    for k in range(count):
         place = places[k]
         real, imaginary = re[place] * weights[k], im[place] * weights[k]
         to_re[size - k if k else 0], to_im[size - k if k else 0] = real, -imaginary

@@ -109,13 +109,12 @@ def _part_overlaps(found: list[_Utterance], window: int) -> None:
 
 
 def _speech_inside(activity: NDArray[np.float32], utterance: _Utterance) -> tuple[int, int]:
-    end = len(activity) - 1
-    first, last = utterance.start, utterance.stop
-    while first < utterance.stop and activity[min(max(first, 0), end)] <= 0:
-        first += 1
-    while last > utterance.start and activity[min(max(last, 0), end)] <= 0:
-        last -= 1
-    return first, last + 1
+    """First and end window of the speech of an utterance."""
+    start, stop = utterance.start, utterance.stop
+    speech = np.flatnonzero(activity[max(start, 0) : stop + 1] > 0) + max(start, 0)
+    if not len(speech):
+        return stop, start + 1
+    return min(int(speech[0]), stop), max(int(speech[-1]), start) + 1
 
 
 def _halves(whole: _Utterance, cut: Cut, signals: Signals) -> list[_Utterance]:

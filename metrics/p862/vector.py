@@ -221,13 +221,46 @@ def cross_row(rows: _Rows) -> None:
 
 @_operation(arrays=3, integers=1)
 def keep_loudest(rows: _Rows) -> None:
-    """``(samples, scale, loudest, start)``: a row becomes its magnitude times ``scale[0]``; remember the greatest."""
-    samples, scale, loudest, start = rows.values
+    """``(samples, scale, loudest, length)``: all rows become magnitudes times ``scale[0]``; give their greatest."""
+    samples, scale, loudest, length = rows.values
     builder, zero = rows.builder, ir.Constant(rows.values[3].type, 0)
-    row = builder.fmul(rows.magnitude(rows.load(samples, start)), rows.scalar(scale, zero))
-    best = rows.load(loudest, zero)
-    rows.store(row, samples, start)
-    rows.store(builder.select(builder.fcmp_ordered(">", row, best), row, best), loudest, zero)
+    factor = rows.scalar(scale, zero)
+    kept = cgutils.alloca_once_value(builder, ir.Constant(_ROW, [0.0] * LANES))
+    with cgutils.for_range(builder, length) as loop:
+        start = builder.mul(loop.index, ir.Constant(zero.type, LANES))
+        row, best = builder.fmul(rows.magnitude(rows.load(samples, start)), factor), builder.load(kept)
+        rows.store(row, samples, start)
+        builder.store(builder.select(builder.fcmp_ordered(">", row, best), row, best), kept)
+    rows.store(builder.load(kept), loudest, zero)
+
+
+@_operation(arrays=4, integers=1)
+def load_lanes(rows: _Rows) -> None:
+    """``(signal, starts, window, to, at)``: sixteen samples of each lane, from ``starts[lane] + at``, windowed."""
+    signal, starts, window, to, at = rows.values
+    builder, integer = rows.builder, rows.values[4].type
+    block = []
+    for lane in range(LANES):
+        start = builder.load(builder.gep(starts, [ir.Constant(integer, lane)]))
+        block.append(rows.load(signal, builder.add(start, at)))
+    first = builder.mul(at, ir.Constant(integer, LANES))
+    for i, row in enumerate(_transposed(builder, block)):
+        place = builder.add(first, ir.Constant(integer, LANES * i))
+        rows.store(builder.fmul(row, rows.scalar(window, at, i)), to, place)
+
+
+def _transposed(builder: Any, block: list[Any]) -> list[Any]:
+    """Sixteen rows as columns: halves of blocks change places, then quarters, and so on."""
+    lanes = range(LANES)
+    for size in (8, 4, 2, 1):
+        ours = ir.Constant(_MASK, [lane if not lane & size else LANES + (lane & ~size) for lane in lanes])
+        theirs = ir.Constant(_MASK, [lane | size if not lane & size else LANES + lane for lane in lanes])
+        for i in lanes:
+            if not i & size:
+                a, b = block[i], block[i | size]
+                block[i] = builder.shuffle_vector(a, b, ours)
+                block[i | size] = builder.shuffle_vector(a, b, theirs)
+    return block
 
 
 @_operation(arrays=2, integers=1, gives=types.intp)
