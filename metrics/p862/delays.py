@@ -79,7 +79,7 @@ _toward_zero = njit(**OPTIONS)(toward_zero)
 @njit(**OPTIONS)
 def coarse_delays(
     first: Signal, second: Signal, starts: NDArray[np.int64], stops: NDArray[np.int64], estimate: int, window: int,
-    places: NDArray[np.int32], table: Turns, spill: Signal,
+    table: Turns, spill: Signal,
 ) -> NDArray[np.int64]:
     """Delays in samples, multiples of ``window`` around ``estimate``, of activity windows from starts to stops.
 
@@ -96,43 +96,32 @@ def coarse_delays(
         delays[i] = estimate
         if count > 1 and others > 1:
             delays[i] += window * best_shift(
-                first[start : start + count], second[other : other + others], places, table, spill
+                first[start : start + count], second[other : other + others], table, spill
             )
     return delays
 
 
 @njit(**OPTIONS)
-def best_shift(
-    first: Signal, second: Signal, places: NDArray[np.int32], table: Turns, spill: Signal
-) -> int:
+def best_shift(first: Signal, second: Signal, table: Turns, spill: Signal) -> int:
     """By how many places ``second`` is behind ``first``, from their cross-correlation.
 
-    ``places`` belong to a transform of at least the length needed. ``spill`` is overwritten with the correlation
+    ``spill`` is overwritten with the correlation
     from value ``3 * len(spill) + 6`` on, as far as there is one: see ``splitting``.
     """
     size = 2 * LANES
     while size < 2 * max(len(first), len(second)):
         size *= 2
-    # the tables are those of a longer transform, whose places are a power of two further apart
-    further = 0
-    while size << further < 2 * (len(places) - 1):
-        further += 1
-    near = np.empty(size // 2 + 1, np.int32)
-    for k in range(size // 2):
-        near[k] = places[k] >> further
-    near[size // 2] = 1
     turned = np.empty(len(first), np.float32)
     for i in range(len(first)):
         turned[len(first) - 1 - i] = first[i]
-    both = product(spectrum(turned, size, table), spectrum(second, size, table), 1.0, near, table)
+    both = product(spectrum(turned, size, table), spectrum(second, size, table), 1.0, table)
     best, shift, behind = _ZERO, 0, 3 * len(spill) + 6
     scale = _ONE / np.float32(size)
     for i in range(len(first) + len(second) - 1):
-        value = both[near[i] if i < size // 2 else near[i - size // 2] + 1]
-        if value > best:
-            best, shift = value, i - len(first) + 1
+        if both[i] > best:
+            best, shift = both[i], i - len(first) + 1
     for i in range(behind, min(behind + len(spill), len(first) + len(second) - 1)):
-        spill[i - behind] = both[near[i] if i < size // 2 else near[i - size // 2] + 1] * scale
+        spill[i - behind] = both[i] * scale
     return shift
 
 
@@ -215,13 +204,10 @@ def _smoothed(votes: Signal, at: Bench) -> Signal:
     for i in range(1, at.kernel):
         triangle[i] = _ONE - np.float32(i) / np.float32(at.kernel)
         triangle[at.length - i] = triangle[i]
-    places = at.places[: at.length // 2 + 1].astype(np.int32)
-    both = product(
-        spectrum(votes, at.length, at.turns), spectrum(triangle, at.length, at.turns), 1.0, places, at.turns
-    )
+    both = product(spectrum(votes, at.length, at.turns), spectrum(triangle, at.length, at.turns), 1.0, at.turns)
     smooth = np.empty(at.length, np.float32)
     for i in range(at.length):
-        smooth[i] = abs(both[at.places[i]] * at.scale[0])
+        smooth[i] = abs(both[i] * at.scale[0])
     return smooth
 
 

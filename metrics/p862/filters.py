@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.stepwise import bin_places, filter_room, filtered, long_enough, turns
+from codec_superb.metrics.p862.stepwise import filter_room, filtered, long_enough, turns
 from codec_superb.metrics.p862.tables import ACTIVE_POWER, OPTIONS, RECEIVER, SPEECH_BAND, Curve, listening_filter, rate_tables
 from codec_superb.metrics.p862.vector import LANES, cascade
 
@@ -55,12 +55,6 @@ def _gains(curve: Curve, rate: int, size: int) -> Signal:
     return weights[: int(np.flatnonzero(weights > _SILENT)[-1]) + 1]
 
 
-@njit(**OPTIONS)
-def _place(places: NDArray[np.int32], sample: int) -> int:
-    half = len(places) - 1
-    return np.int64(places[sample]) if sample < half else np.int64(places[sample - half]) + 1
-
-
 @njit(**OPTIONS, fastmath={"reassoc"})
 def _squares(band: Signal, scale: np.float32) -> float:
     total = 0.0
@@ -70,28 +64,11 @@ def _squares(band: Signal, scale: np.float32) -> float:
     return total
 
 
-@njit(**OPTIONS)
-def _power_of(band: Signal, places: NDArray[np.int32], length: int, divisor: int) -> np.float32:
-    """Power of the first ``length`` samples that ``filtered`` gave: all of them less those behind."""
-    scale = np.float32(1) / np.float32(len(band))
-    total = _squares(band, scale)
-    for i in range(length, len(band)):
-        value = band[_place(places, i)] * scale
-        total -= np.float64(value * value)
-    return np.float32(max(total, 0.0) / divisor)
-
-
-@njit(**OPTIONS)
-def _put(band: Signal, places: NDArray[np.int32], target: Signal) -> None:
-    scale = np.float32(1) / np.float32(len(band))
-    for i in range(len(target)):
-        target[i] = band[_place(places, i)] * scale
-
-
-def _through(signal: Signal, curve: Curve, rate: int) -> tuple[Signal, NDArray[np.int32]]:
+def _through(signal: Signal, curve: Curve, rate: int) -> tuple[Signal, np.float32]:
+    """``signal`` filtered, in the calling thread's room, and the factor that it has yet to be multiplied by."""
     size = long_enough(len(signal))
-    places = bin_places(size)
-    return filtered(signal, _gains(curve, rate, size), places, turns(size), filter_room(size)), places
+    band: Signal = filtered(signal, _gains(curve, rate, size), turns(size), filter_room(size))
+    return band[: len(signal)], np.float32(1 / size)
 
 
 def level_factor(signal: Signal, rate: int, divisor: int) -> float:
@@ -99,15 +76,14 @@ def level_factor(signal: Signal, rate: int, divisor: int) -> float:
 
     ``signal`` ends with the padding. inf where the band is empty.
     """
-    band, places = _through(signal, SPEECH_BAND, rate)
-    power = _power_of(band, places, len(signal), divisor)
+    power = float(np.float32(_squares(*_through(signal, SPEECH_BAND, rate)) / divisor))
     return float(np.float32(math.sqrt(ACTIVE_POWER / power))) if power > 0 else math.inf
 
 
 def receive(signal: Signal, rate: int) -> None:
     """Pass ``signal``, padding included, through the telephone receiver, in place."""
-    band, places = _through(signal, RECEIVER, rate)
-    _put(band, places, signal)
+    band, scale = _through(signal, RECEIVER, rate)
+    np.multiply(band, scale, out=signal)
 
 
 @njit(**OPTIONS)

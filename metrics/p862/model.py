@@ -26,7 +26,7 @@ from codec_superb.metrics.p862.filters import (
 from codec_superb.metrics.p862.realign import aligned, bad_stretches, moved_again, redo, stretch_delay
 from codec_superb.metrics.p862.spectra import Analysis, analysis, band_powers, utterances_at
 from codec_superb.metrics.p862.splitting import Signals
-from codec_superb.metrics.p862.stepwise import bin_places, long_enough, turns
+from codec_superb.metrics.p862.stepwise import long_enough, turns
 from codec_superb.metrics.p862.tables import Rate
 from codec_superb.metrics.p862.utterances import Utterances, utterances
 
@@ -91,7 +91,7 @@ def align(prepared: Prepared, rate: Rate, at: Bench) -> Utterances:
     return utterances(
         Signals(
             first, second, prepared.first_end, prepared.second_end, first_activity, first_log, second_log,
-            rate.window, bin_places(size), turns(size),
+            rate.window, turns(size),
         ),
         at,
     )

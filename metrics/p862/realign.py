@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from codec_superb.metrics.p862.disturbance import BAD_FRAME, disturbances
 from codec_superb.metrics.p862.spectra import Analysis, band_powers
-from codec_superb.metrics.p862.stepwise import bin_places, long_enough, product, spectrum, turns
+from codec_superb.metrics.p862.stepwise import long_enough, product, spectrum, turns
 from codec_superb.metrics.p862.tables import OPTIONS, Rate
 from codec_superb.metrics.p862.utterances import Utterances
 
@@ -63,13 +63,12 @@ def _power(signal: Signal, size: int) -> float:
 
 
 @njit(**OPTIONS)
-def _best(correlation: Signal, places: NDArray[np.int32], whole: float, reach: int) -> tuple[int, np.float32]:
+def _best(correlation: Signal, whole: float, reach: int) -> tuple[int, np.float32]:
     """The lag within ``reach`` that fits best, and how well."""
     best, delay = np.float32(0), 0
-    scale, half = np.float32(1) / np.float32(len(correlation)), len(places) - 1
+    scale = np.float32(1) / np.float32(len(correlation))
     for lag in range(-reach, reach):
-        place = np.int64(places[lag]) if lag >= 0 else np.int64(places[half + lag]) + 1
-        fit = np.float64(abs(correlation[place] * scale)) / whole
+        fit = np.float64(abs(correlation[lag] * scale)) / whole
         if fit > best:
             best, delay = np.float32(fit), lag
     return delay, best
@@ -81,11 +80,11 @@ def _search(first: Signal, second: Signal, reach: int) -> int:
     power1, power2 = _power(first, size), _power(second, size)
     if power1 <= _LEAST_POWER or power2 <= _LEAST_POWER:
         return 0
-    table, places = turns(size), bin_places(size)
+    table = turns(size)
     ours, theirs = spectrum(np.abs(first), size, table), spectrum(np.abs(second), size, table)
     scale = np.float32(1 / size)
-    both = product((ours[0] * scale, ours[1] * scale), theirs, -1.0, places, table)
-    delay, fit = _best(both, places, math.sqrt(power1 * power2), reach)
+    both = product((ours[0] * scale, ours[1] * scale), theirs, -1.0, table)
+    delay, fit = _best(both, math.sqrt(power1 * power2), reach)
     return int(delay) if fit >= _LEAST_CORRELATION else 0
 
 

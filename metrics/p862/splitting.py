@@ -45,9 +45,8 @@ class Signals(NamedTuple):
     first_log: Signal
     second_log: Signal
     window: int
-    places: NDArray[np.int32]
-    """Of a transform that holds the activity of either signal twice."""
     turns: Turns
+    """For transforms that hold the activity of either signal twice."""
 
 
 class Cut(NamedTuple):
@@ -151,7 +150,7 @@ def find_cut(
     window = at.window.copy()
     starts = np.stack([np.full_like(cuts, start), cuts], axis=1).ravel()
     stops = np.stack([cuts, np.full_like(cuts, stop)], axis=1).ravel()
-    coarse = coarse_delays(s.first_log, s.second_log, starts, stops, estimate, s.window, s.places, s.turns, window)
+    coarse = coarse_delays(s.first_log, s.second_log, starts, stops, estimate, s.window, s.turns, window)
     before, behind = coarse[::2].copy(), coarse[1::2].copy()
     fine = np.zeros((2, len(cuts)), np.int64)
     sure = np.full((2, len(cuts)), _OPEN, np.float32)

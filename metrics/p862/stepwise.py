@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from codec_superb.metrics.p862.tables import OPTIONS
-from codec_superb.metrics.p862.vector import LANES, halve, last_stages, quarter
+from codec_superb.metrics.p862.vector import LANES, halve, last_stages, quarter, reverse_tile
 
 Signal = NDArray[np.float32]
 T = TypeVar("T")
@@ -65,12 +65,6 @@ def _turns(length: int) -> Turns:
     angles = (np.float32(2 * np.pi) * order / np.float32(length)).astype(np.float64)
     cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
     return Turns(cosines, sines, -sines)
-
-
-@lru_cache(maxsize=8)
-def bin_places(length: int) -> NDArray[np.int32]:
-    """``reversed_bits`` of the lower half of the bins, kept."""
-    return reversed_bits(length)[: length // 2 + 1].astype(np.int32)
 
 
 def turns(length: int) -> Turns:
@@ -146,12 +140,66 @@ def transform_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> N
 
 
 @njit(**OPTIONS)
+def reorder(source: Signal, target: Signal) -> None:
+    """Bring what ``transform`` left in reversed-bit order into natural order."""
+    length = len(source)
+    tiles = length // (LANES * LANES)
+    bit, other = max(tiles, 1) // 2, 0
+    for tile in range(tiles):
+        reverse_tile(source, target, other * LANES, tile * LANES, length // LANES)
+        # the next tile's number, its bits reversed
+        carry = bit
+        while carry and other & carry:
+            other ^= carry
+            carry >>= 1
+        other |= carry
+    if tiles == 0:
+        place, half = 0, length // 2
+        for i in range(length):
+            target[i] = source[place]
+            carry = half
+            while carry and place & carry:
+                place ^= carry
+                carry >>= 1
+            place |= carry
+
+
+@njit(**OPTIONS)
 def spectrum(signal: Signal, size: int, table: Turns) -> tuple[Signal, Signal]:
-    """Transform of a real signal filled with zeros to ``size`` samples; bins in reversed-bit order."""
+    """Transform of a real signal filled with zeros to ``size`` samples."""
     re, im = np.zeros(size, np.float32), np.zeros(size, np.float32)
     re[: len(signal)] = signal
     transform(re, im, table.cosines, table.sines)
-    return re, im
+    to_re, to_im = np.empty(size, np.float32), np.empty(size, np.float32)
+    reorder(re, to_re)
+    reorder(im, to_im)
+    return to_re, to_im
+
+
+@njit(**OPTIONS)
+def product(a: tuple[Signal, Signal], b: tuple[Signal, Signal], sign: float, table: Turns) -> Signal:
+    """Inverse transform of the product of the spectra of two real signals, times the length.
+
+    ``sign`` -1 takes the conjugate of the first. Only bins up to half the length are read.
+    """
+    size = len(a[0])
+    re, im = np.empty(size, np.float32), np.empty(size, np.float32)
+    turned = np.float32(sign)
+    for k in range(size // 2 + 1):
+        r1, i1, r2, i2 = a[0][k], turned * a[1][k], b[0][k], b[1][k]
+        re[k], im[k] = r1 * r2 - i1 * i2, r1 * i2 + i1 * r2
+    _mirror(re, im, size // 2)
+    transform(re, im, table.cosines, table.back)
+    outcome = np.empty(size, np.float32)
+    reorder(re, outcome)
+    return outcome
+
+
+@njit(**OPTIONS)
+def _mirror(re: Signal, im: Signal, count: int) -> None:
+    """Give the upper half the conjugates of bins 1 to ``count - 1``."""
+    for k in range(1, count):
+        re[len(re) - k], im[len(re) - k] = re[k], -im[k]
 
 
 @per_thread
@@ -161,11 +209,10 @@ def filter_room(size: int) -> Signal:
 
 
 @njit(**OPTIONS)
-def filtered(signal: Signal, weights: Signal, places: NDArray[np.int32], table: Turns, room: Signal) -> Signal:
-    """``signal`` with every bin times its weight, in reversed-bit order and times the length of the transform.
+def filtered(signal: Signal, weights: Signal, table: Turns, room: Signal) -> Signal:
+    """``signal`` with every bin times its weight, times the length of the transform; a part of ``room``.
 
-    ``weights`` are those of the lowest bins; the bins above are taken out. ``places`` are ``bin_places``. The outcome
-    is a part of ``room``.
+    ``weights`` are those of the lowest bins; the bins above are taken out.
     """
     re, im, to_re, to_im = room[0], room[1], room[2], room[3]
     size, count = len(re), len(weights)
@@ -173,33 +220,14 @@ def filtered(signal: Signal, weights: Signal, places: NDArray[np.int32], table: 
     re[len(signal) :] = np.float32(0)
     im[:] = np.float32(0)
     transform(re, im, table.cosines, table.sines)
-    to_re[count : size - count + 1] = np.float32(0)
-    to_im[count : size - count + 1] = np.float32(0)
+    reorder(re, to_re)
+    reorder(im, to_im)
     for k in range(count):
-        place = places[k]
-        real, imaginary = re[place] * weights[k], im[place] * weights[k]
-        to_re[size - k if k else 0], to_im[size - k if k else 0] = real, -imaginary
-        to_re[k], to_im[k] = real, imaginary
+        to_re[k] *= weights[k]
+        to_im[k] *= weights[k]
+    to_re[count : max(size - count + 1, count)] = np.float32(0)
+    to_im[count : max(size - count + 1, count)] = np.float32(0)
+    _mirror(to_re, to_im, min(count, size // 2))
     transform(to_re, to_im, table.cosines, table.back)
-    return to_re
-
-
-@njit(**OPTIONS)
-def product(a: tuple[Signal, Signal], b: tuple[Signal, Signal], sign: float, places: NDArray[np.int32],
-            table: Turns) -> Signal:
-    """Inverse transform of the product of two spectra of real signals, in reversed-bit order and times the length.
-
-    ``sign`` -1 takes the conjugate of the first. Only bins up to half the length are read.
-    """
-    size = len(a[0])
-    re, im = np.empty(size, np.float32), np.empty(size, np.float32)
-    turned = np.float32(sign)
-    for k in range(size // 2 + 1):
-        place = places[k]
-        r1, i1 = a[0][place], turned * a[1][place]
-        r2, i2 = b[0][place], b[1][place]
-        real, imaginary = r1 * r2 - i1 * i2, r1 * i2 + i1 * r2
-        re[(size - k) % size], im[(size - k) % size] = real, -imaginary
-        re[k], im[k] = real, imaginary
-    transform(re, im, table.cosines, table.back)
+    reorder(to_re, re)
     return re

@@ -59,12 +59,12 @@ def _located(signals: Signals, at: Bench) -> list[_Utterance]:
     """Every run of speech with its delay, searched in a neighbourhood of 300 ms."""
     s = signals
     nothing = np.empty(0, np.float32)
-    whole = s.window * int(best_shift(s.first_log, s.second_log, s.places, s.turns, nothing))
+    whole = s.window * int(best_shift(s.first_log, s.second_log, s.turns, nothing))
     runs = _runs(s, whole)
     last = len(s.first_activity) - 1
     starts = np.array([max(start - SEARCH_WINDOWS, 0) for start, _ in runs], np.int64)
     stops = np.array([min(stop + SEARCH_WINDOWS, last) for _, stop in runs], np.int64)
-    coarse = coarse_delays(s.first_log, s.second_log, starts, stops, whole, s.window, s.places, s.turns, nothing)
+    coarse = coarse_delays(s.first_log, s.second_log, starts, stops, whole, s.window, s.turns, nothing)
     found = []
     for i, (start, stop) in enumerate(runs):
         begin, end = int(starts[i]) * s.window, int(stops[i]) * s.window

@@ -249,6 +249,21 @@ def load_lanes(rows: _Rows) -> None:
         rows.store(builder.fmul(row, rows.scalar(window, at, i)), to, place)
 
 
+@_operation(arrays=2, integers=3)
+def reverse_tile(rows: _Rows) -> None:
+    """``(source, target, start, to, stride)``: sixteen rows ``stride`` apart change place with their columns.
+
+    Rows and columns are both taken in reversed-bit order, which makes this one tile of a reversal of all bits.
+    """
+    source, target, start, to, stride = rows.values
+    builder = rows.builder
+    order = [int(f"{i:04b}"[::-1], 2) for i in range(LANES)]
+    steps = [builder.mul(stride, ir.Constant(stride.type, i)) for i in order]
+    block = [rows.load(source, builder.add(start, step)) for step in steps]
+    for row, step in zip(_transposed(builder, block), steps, strict=True):
+        rows.store(row, target, builder.add(to, step))
+
+
 def _transposed(builder: Any, block: list[Any]) -> list[Any]:
     """Sixteen rows as columns: halves of blocks change places, then quarters, and so on."""
     lanes = range(LANES)
