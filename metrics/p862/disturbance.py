@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from codec_superb.metrics.p862.powers import power_growth, ratio_powers
 from codec_superb.metrics.p862.tables import LOUDNESS_CALIBRATION, OPTIONS, Rate
 
 Powers = NDArray[np.float32]
@@ -27,8 +28,6 @@ _MASKED = np.float32(0.25)
 _ASYMMETRY_FLOOR = np.float32(50)
 _ASYMMETRY_POWER = float(np.float32(1.2))
 _LEAST_ASYMMETRY, _GREATEST_ASYMMETRY = np.float32(3), np.float32(12)
-_NEVER_BELOW, _ALWAYS_ABOVE = np.float32(2.49), np.float32(7.94)
-"""Ratios below and above which the asymmetry is 0 or 12 without working out its power."""
 
 
 @njit(**OPTIONS)
@@ -79,52 +78,39 @@ def _gain(reference: np.float32, resynthesis: np.float32, last: np.float32, smoo
 
 
 @njit(**OPTIONS)
-def _loudness(power: np.float32, band: int, rate: Rate) -> np.float32:
-    threshold = np.float32(rate.threshold[band])
-    if power <= threshold:
-        return _ZERO
-    above = math.pow(0.5 + 0.5 * power / np.float64(threshold), rate.exponent[band]) - 1
-    return np.float32(rate.loudness[band] * above) * LOUDNESS_CALIBRATION
-
-
-@njit(**OPTIONS)
 def _unmasked(reference: np.float32, resynthesis: np.float32) -> np.float32:
     """Difference in loudness less what a quarter of the softer one masks."""
     difference = resynthesis - reference
     masked = min(resynthesis, reference) * _MASKED
-    if difference > masked:
-        return difference - masked
-    if difference < -masked:
-        return difference + masked
-    return _ZERO
+    return max(difference - masked, _ZERO) + min(difference + masked, _ZERO)
 
 
 @njit(**OPTIONS)
-def _asymmetry(reference: np.float32, resynthesis: np.float32) -> np.float32:
-    """Weight of what the codec added to a band: 0 unless it is much, at most 12."""
-    ratio = (resynthesis + _ASYMMETRY_FLOOR) / (reference + _ASYMMETRY_FLOOR)
-    if ratio < _NEVER_BELOW:
-        return _ZERO
-    if ratio > _ALWAYS_ABOVE:
-        return _GREATEST_ASYMMETRY
-    weight = np.float32(math.pow(np.float64(ratio), _ASYMMETRY_POWER))
-    return min(weight, _GREATEST_ASYMMETRY) if weight >= _LEAST_ASYMMETRY else _ZERO
+def _weights(reference: NDArray[np.float32], resynthesis: NDArray[np.float32], weights: NDArray[np.float32]) -> None:
+    """How much what the codec added to a band counts: not at all unless it is much, at most 12 times."""
+    ratio_powers(resynthesis, reference, _ASYMMETRY_FLOOR, _ASYMMETRY_POWER, weights)
+    for band in range(len(weights)):
+        weight = min(weights[band], _GREATEST_ASYMMETRY)
+        weights[band] = weight if weight >= _LEAST_ASYMMETRY else _ZERO
 
 
 @njit(**OPTIONS)
 def _frame_disturbance(
-    reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rate: Rate
+    reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rate: Rate, room: NDArray[np.float32]
 ) -> tuple[np.float32, np.float32]:
+    one, other, weights = room[0], room[1], room[2]
+    power_growth(reference, rate.hearing, rate.exponent, rate.loudness, one)
+    power_growth(resynthesis, rate.hearing, rate.exponent, rate.loudness, other)
+    _weights(reference, resynthesis, weights)
+    for band in range(len(one)):
+        difference = abs(_unmasked(one[band] * LOUDNESS_CALIBRATION, other[band] * LOUDNESS_CALIBRATION))
+        one[band] = difference * rate.width[band]
+        other[band] = difference * weights[band] * rate.width[band]
     squares, added, widths = 0.0, 0.0, 0.0
-    for band in range(1, len(reference)):
-        width = rate.width[band]
-        one, other = _loudness(reference[band], band, rate), _loudness(resynthesis[band], band, rate)
-        difference = _unmasked(one, other)
-        widths += width
-        if difference != 0:
-            both = np.float64(abs(difference) * width)
-            squares += both * both
-            added += np.float64(abs(difference * _asymmetry(reference[band], resynthesis[band])) * width)
+    for band in range(1, len(one)):
+        widths += rate.width[band]
+        squares += np.float64(one[band]) * np.float64(one[band])
+        added += other[band]
     return np.float32(math.sqrt(squares / widths) * widths), np.float32(added / widths * widths)
 
 
@@ -138,6 +124,7 @@ def disturbances(
     """
     frames = len(reference)
     both, added, power = (np.empty(frames, np.float32), np.empty(frames, np.float32), np.empty(frames, np.float32))
+    room = np.empty((3, reference.shape[1]), np.float32)
     last = np.float32(1)
     for frame in range(frames):
         power[frame] = audible(reference[frame], 1.0, rate)
@@ -145,5 +132,5 @@ def disturbances(
         gain = max(min(last, _GREATEST_GAIN), _LEAST_GAIN)
         for band in range(reference.shape[1]):
             resynthesis[frame, band] *= gain
-        both[frame], added[frame] = _frame_disturbance(reference[frame], resynthesis[frame], rate)
+        both[frame], added[frame] = _frame_disturbance(reference[frame], resynthesis[frame], rate, room)
     return both, added, power

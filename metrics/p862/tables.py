@@ -7,13 +7,13 @@ are in Hz, band widths in Bark, powers on the scale of the recommendation (activ
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-OPTIONS = {"cache": True, "nogil": True}
-"""How everything compiled here is compiled: kept on disk, and without the interpreter's lock."""
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+"""How everything compiled here is compiled: kept on disk, without the interpreter's lock, no checks of divisors."""
 
 SEARCH_WINDOWS = 75
 """Activity windows of silence put before and behind both signals."""
@@ -131,6 +131,8 @@ class Rate(NamedTuple):
     """From summed bins to power."""
     threshold: NDArray[np.float64]
     """Power at the absolute threshold of hearing."""
+    hearing: NDArray[np.float64]
+    """The same to the precision of float32."""
     width: NDArray[np.float32]
     """Bark."""
     exponent: NDArray[np.float64]
@@ -157,6 +159,7 @@ def rate_tables(hertz: int) -> Rate:
     if narrow:
         bins[-1], corrections[-1] = _NARROW_LAST_BINS, _NARROW_LAST_CORRECTION
     threshold = np.array(_THRESHOLDS[:bands])
+    rounded = threshold.astype(np.float32).astype(np.float64)
     exponent = _exponents(np.array(_CENTRES[:bands]))
     window = hertz * 4 // 1000
     return Rate(
@@ -169,9 +172,10 @@ def rate_tables(hertz: int) -> Rate:
         bins=bins,
         power_scale=corrections * float(np.float32(_POWER_CALIBRATION[hertz])),
         threshold=threshold,
+        hearing=rounded,
         width=np.array(_WIDTHS[:bands], np.float32),
         exponent=exponent,
-        loudness=(threshold.astype(np.float32) / 0.5) ** exponent,
+        loudness=(2 * rounded) ** exponent,
         alignment=np.array(_ALIGNMENT_8K if narrow else _ALIGNMENT_16K, np.float32),
     )
 
@@ -183,108 +187,6 @@ def listening_filter(*, corrected: bool) -> NDArray[np.float32]:
         gain = int(10 ** (CORRECTION_DB / 20) * 1e6) / 1e6  # as published: 0.251188
         section[:, :3] = (gain * section[:, :3].astype(np.float64)).astype(np.float32)
     return section
-
-
-LOUDNESS_CALIBRATION = 1.866055e-1
-
-
-class Curve(NamedTuple):
-    """A gain over frequency, linear in dB between points."""
-
-    hertz: tuple[float, ...]
-    decibel: tuple[float, ...]
-    at_1_khz: float
-    """Gains are relative to this one."""
-
-
-RECEIVER = Curve(_RECEIVE_HZ, _RECEIVE_DB, 12)
-"""The telephone receiver of narrow-band listening (intermediate reference system), relative to 1 kHz."""
-SPEECH_BAND = Curve((0, 300, 350, 3250, 3500, 8000), (-500, -500, 0, 0, -500, -500), 0)
-"""The band in which levels are compared."""
-
-
-class Rate(NamedTuple):
-    """Everything that depends on the sampling rate; arrays hold one number for each Bark band."""
-
-    hertz: int
-    window: int
-    """Samples of one activity window, 4 ms."""
-    align: int
-    """Transform length of the fine time alignment."""
-    frame: int
-    """Samples of one frame of the perceptual model, 32 ms; frames overlap by half."""
-    lead: int
-    """Samples of silence before the signal, and behind it."""
-    padding: int
-    """Further samples of silence behind it."""
-    bins: NDArray[np.int64]
-    """Spectral bins of each band."""
-    power_scale: NDArray[np.float64]
-    """From summed bins to power."""
-    threshold: NDArray[np.float64]
-    """Power at the absolute threshold of hearing."""
-    width: NDArray[np.float32]
-    """Bark."""
-    exponent: NDArray[np.float64]
-    """Zwicker's power, larger below 4 Bark."""
-    loudness: NDArray[np.float64]
-    """Loudness at the threshold of that power law."""
-    alignment: NDArray[np.float32]
-    """Second-order sections ``(b0, b1, b2, a1, a2)`` that both signals pass before time alignment."""
-
-
-def _exponents(centres: NDArray[np.float64]) -> NDArray[np.float64]:
-    centre = centres.astype(np.float32)
-    raised = np.where(centre < 4, np.float32(6) / (centre + np.float32(2)), np.float32(1))  # noqa: PLR2004 - Bark
-    raised = np.minimum(raised, np.float32(2)).astype(np.float64)
-    return np.asarray(_ZWICKER_POWER * (raised ** float(np.float32(0.15))).astype(np.float32).astype(np.float64))
-
-
-@lru_cache(maxsize=2)
-def rate_tables(hertz: int) -> Rate:
-    """Tables for 8000 or 16000 Hz."""
-    narrow = hertz == 8000  # noqa: PLR2004 - Hz
-    bands = _NARROW_BANDS if narrow else len(_BINS)
-    bins, corrections = np.array(_BINS[:bands]), np.array(_CORRECTIONS[:bands])
-    if narrow:
-        bins[-1], corrections[-1] = _NARROW_LAST_BINS, _NARROW_LAST_CORRECTION
-    threshold = np.array(_THRESHOLDS[:bands])
-    exponent = _exponents(np.array(_CENTRES[:bands]))
-    window = hertz * 4 // 1000
-    return Rate(
-        hertz=hertz,
-        window=window,
-        align=16 * window,
-        frame=8 * window,
-        lead=SEARCH_WINDOWS * window,
-        padding=PADDING_MS * hertz // 1000,
-        bins=bins,
-        power_scale=corrections * float(np.float32(_POWER_CALIBRATION[hertz])),
-        threshold=threshold,
-        width=np.array(_WIDTHS[:bands], np.float32),
-        exponent=exponent,
-        loudness=(threshold.astype(np.float32) / 0.5) ** exponent,
-        alignment=np.array(_ALIGNMENT_8K if narrow else _ALIGNMENT_16K, np.float32),
-    )
-
-
-def listening_filter(*, corrected: bool) -> NDArray[np.float32]:
-    """The wide-band filter's section ``(b0, b1, b2, a1, a2)`` at 16 kHz, with or without Corrigendum 2."""
-    section = np.array([_LISTENING], np.float32)
-    if corrected:
-        gain = int(10 ** (CORRECTION_DB / 20) * 1e6) / 1e6  # as published: 0.251188
-        section[:, :3] = (gain * section[:, :3].astype(np.float64)).astype(np.float32)
-    return section
-
-
-def receive_curve() -> Curve:
-    """The telephone receiver of narrow-band listening (intermediate reference system), relative to 1 kHz."""
-    return Curve(np.array(_RECEIVE_HZ, float), np.array(_RECEIVE_DB, float) - _RECEIVE_AT_1_KHZ)
-
-
-def speech_curve() -> Curve:
-    """The band in which levels are compared."""
-    return Curve(np.array(_SPEECH_HZ, float), np.array(_SPEECH_DB, float))
 
 
 LOUDNESS_CALIBRATION = np.float32(_LOUDNESS_CALIBRATION)
