@@ -14,7 +14,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.stepwise import Turns, per_thread, product, reversed_bits, spectrum, transform_lanes, turns
+from codec_superb.metrics.p862.stepwise import (
+    Turns,
+    per_thread,
+    product,
+    real_part_lanes,
+    reversed_bits,
+    spectrum,
+    transform_real_lanes,
+    turns,
+)
 from codec_superb.metrics.p862.tables import OPTIONS
 from codec_superb.metrics.p862.vector import LANES, cross_row, keep_loudest, lanes_above, load_lanes
 
@@ -142,16 +151,14 @@ def correlate_frames(
     length, places = at.length, at.places
     _load(first, start, hop, count, window, at, 0)
     _load(second, other, hop, count, window, at, 2)
-    for i in range(LANES * length):
-        room[1, i] = room[3, i] = _ZERO
-    transform_lanes(room[0], room[1], at.turns.cosines, at.turns.sines)
-    transform_lanes(room[2], room[3], at.turns.cosines, at.turns.sines)
+    transform_real_lanes(room[0], room[1], at.turns.cosines, at.turns.sines)
+    transform_real_lanes(room[2], room[3], at.turns.cosines, at.turns.sines)
     for k in range(length // 2 + 1):
         mirror = (length - k) % length
         cross_row(
             room[0], room[1], room[2], room[3], room[4], room[5], places[k] * LANES, k * LANES, mirror * LANES
         )
-    transform_lanes(room[4], room[5], at.turns.cosines, at.turns.back)
+    real_part_lanes(room[4], room[5], at.turns.cosines, at.turns.back)
     _collect(at, count)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.stepwise import Turns, per_thread, reversed_bits, transform_lanes, turns
+from codec_superb.metrics.p862.stepwise import Turns, per_thread, reversed_bits, transform_real_lanes, turns
 from codec_superb.metrics.p862.tables import OPTIONS, Rate, rate_tables
 from codec_superb.metrics.p862.vector import LANES, add_power, load_lanes
 
@@ -58,9 +58,7 @@ def band_powers(
             lanes[lane] = max(starts[begin + min(lane, count - 1)], 0)
         for i in range(0, length, LANES):
             load_lanes(signal, lanes, at.window, at.room[0], i)
-        for i in range(LANES * length):
-            at.room[1, i] = np.float32(0)
-        transform_lanes(at.room[0], at.room[1], at.turns.cosines, at.turns.sines)
+        transform_real_lanes(at.room[0], at.room[1], at.turns.cosines, at.turns.sines)
         k = 0
         for band in range(len(rate.bins)):
             for lane in range(LANES):

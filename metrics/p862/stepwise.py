@@ -19,12 +19,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from codec_superb.metrics.p862.tables import OPTIONS
-from codec_superb.metrics.p862.vector import LANES, halve, last_stages, quarter, reverse_tile
+from codec_superb.metrics.p862.vector import LANES, halve, last_stages, quarter, quarter_last_real, quarter_real, reverse_tile
 
 Signal = NDArray[np.float32]
 T = TypeVar("T")
 _IN_CACHE = 4096
-"""Samples of a block that is finished before the next one is begun."""
+_IN_SECOND_CACHE = 1 << 16
+"""Samples of a block that is finished before the next one is begun, at two levels of memory."""
 
 
 class Turns(NamedTuple):
@@ -78,65 +79,83 @@ def long_enough(samples: int) -> int:
 
 
 @njit(**OPTIONS)
-def _finish(re: Signal, im: Signal, cosines: Signal, sines: Signal, first: int, length: int) -> None:
+def _passes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first: int, length: int, least: int) -> int:
+    """Two stages at a time until blocks are no longer than ``least``; how long they are."""
     size = length
-    while size > LANES:
+    while size > least:
         step = size // 4
         for start in range(first, first + length, size):
             for i in range(start, start + step, LANES):
                 quarter(re, im, cosines, sines, i, step, start // size)
         size = step
-    for start in range(first, first + length, LANES):
-        last_stages(re, im, cosines, sines, start, start // LANES)
+    return size
 
 
 @njit(**OPTIONS)
 def transform(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
     """Transform a complex signal in place: 16 samples or more, a power of two; bins end in reversed-bit order."""
     length = len(re)
+    odd = length
+    while odd > 2 * LANES:
+        odd //= 4
     size = length
-    while size > LANES and size > _IN_CACHE:
-        step = size // 4
-        for start in range(0, length, size):
-            for i in range(start, start + step, LANES):
-                quarter(re, im, cosines, sines, i, step, start // size)
-        size = step
-    odd = 0
-    while LANES << (2 * odd) < size:
-        odd += 1
-    if LANES << (2 * odd) != size:
-        for start in range(0, length, size):
-            for i in range(start, start + size // 2, LANES):
-                halve(re, im, cosines, sines, i, size // 2, start // size)
-        size //= 2
-    for start in range(0, length, size):
-        _finish(re, im, cosines, sines, start, size)
+    if odd != LANES:
+        size = length // 2
+        for i in range(0, size, LANES):
+            halve(re, im, cosines, sines, i, size, 0)
+    outer = _passes(re, im, cosines, sines, 0, size, _IN_SECOND_CACHE)
+    if size < length:
+        _passes(re, im, cosines, sines, size, size, _IN_SECOND_CACHE)
+    for begin in range(0, length, outer):
+        inner = _passes(re, im, cosines, sines, begin, outer, _IN_CACHE)
+        for first in range(begin, begin + outer, inner):
+            _passes(re, im, cosines, sines, first, inner, LANES)
+            for start in range(first, first + inner, LANES):
+                last_stages(re, im, cosines, sines, start, start // LANES)
 
 
 @njit(**OPTIONS)
-def _finish_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first: int, length: int) -> None:
+def _finish_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first: int, length: int, real: bool) -> None:
     size = length
-    while size > 2:
+    while size > 4:  # noqa: PLR2004 - two stages
         step = size // 4
         for start in range(first, first + length, size):
             for i in range(start, start + step):
                 quarter(re, im, cosines, sines, i * LANES, step * LANES, start // size)
         size = step
-    if size == 2:
-        for start in range(first, first + length, 2):
+    for start in range(first, first + length, size):
+        if size == 2:  # noqa: PLR2004 - one stage
             halve(re, im, cosines, sines, start * LANES, LANES, start // 2)
+        elif real:
+            quarter_last_real(re, im, cosines, sines, start * LANES, start // 4)
+        else:
+            quarter(re, im, cosines, sines, start * LANES, LANES, start // 4)
 
 
 @njit(**OPTIONS)
-def transform_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
-    """``transform`` of sixteen signals of 64 samples or more side by side: sample i of a lane at ``16 * i + lane``."""
+def transform_real_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
+    """``transform`` of sixteen real signals of 64 samples or more: sample i of a lane at ``16 * i + lane``.
+
+    ``im`` is only written to.
+    """
+    length = len(re) // LANES
+    step = length // 4
+    for i in range(step):
+        quarter_real(re, im, cosines, sines, i * LANES, step * LANES)
+    # a quarter at a time, to its end, so that it stays in the nearest cache
+    for first in range(0, length, step):
+        _finish_lanes(re, im, cosines, sines, first, step, False)
+
+
+@njit(**OPTIONS)
+def real_part_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
+    """``transform`` of sixteen complex signals of which only the real part is wanted; ``im`` is spoilt."""
     length = len(re) // LANES
     step = length // 4
     for i in range(step):
         quarter(re, im, cosines, sines, i * LANES, step * LANES, 0)
-    # a quarter at a time, to its end, so that it stays in the nearest cache
     for first in range(0, length, step):
-        _finish_lanes(re, im, cosines, sines, first, step)
+        _finish_lanes(re, im, cosines, sines, first, step, True)
 
 
 @njit(**OPTIONS)

@@ -161,6 +161,46 @@ def quarter(rows: _Rows) -> None:
         rows.store(value[1], im, place)
 
 
+@_operation(arrays=4, integers=2)
+def quarter_real(rows: _Rows) -> None:
+    """``(re, im, cosines, sines, start, step)``: the first two stages of a real signal; ``im`` is only written."""
+    re, im, cosines, sines, start, step = rows.values
+    builder = rows.builder
+    places = _places(rows, start, step)
+    a, b, c, d = (rows.load(re, place) for place in places)
+    a, c, b, d = builder.fadd(a, c), builder.fsub(a, c), builder.fadd(b, d), builder.fsub(b, d)
+    one = ir.Constant(start.type, 1)
+    across, along = builder.fmul(rows.scalar(sines, one), d), builder.fmul(rows.scalar(cosines, one), d)
+    nothing = ir.Constant(_ROW, [0.0] * LANES)
+    outcome = (
+        (builder.fadd(a, b), nothing),
+        (builder.fsub(a, b), nothing),
+        (builder.fadd(c, along), builder.fneg(across)),
+        (builder.fsub(c, along), across),
+    )
+    for place, value in zip(places, outcome, strict=True):
+        rows.store(value[0], re, place)
+        rows.store(value[1], im, place)
+
+
+@_operation(arrays=4, integers=2)
+def quarter_last_real(rows: _Rows) -> None:
+    """``(re, im, cosines, sines, start, block)``: the last two stages of four rows, real parts of the outcome only."""
+    re, im, cosines, sines, start, block = rows.values
+    builder = rows.builder
+    places = _places(rows, start, ir.Constant(start.type, LANES))
+    a, b, c, d = ((rows.load(re, place), rows.load(im, place)) for place in places)
+    twice = builder.shl(block, ir.Constant(block.type, 1))
+    turn = rows.scalar(cosines, block), rows.scalar(sines, block)
+    a, c = _plain_stage(builder, a, c, turn)
+    b, d = _plain_stage(builder, b, d, turn)
+    for (x, y), offset, first in (((a, b), 0, 0), ((c, d), 1, 2)):
+        p = builder.fmul(rows.scalar(cosines, twice, offset), y[0])
+        q = builder.fmul(rows.scalar(sines, twice, offset), y[1])
+        rows.store(builder.fadd(builder.fadd(x[0], p), q), re, places[first])
+        rows.store(builder.fsub(builder.fsub(x[0], p), q), re, places[first + 1])
+
+
 def _plain_stage(builder: Any, x: tuple[Any, Any], y: tuple[Any, Any], turn: tuple[Any, Any]) -> tuple[Any, Any]:
     """``x + turn * y`` and ``x - turn * y``, where turn is cosine - i sine, each product and sum rounded by itself."""
     cosine, sine = turn
