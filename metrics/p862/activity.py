@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.tables import OPTIONS
 
 Signal = NDArray[np.float32]
@@ -29,7 +29,7 @@ _CLEAN, _WEAK = np.float32(1000), np.float32(3)
 _NEAR, _FAR = np.float32(0.3), np.float32(0.1)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _energies(signal: Signal, window: int, count: int) -> Signal:
     energy = np.zeros(count, np.float32)
     for i in range(count):
@@ -40,7 +40,7 @@ def _energies(signal: Signal, window: int, count: int) -> Signal:
     return energy
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _noise_threshold(energy: Signal, threshold: np.float32) -> np.float32:
     for _ in range(ROUNDS):
         noise, spread, count = _ZERO, _ZERO, 0
@@ -58,7 +58,7 @@ def _noise_threshold(energy: Signal, threshold: np.float32) -> np.float32:
     return threshold
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _levels(energy: Signal, threshold: np.float32) -> tuple[np.float32, np.float32, int]:
     speech, noise, count = _ZERO, _ZERO, 0
     for value in energy:
@@ -73,13 +73,13 @@ def _levels(energy: Signal, threshold: np.float32) -> tuple[np.float32, np.float
     return speech, (noise / np.float32(quiet) if quiet > 0 else _ONE), count
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _flip(energy: Signal, start: int, stop: int) -> None:
     for i in range(start, stop):
         energy[i] = -energy[i]
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _drop_bursts(energy: Signal, weakest: np.float32, by_level: bool) -> None:
     """Call a run of speech noise again when it is too short, or too weak by level."""
     start = 0
@@ -91,14 +91,14 @@ def _drop_bursts(energy: Signal, weakest: np.float32, by_level: bool) -> None:
                 total = _ZERO
                 for value in energy[start:i]:
                     total += value
-                dropped = total < weakest * np.float32(i - start)
+                dropped = bool(total < weakest * np.float32(i - start))
             else:
                 dropped = i - start <= SHORTEST_SPEECH
             if dropped:
                 _flip(energy, start, i)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _join(energy: Signal, filling: np.float32) -> bool:
     """Fill short pauses; whether there is any speech."""
     stop, found = 0, False
@@ -112,7 +112,7 @@ def _join(energy: Signal, filling: np.float32) -> bool:
     return found
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _soften(energy: Signal) -> None:
     """Give each piece of speech two quieter windows at either end."""
     i = 3
@@ -128,13 +128,13 @@ def _soften(energy: Signal) -> None:
         i += 1
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _close_ends(energy: Signal, floor: np.float32) -> None:
     energy[0] = -floor
     energy[-1] = -floor
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _floor(energy: Signal) -> np.float32:
     loudest = _ZERO
     for value in energy:
@@ -142,7 +142,7 @@ def _floor(energy: Signal) -> np.float32:
     return loudest * _FLOOR if loudest > _ZERO else _ONE
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def activity(signal: Signal, window: int, count: int) -> tuple[Signal, Signal]:
     """Energy of the first ``count`` windows that hold speech (0 elsewhere), and its logarithm above the threshold."""
     energy = _energies(signal, window, count)
@@ -170,7 +170,7 @@ def activity(signal: Signal, window: int, count: int) -> tuple[Signal, Signal]:
     return _above(energy, threshold if threshold > _ZERO else floor)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _above(energy: Signal, threshold: np.float32) -> tuple[Signal, Signal]:
     logarithm = np.zeros(len(energy), np.float32)
     for i in range(len(energy)):

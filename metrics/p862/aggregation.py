@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.delays import toward_zero
 from codec_superb.metrics.p862.tables import OPTIONS, SEARCH_WINDOWS, Rate
 from codec_superb.metrics.p862.utterances import Utterances
@@ -25,9 +25,9 @@ _DISTURBANCE_WEIGHT, _ADDED_WEIGHT = 0.1, 0.0309
 _MAPPINGS = {"nb": (-1.4945, 4.6607), "wb": (-1.3669, 3.8224)}
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _quiet(signal: Signal, begin: int, direction: int, most: int) -> int:
-    """Samples from ``begin`` on before five in a row are loud enough."""
+    """Count samples from ``begin`` on before five in a row are loud enough."""
     skipped = 0
     while True:
         total = np.float32(0)
@@ -63,7 +63,7 @@ def forget_lost(both: Signal, added: Signal, found: Utterances, rate: Rate) -> N
         both[first:stop] = added[first:stop] = 0
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _time_weights(frames: int, longest: int, rate: Rate) -> Signal:
     weights = np.ones(frames, np.float32)
     if frames > _LONG:
@@ -74,7 +74,7 @@ def _time_weights(frames: int, longest: int, rate: Rate) -> Signal:
     return weights
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _over_time(disturbance: Signal, weights: Signal, start: int) -> np.float32:
     total, everything = 0.0, 0.0
     for begin in range(start, len(disturbance), SYLLABLE // 2):
@@ -88,11 +88,9 @@ def _over_time(disturbance: Signal, weights: Signal, start: int) -> np.float32:
     return np.float32(math.sqrt(total / everything))
 
 
-@njit(**OPTIONS)
-def raw_score(
-    both: Signal, added: Signal, audible_power: Signal, start: int, longest: int, rate: Rate
-) -> np.float32:
-    """The score of P.862, -0.5 to 4.5, from the disturbances of all frames (changed in place).
+@compiled(**OPTIONS)
+def raw_score(both: Signal, added: Signal, audible_power: Signal, start: int, longest: int, rate: Rate) -> np.float32:
+    """Give the score of P.862, -0.5 to 4.5, from the disturbances of all frames (changed in place).
 
     ``audible_power`` is that of the reference's frames: soft frames count more.
     """

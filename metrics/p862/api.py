@@ -68,8 +68,8 @@ def pesq(reference: Audio, resynthesis: Audio, rate: int, mode: Mode = "wb", *, 
     greatest = max(_greatest("reference", first), _greatest("resynthesis", second))
     if not greatest > 0:
         raise NoUtterances
-    scaled = ((values / greatest).astype(np.float32, copy=False) for values in (first, second))
-    return measure(*scaled, rate_tables(rate), mode, corrigendum2=corrigendum2)
+    first, second = ((values / greatest).astype(np.float32, copy=False) for values in (first, second))
+    return measure(first, second, rate_tables(rate), mode, corrigendum2=corrigendum2)
 
 
 def pesq_batch(

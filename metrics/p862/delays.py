@@ -11,9 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.stepwise import (
     Turns,
     per_thread,
@@ -59,7 +59,7 @@ class Bench(NamedTuple):
 
 @per_thread
 def bench(length: int) -> Bench:
-    """The calling thread's bench for frames of ``length`` samples."""
+    """Return the calling thread's bench for frames of ``length`` samples."""
     angles = 2 * np.pi * np.arange(length) / length
     return Bench(
         length=length,
@@ -82,13 +82,19 @@ def toward_zero(value: int, divisor: int) -> int:
     return value // divisor if value >= 0 else -(-value // divisor)
 
 
-_toward_zero = njit(**OPTIONS)(toward_zero)
+_toward_zero = compiled(**OPTIONS)(toward_zero)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def coarse_delays(
-    first: Signal, second: Signal, starts: NDArray[np.int64], stops: NDArray[np.int64], estimate: int, window: int,
-    table: Turns, spill: Signal,
+    first: Signal,
+    second: Signal,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    estimate: int,
+    window: int,
+    table: Turns,
+    spill: Signal,
 ) -> NDArray[np.int64]:
     """Delays in samples, multiples of ``window`` around ``estimate``, of activity windows from starts to stops.
 
@@ -104,13 +110,11 @@ def coarse_delays(
         others = min(count, len(second) - other)
         delays[i] = estimate
         if count > 1 and others > 1:
-            delays[i] += window * best_shift(
-                first[start : start + count], second[other : other + others], table, spill
-            )
+            delays[i] += window * best_shift(first[start : start + count], second[other : other + others], table, spill)
     return delays
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def best_shift(first: Signal, second: Signal, table: Turns, spill: Signal) -> int:
     """By how many places ``second`` is behind ``first``, from their cross-correlation.
 
@@ -134,7 +138,7 @@ def best_shift(first: Signal, second: Signal, table: Turns, spill: Signal) -> in
     return shift
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _load(signal: Signal, start: int, hop: int, count: int, window: Signal, at: Bench, which: int) -> None:
     for lane in range(LANES):
         at.starts[lane] = start + min(lane, count - 1) * hop
@@ -142,7 +146,7 @@ def _load(signal: Signal, start: int, hop: int, count: int, window: Signal, at: 
         load_lanes(signal, at.starts, window, at.room[which], i)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def correlate_frames(
     first: Signal, second: Signal, start: int, other: int, hop: int, count: int, window: Signal, at: Bench
 ) -> None:
@@ -155,14 +159,12 @@ def correlate_frames(
     transform_real_lanes(room[2], room[3], at.turns.cosines, at.turns.sines)
     for k in range(length // 2 + 1):
         mirror = (length - k) % length
-        cross_row(
-            room[0], room[1], room[2], room[3], room[4], room[5], places[k] * LANES, k * LANES, mirror * LANES
-        )
+        cross_row(room[0], room[1], room[2], room[3], room[4], room[5], places[k] * LANES, k * LANES, mirror * LANES)
     real_part_lanes(room[4], room[5], at.turns.cosines, at.turns.back)
     _collect(at, count)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _collect(at: Bench, count: int) -> None:
     """List the lags of every frame that get a vote."""
     limits, correlation = at.limits, at.room[4]
@@ -181,22 +183,22 @@ def _collect(at: Bench, count: int) -> None:
             lane += 1
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def vote_of(limit: np.float32) -> np.float32:
-    """What a lag gets from a frame whose limit this is."""
+    """Say what a lag gets from a frame whose limit this is."""
     return np.float32(math.pow(np.float64(limit), _VOTE_POWER))
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def frames_before(start: int, other: int, limit: int, end: int, at: Bench) -> int:
     """How many frames from ``start`` end by ``limit`` and, in the other signal from ``other``, by ``end``."""
     left = min(end - at.length - other, limit - at.length - start)
     return left // at.hop + 1 if left >= 0 else 0
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def winner(votes: Signal) -> tuple[int, np.float32]:
-    """The lag with most votes, negative in the upper half, and its votes."""
+    """Find the lag with most votes, negative in the upper half, and its votes."""
     best, lag = _ZERO, 0
     for i in range(len(votes)):
         if votes[i] > best:
@@ -204,7 +206,7 @@ def winner(votes: Signal) -> tuple[int, np.float32]:
     return (lag - len(votes) if lag >= len(votes) // 2 else lag), best
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _smoothed(votes: Signal, at: Bench) -> Signal:
     triangle = np.zeros(at.length, np.float32)
     triangle[0] = _ONE
@@ -218,7 +220,7 @@ def _smoothed(votes: Signal, at: Bench) -> Signal:
     return smooth
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def fine_delay(
     first: Signal, second: Signal, start: int, stop: int, estimate: int, end: int, at: Bench
 ) -> tuple[int, np.float32]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.powers import power_growth, ratio_powers
 from codec_superb.metrics.p862.tables import LOUDNESS_CALIBRATION, OPTIONS, Rate
 
@@ -30,7 +30,7 @@ _ASYMMETRY_POWER = float(np.float32(1.2))
 _LEAST_ASYMMETRY, _GREATEST_ASYMMETRY = np.float32(3), np.float32(12)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def audible(powers: NDArray[np.float32], factor: float, rate: Rate) -> np.float32:
     """Sum of a frame's band powers that are above ``factor`` times the threshold of hearing; the lowest is left out."""
     total = 0.0
@@ -40,7 +40,7 @@ def audible(powers: NDArray[np.float32], factor: float, rate: Rate) -> np.float3
     return np.float32(total)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _average(powers: Powers, silent: NDArray[np.bool_], frames: int, rate: Rate) -> NDArray[np.float32]:
     totals = np.zeros(powers.shape[1])
     for frame in range(len(powers)):
@@ -54,7 +54,7 @@ def _average(powers: Powers, silent: NDArray[np.bool_], frames: int, rate: Rate)
     return average
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def equalise(reference: Powers, resynthesis: Powers, frames: int, rate: Rate) -> None:
     """Give the reference, in place, the frequency response of the resynthesis, within 20 dB.
 
@@ -71,13 +71,13 @@ def equalise(reference: Powers, resynthesis: Powers, frames: int, rate: Rate) ->
             reference[frame, band] *= response
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _gain(reference: np.float32, resynthesis: np.float32, last: np.float32, smooth: bool) -> np.float32:
     gain = (reference + _GAIN_FLOOR) / (resynthesis + _GAIN_FLOOR)
     return _KEPT * last + _NEW * gain if smooth else gain
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _unmasked(reference: np.float32, resynthesis: np.float32) -> np.float32:
     """Difference in loudness less what a quarter of the softer one masks."""
     difference = resynthesis - reference
@@ -85,7 +85,7 @@ def _unmasked(reference: np.float32, resynthesis: np.float32) -> np.float32:
     return max(difference - masked, _ZERO) + min(difference + masked, _ZERO)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _weights(reference: NDArray[np.float32], resynthesis: NDArray[np.float32], weights: NDArray[np.float32]) -> None:
     """How much what the codec added to a band counts: not at all unless it is much, at most 12 times."""
     ratio_powers(resynthesis, reference, _ASYMMETRY_FLOOR, _ASYMMETRY_POWER, weights)
@@ -94,7 +94,7 @@ def _weights(reference: NDArray[np.float32], resynthesis: NDArray[np.float32], w
         weights[band] = weight if weight >= _LEAST_ASYMMETRY else _ZERO
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _frame_disturbance(
     reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rate: Rate, room: NDArray[np.float32]
 ) -> tuple[np.float32, np.float32]:
@@ -114,7 +114,7 @@ def _frame_disturbance(
     return np.float32(math.sqrt(squares / widths) * widths), np.float32(added / widths * widths)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def disturbances(
     reference: Powers, resynthesis: Powers, first: int, rate: Rate
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:

@@ -11,11 +11,19 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.stepwise import filter_room, filtered, long_enough, turns
-from codec_superb.metrics.p862.tables import ACTIVE_POWER, OPTIONS, RECEIVER, SPEECH_BAND, Curve, listening_filter, rate_tables
+from codec_superb.metrics.p862.tables import (
+    ACTIVE_POWER,
+    OPTIONS,
+    RECEIVER,
+    SPEECH_BAND,
+    Curve,
+    listening_filter,
+    rate_tables,
+)
 from codec_superb.metrics.p862.vector import LANES, cascade
 
 Signal = NDArray[np.float32]
@@ -26,7 +34,7 @@ _SILENT_DB, _SILENT = -201.0, 1e-14
 """A bin this weak changes no bit of a sum with others."""
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _weights(
     hertz: NDArray[np.float64], decibel: NDArray[np.float64], subtract: np.float32, resolution: np.float32, bins: int
 ) -> Signal:
@@ -55,7 +63,7 @@ def _gains(curve: Curve, rate: int, size: int) -> Signal:
     return weights[: int(np.flatnonzero(weights > _SILENT)[-1]) + 1]
 
 
-@njit(**OPTIONS, fastmath={"reassoc"})
+@compiled(**OPTIONS, fastmath={"reassoc"})
 def _squares(band: Signal, scale: np.float32) -> float:
     total = 0.0
     for sample in band:
@@ -86,9 +94,9 @@ def receive(signal: Signal, rate: int) -> None:
     np.multiply(band, scale, out=signal)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def fade_ends(signal: Signal, start: int, stop: int) -> None:
-    """The linear fades that the wide-band filter wants at ``signal[start]`` and ``signal[stop - 1]``."""
+    """Apply the linear fades that the wide-band filter wants at ``signal[start]`` and ``signal[stop - 1]``."""
     for i in range(FADE):
         weight = np.float32(i) / np.float32(FADE)
         signal[start + i - 1] *= weight
@@ -105,23 +113,23 @@ def _lanes(sections: Signal) -> Signal:
 
 @lru_cache(maxsize=2)
 def alignment_lanes(rate: int) -> Signal:
-    """The filter before time alignment as ``recursive`` takes it."""
+    """Return the filter before time alignment as ``recursive`` takes it."""
     return _lanes(rate_tables(rate).alignment)
 
 
 @lru_cache(maxsize=2)
 def listening_lanes(*, corrected: bool) -> Signal:
-    """The wide-band filter as ``recursive`` takes it."""
+    """Return the wide-band filter as ``recursive`` takes it."""
     return _lanes(listening_filter(corrected=corrected))
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def recursive(first: Signal, second: Signal, lanes: Signal) -> None:
     """Both signals, of the same length, through a cascade of second-order sections, in place."""
     cascade(first, second, lanes, len(first))
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def without_offset(signal: Signal, start: int, stop: int, length: int, fade: int) -> None:
     """Take the mean out of ``signal[start:stop]``, in place, and fade its ends over ``fade`` samples."""
     mean = np.float32(0)

@@ -70,7 +70,7 @@ def prepare(reference: Signal, resynthesis: Signal, rate: Rate, mode: Mode, *, c
 
 
 def _listen(room: Signal, rate: Rate, ends: tuple[int, int], *, corrigendum2: bool) -> None:
-    """The wide-band filter, in place; its tail behind each signal is cut off."""
+    """Apply the wide-band filter in place; its tail behind each signal is cut off."""
     length = max(ends) - 2 * rate.lead
     heard = room[:, rate.lead : rate.lead + length]
     recursive(heard[0], heard[1], listening_lanes(corrected=corrigendum2))
@@ -79,7 +79,7 @@ def _listen(room: Signal, rate: Rate, ends: tuple[int, int], *, corrigendum2: bo
 
 
 def align(prepared: Prepared, rate: Rate, at: Bench) -> Utterances:
-    """The utterances and their delays."""
+    """Find the utterances and their delays."""
     first, second = prepared.first.copy(), prepared.second.copy()
     for signal, end in ((first, prepared.first_end), (second, prepared.second_end)):
         without_offset(signal, rate.lead, end - rate.lead, end, rate.window)
@@ -90,8 +90,15 @@ def align(prepared: Prepared, rate: Rate, at: Bench) -> Utterances:
     size = 2 * long_enough(max(counts))
     return utterances(
         Signals(
-            first, second, prepared.first_end, prepared.second_end, first_activity, first_log, second_log,
-            rate.window, turns(size),
+            first,
+            second,
+            prepared.first_end,
+            prepared.second_end,
+            first_activity,
+            first_log,
+            second_log,
+            rate.window,
+            turns(size),
         ),
         at,
     )
@@ -106,7 +113,12 @@ def _starts(frames: int, found: Utterances, end: int, rate: Rate) -> tuple[NDArr
 
 
 def _realign(
-    prepared: Prepared, found: Utterances, reference: NDArray[np.float32], both: Signal, added: Signal, rate: Rate,
+    prepared: Prepared,
+    found: Utterances,
+    reference: NDArray[np.float32],
+    both: Signal,
+    added: Signal,
+    rate: Rate,
     at: Analysis,
 ) -> None:
     """Work out badly aligned stretches again, in place."""
@@ -147,4 +159,4 @@ def measure(reference: Signal, resynthesis: Signal, rate: Rate, mode: Mode, *, c
     if prepared.silent:
         raise SilentResynthesis
     longest = max(prepared.first_end, prepared.second_end)
-    return listening_quality(raw_score(*_disturbed(prepared, found, rate), longest, rate), mode)
+    return listening_quality(float(raw_score(*_disturbed(prepared, found, rate), longest, rate)), mode)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.tables import OPTIONS
+from codec_superb.metrics.p862.vector import bits_of, float_of
 
 _MANTISSA, _ONE_BITS, _EXPONENT_BITS = (1 << 52) - 1, 1023 << 52, 52
 _ROOT_OF_2 = math.sqrt(2)
@@ -22,45 +20,38 @@ _L0, _L1, _L2, _L3, _L4, _L5, _L6, _L7, _L8, _L9 = _LOG_TERMS
 _E0, _E1, _E2, _E3, _E4, _E5, _E6, _E7, _E8, _E9, _E10, _E11, _E12, _E13 = _EXP_TERMS
 
 
-@intrinsic
-def _bits(_typing: Any, number: Any) -> tuple[Any, Any]:
-    """The bits of a float64 as an integer."""
-    return types.int64(types.float64), lambda _c, builder, _s, values: builder.bitcast(values[0], ir.IntType(64))
-
-
-@intrinsic
-def _number(_typing: Any, bits: Any) -> tuple[Any, Any]:
-    """The float64 of these bits."""
-    return types.float64(types.int64), lambda _c, builder, _s, values: builder.bitcast(values[0], ir.DoubleType())
-
-
-@njit(**OPTIONS, fastmath={"contract"}, inline="always")
+@compiled(**OPTIONS, fastmath={"contract"})
 def _log2(value: float) -> float:
-    bits = _bits(value)
-    mantissa = _number((bits & _MANTISSA) | _ONE_BITS)
+    bits = bits_of(value)
+    mantissa = float_of((bits & _MANTISSA) | _ONE_BITS)
     upper = mantissa > _ROOT_OF_2
     exponent = np.float64((bits >> _EXPONENT_BITS) - 1023 + (1 if upper else 0))
     mantissa = mantissa * 0.5 if upper else mantissa
     s = (mantissa - 1.0) / (mantissa + 1.0)
     q = s * s
     series = _L5 + q * (_L6 + q * (_L7 + q * (_L8 + q * _L9)))
-    return exponent + s * (_L0 + q * (_L1 + q * (_L2 + q * (_L3 + q * (_L4 + q * series)))))
+    logarithm: float = exponent + s * (_L0 + q * (_L1 + q * (_L2 + q * (_L3 + q * (_L4 + q * series)))))
+    return logarithm
 
 
-@njit(**OPTIONS, fastmath={"contract"}, inline="always")
+@compiled(**OPTIONS, fastmath={"contract"})
 def _exp2(value: float) -> float:
     nearest = np.floor(value + 0.5)
     whole = np.int64(nearest)
     f = value - nearest
     series = _E7 + f * (_E8 + f * (_E9 + f * (_E10 + f * (_E11 + f * (_E12 + f * _E13)))))
     series = _E0 + f * (_E1 + f * (_E2 + f * (_E3 + f * (_E4 + f * (_E5 + f * (_E6 + f * series))))))
-    return series * _number((whole + 1023) << _EXPONENT_BITS)
+    power: float = series * float_of((whole + 1023) << _EXPONENT_BITS)
+    return power
 
 
-@njit(**OPTIONS, fastmath={"contract"})
+@compiled(**OPTIONS, fastmath={"contract"})
 def power_growth(
-    values: NDArray[np.float32], thresholds: NDArray[np.float64], exponents: NDArray[np.float64],
-    scales: NDArray[np.float64], out: NDArray[np.float32],
+    values: NDArray[np.float32],
+    thresholds: NDArray[np.float64],
+    exponents: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    out: NDArray[np.float32],
 ) -> None:
     """``scale * ((0.5 + 0.5 * value / threshold) ** exponent - 1)`` where value is above threshold, else 0."""
     for i in range(len(values)):
@@ -70,7 +61,7 @@ def power_growth(
         out[i] = grown if value > threshold else np.float32(0)
 
 
-@njit(**OPTIONS, fastmath={"contract"})
+@compiled(**OPTIONS, fastmath={"contract"})
 def ratio_powers(
     above: NDArray[np.float32], below: NDArray[np.float32], floor: np.float32, exponent: float, out: NDArray[np.float32]
 ) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.disturbance import BAD_FRAME, disturbances
 from codec_superb.metrics.p862.spectra import Analysis, band_powers
 from codec_superb.metrics.p862.stepwise import long_enough, product, spectrum, turns
@@ -30,9 +30,9 @@ _LEAST_POWER = 1e-6
 def bad_stretches(disturbance: Signal) -> list[tuple[int, int]]:
     """First and end frame of each stretch of disturbed frames."""
     frames = len(disturbance)
-    bad = disturbance > BAD_FRAME
+    bad = np.greater(disturbance, BAD_FRAME)
     bad[0] = False
-    around = sliding_window_view(np.pad(bad, SMEAR), SMEAR + 1).any(axis=1)
+    around = np.asarray(sliding_window_view(np.pad(bad, SMEAR), SMEAR + 1).any(axis=1))
     smeared = around[:frames] & around[SMEAR:]
     smeared[:SMEAR] = smeared[max(frames - 1 - SMEAR, 0) :] = False
     edges = np.flatnonzero(np.diff(np.concatenate([[False], smeared, [False]])))
@@ -62,9 +62,9 @@ def _power(signal: Signal, size: int) -> float:
     return float(squares.sum()) / len(signal) * len(signal) / size
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _best(correlation: Signal, whole: float, reach: int) -> tuple[int, np.float32]:
-    """The lag within ``reach`` that fits best, and how well."""
+    """Find the lag within ``reach`` that fits best, and how well."""
     best, delay = np.float32(0), 0
     scale = np.float32(1) / np.float32(len(correlation))
     for lag in range(-reach, reach):
@@ -89,7 +89,7 @@ def _search(first: Signal, second: Signal, reach: int) -> int:
 
 
 def stretch_delay(reference: Signal, moved: Signal, span: tuple[int, int], rate: Rate) -> int:
-    """New delay of the samples of ``span``."""
+    """Search the delay of the samples of ``span``."""
     reach = SEARCH * rate.frame
     begin, end = span
     first = np.zeros(end - begin + 2 * reach, np.float32)
@@ -99,7 +99,7 @@ def stretch_delay(reference: Signal, moved: Signal, span: tuple[int, int], rate:
 
 
 def moved_again(moved: Signal, spans: list[tuple[int, int]], delays: list[int], longest: int) -> Signal:
-    """``moved`` with each span taken at its new delay; ``longest`` is the signals' length without padding."""
+    """Return ``moved`` with each span taken at its new delay; ``longest`` is the signals' length without padding."""
     again = moved.copy()
     for (begin, end), delay in zip(spans, delays, strict=True):
         again[begin:end] = _clamped(moved, begin + delay, end + delay, 0, longest)
@@ -107,7 +107,12 @@ def moved_again(moved: Signal, spans: list[tuple[int, int]], delays: list[int], 
 
 
 def redo(
-    again: Signal, reference: NDArray[np.float32], stretch: tuple[int, int], rate: Rate, at: Analysis, both: Signal,
+    again: Signal,
+    reference: NDArray[np.float32],
+    stretch: tuple[int, int],
+    rate: Rate,
+    at: Analysis,
+    both: Signal,
     added: Signal,
 ) -> None:
     """Work out a stretch of frames anew and keep the smaller disturbances, in place."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.stepwise import Turns, per_thread, reversed_bits, transform_real_lanes, turns
 from codec_superb.metrics.p862.tables import OPTIONS, Rate, rate_tables
 from codec_superb.metrics.p862.vector import LANES, add_power, load_lanes
@@ -26,7 +26,7 @@ class Analysis(NamedTuple):
 
 @per_thread
 def analysis(rate: int) -> Analysis:
-    """The calling thread's analysis for frames at this rate in Hz."""
+    """Return the calling thread's analysis for frames at this rate in Hz."""
     frame = rate_tables(rate).frame
     window = 0.5 * (1.0 - np.cos(2 * np.pi * np.arange(frame) / frame))
     room = np.empty((2, LANES * frame), np.float32)
@@ -41,7 +41,7 @@ def utterances_at(samples: NDArray[np.int64], start: NDArray[np.int64], window: 
     return found
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def band_powers(
     signal: Signal, starts: NDArray[np.int64], rate: Rate, at: Analysis, powers: NDArray[np.float32]
 ) -> None:

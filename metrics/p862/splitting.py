@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.delays import Bench, coarse_delays, correlate_frames, frames_before, vote_of, winner
 from codec_superb.metrics.p862.stepwise import Turns
 from codec_superb.metrics.p862.tables import OPTIONS
@@ -68,7 +68,7 @@ def _candidates(speech: tuple[int, int], unit: int) -> NDArray[np.int64]:
     return first + step * np.arange(min(count, PLACES))
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _spread_votes(votes: Signal, lane: int, at: Bench) -> np.float32:
     """Give one frame's votes, smoothed, to their lags; how much was given."""
     vote = vote_of(at.limits[lane]) / np.float32(at.kernel)
@@ -80,7 +80,7 @@ def _spread_votes(votes: Signal, lane: int, at: Bench) -> np.float32:
     return given
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _frames(start: int, other: int, limit: int, end: int, direction: int, at: Bench) -> int:
     """Frames between the edge of an utterance and a cut."""
     if direction > 0:
@@ -89,7 +89,7 @@ def _frames(start: int, other: int, limit: int, end: int, direction: int, at: Be
     return left // at.hop + 1 if left >= 0 else 0
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _first_frame(edge: int, estimate: int, end: int, direction: int, at: Bench) -> tuple[int, int]:
     if direction > 0:
         return (-estimate, 0) if edge + estimate < 0 else (edge, edge + estimate)
@@ -97,10 +97,19 @@ def _first_frame(edge: int, estimate: int, end: int, direction: int, at: Bench) 
     return other - estimate, other
 
 
-@njit(**OPTIONS)
-def votes_of_part(
-    first: Signal, second: Signal, end: int, cuts: NDArray[np.int64], coarse: NDArray[np.int64],
-    fine: NDArray[np.int64], sure: Signal, edge: int, direction: int, window: Signal, at: Bench,
+@compiled(**OPTIONS)
+def votes_of_part(  # noqa: PLR0917 - compiled functions take no keywords quickly
+    first: Signal,
+    second: Signal,
+    end: int,
+    cuts: NDArray[np.int64],
+    coarse: NDArray[np.int64],
+    fine: NDArray[np.int64],
+    sure: Signal,
+    edge: int,
+    direction: int,
+    window: Signal,
+    at: Bench,
 ) -> None:
     """Fine delay and confidence of the part before (``direction`` 1) or behind (-1) every open cut, in place.
 
@@ -140,7 +149,7 @@ def votes_of_part(
 def find_cut(
     signals: Signals, bounds: tuple[int, int], speech: tuple[int, int], estimate: int, confidence: np.float32, at: Bench
 ) -> Cut | None:
-    """The best cut of an utterance, or None where there is none.
+    """Find the best cut of an utterance, or None where there is none.
 
     ``bounds`` are the utterance's first window and its end, ``speech`` those of its speech; ``estimate`` is its
     coarse delay, ``confidence`` that of its fine one: both parts have to be surer.

@@ -15,11 +15,19 @@ from functools import lru_cache, wraps
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.tables import OPTIONS
-from codec_superb.metrics.p862.vector import LANES, halve, last_stages, quarter, quarter_last_real, quarter_real, reverse_tile
+from codec_superb.metrics.p862.vector import (
+    LANES,
+    halve,
+    last_stages,
+    quarter,
+    quarter_last_real,
+    quarter_real,
+    reverse_tile,
+)
 
 Signal = NDArray[np.float32]
 T = TypeVar("T")
@@ -43,11 +51,10 @@ def per_thread(make: Callable[[int], T]) -> Callable[[int], T]:
 
     @wraps(make)
     def own(number: int) -> T:
-        rooms = kept.__dict__
+        rooms: dict[int, T] = kept.__dict__.setdefault("rooms", {})
         if number not in rooms:
             rooms[number] = make(number)
-        found: T = rooms[number]
-        return found
+        return rooms[number]
 
     return own
 
@@ -69,16 +76,16 @@ def _turns(length: int) -> Turns:
 
 
 def turns(length: int) -> Turns:
-    """Turns for transforms of up to ``length`` samples (a power of two)."""
+    """Return turns for transforms of up to ``length`` samples (a power of two)."""
     return _turns(max(length, 1 << 16))
 
 
 def long_enough(samples: int) -> int:
-    """The shortest power of two that holds ``samples``."""
+    """Return the shortest power of two that holds ``samples``."""
     return max(LANES, 1 << (samples - 1).bit_length())
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _passes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first: int, length: int, least: int) -> int:
     """Two stages at a time until blocks are no longer than ``least``; how long they are."""
     size = length
@@ -91,7 +98,7 @@ def _passes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first: int, 
     return size
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def transform(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
     """Transform a complex signal in place: 16 samples or more, a power of two; bins end in reversed-bit order."""
     length = len(re)
@@ -114,7 +121,7 @@ def transform(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
                 last_stages(re, im, cosines, sines, start, start // LANES)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _finish_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first: int, length: int, real: bool) -> None:
     size = length
     while size > 4:  # noqa: PLR2004 - two stages
@@ -132,7 +139,7 @@ def _finish_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first:
             quarter(re, im, cosines, sines, start * LANES, LANES, start // 4)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def transform_real_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
     """``transform`` of sixteen real signals of 64 samples or more: sample i of a lane at ``16 * i + lane``.
 
@@ -147,7 +154,7 @@ def transform_real_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal)
         _finish_lanes(re, im, cosines, sines, first, step, False)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def real_part_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
     """``transform`` of sixteen complex signals of which only the real part is wanted; ``im`` is spoilt."""
     length = len(re) // LANES
@@ -158,7 +165,7 @@ def real_part_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> N
         _finish_lanes(re, im, cosines, sines, first, step, True)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def reorder(source: Signal, target: Signal) -> None:
     """Bring what ``transform`` left in reversed-bit order into natural order."""
     length = len(source)
@@ -183,7 +190,7 @@ def reorder(source: Signal, target: Signal) -> None:
             place |= carry
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def spectrum(signal: Signal, size: int, table: Turns) -> tuple[Signal, Signal]:
     """Transform of a real signal filled with zeros to ``size`` samples."""
     re, im = np.zeros(size, np.float32), np.zeros(size, np.float32)
@@ -195,7 +202,7 @@ def spectrum(signal: Signal, size: int, table: Turns) -> tuple[Signal, Signal]:
     return to_re, to_im
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def product(a: tuple[Signal, Signal], b: tuple[Signal, Signal], sign: float, table: Turns) -> Signal:
     """Inverse transform of the product of the spectra of two real signals, times the length.
 
@@ -214,7 +221,7 @@ def product(a: tuple[Signal, Signal], b: tuple[Signal, Signal], sign: float, tab
     return outcome
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def _mirror(re: Signal, im: Signal, count: int) -> None:
     """Give the upper half the conjugates of bins 1 to ``count - 1``."""
     for k in range(1, count):
@@ -223,11 +230,11 @@ def _mirror(re: Signal, im: Signal, count: int) -> None:
 
 @per_thread
 def filter_room(size: int) -> Signal:
-    """The calling thread's room for ``filtered``."""
+    """Return the calling thread's room for ``filtered``."""
     return np.empty((4, size), np.float32)
 
 
-@njit(**OPTIONS)
+@compiled(**OPTIONS)
 def filtered(signal: Signal, weights: Signal, table: Turns, room: Signal) -> Signal:
     """``signal`` with every bin times its weight, times the length of the transform; a part of ``room``.
 
@@ -248,5 +255,6 @@ def filtered(signal: Signal, weights: Signal, table: Turns, room: Signal) -> Sig
     to_im[count : max(size - count + 1, count)] = np.float32(0)
     _mirror(to_re, to_im, min(count, size // 2))
     transform(to_re, to_im, table.cosines, table.back)
-    reorder(to_re, re)
-    return re
+    outcome: Signal = re
+    reorder(to_re, outcome)
+    return outcome

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-"""How everything compiled here is compiled: kept on disk, without the interpreter's lock, no checks of divisors."""
+OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+"""How everything here is compiled: a division by zero gives infinity, so that divisors need no check."""
 
 SEARCH_WINDOWS = 75
 """Activity windows of silence put before and behind both signals."""
@@ -22,6 +22,7 @@ PADDING_MS = 320
 ACTIVE_POWER = 1e7
 """Power to which both signals are brought, measured between 300 and 3500 Hz."""
 
+# fmt: off
 _BINS = (
     1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 2, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 3, 4, 5, 4, 5, 6, 6, 7,
     8, 9, 9, 12, 12, 15, 16, 18, 21, 25, 20,
@@ -54,6 +55,7 @@ _THRESHOLDS = (
     0.371535, 0.398107, 0.436516, 0.467735, 0.489779, 0.501187, 0.501187, 0.512861, 0.524807, 0.524807, 0.524807,
     0.512861, 0.47863, 0.42658, 0.371535, 0.363078, 0.416869, 0.537032,
 )
+# fmt: on
 _NARROW_BANDS = 42
 _NARROW_LAST_BINS, _NARROW_LAST_CORRECTION = 11, 59.248363
 """The uppermost band at 8 kHz ends at 4 kHz and so holds one bin less than at 16 kHz."""
@@ -181,7 +183,7 @@ def rate_tables(hertz: int) -> Rate:
 
 
 def listening_filter(*, corrected: bool) -> NDArray[np.float32]:
-    """The wide-band filter's section ``(b0, b1, b2, a1, a2)`` at 16 kHz, with or without Corrigendum 2."""
+    """Return the wide-band filter's section ``(b0, b1, b2, a1, a2)`` at 16 kHz, with or without Corrigendum 2."""
     section = np.array([_LISTENING], np.float32)
     if corrected:
         gain = int(10 ** (CORRECTION_DB / 20) * 1e6) / 1e6  # as published: 0.251188

@@ -7,6 +7,7 @@ long as two parts with different delays are surer of theirs than the whole.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +76,7 @@ def _located(signals: Signals, at: Bench) -> list[_Utterance]:
 
 def _meet(found: list[_Utterance]) -> None:
     """Let neighbours meet half-way between."""
-    for last, this in zip(found, found[1:], strict=False):
+    for last, this in pairwise(found):
         this.start = last.stop = toward_zero(this.start + last.stop, 2)
 
 
@@ -100,7 +101,7 @@ def _keep_inside(found: list[_Utterance], signals: Signals) -> None:
 
 def _part_overlaps(found: list[_Utterance], window: int) -> None:
     """No sample of the second signal belongs to two utterances."""
-    for last, this in zip(found, found[1:], strict=False):
+    for last, this in pairwise(found):
         begins, ends = this.start * window + this.fine, last.stop * window + last.fine
         if begins < ends:
             middle = toward_zero(begins + ends, 2)

@@ -16,12 +16,15 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.core import cgutils as untyped_cgutils
+from numba.extending import intrinsic as untyped_intrinsic
 
 LANES = 16
+intrinsic: Any = untyped_intrinsic
+cgutils: Any = untyped_cgutils
+ir: Any = cgutils.ir
+"""The builder of LLVM code that numba itself uses."""
 _FLOAT = ir.FloatType()
 _ROW = ir.VectorType(_FLOAT, LANES)
 _WIDE_ROW = ir.VectorType(ir.DoubleType(), LANES)
@@ -139,7 +142,7 @@ def halve(rows: _Rows) -> None:
     first, second = _places(rows, start, half)[:2]
     pair = [(rows.load(re, place), rows.load(im, place)) for place in (first, second)]
     turn = rows.scalar(cosines, block), rows.scalar(sines, block)
-    for place, value in zip((first, second), _plain_stage(rows.builder, *pair, turn), strict=True):
+    for place, value in zip((first, second), _plain_stage(rows.builder, pair[0], pair[1], turn), strict=True):
         rows.store(value[0], re, place)
         rows.store(value[1], im, place)
 
@@ -224,9 +227,7 @@ def last_stages(rows: _Rows) -> None:
         upper_of = ir.Constant(_MASK, [lane | half for lane in range(LANES)])
         sign = ir.Constant(_ROW, [-1.0 if bit else 1.0 for bit in upper])
         at = builder.shl(block, ir.Constant(block.type, stage))
-        cosine, sine = (
-            builder.fmul(sign, _spread(builder, table, at, blocks, half)) for table in (cosines, sines)
-        )
+        cosine, sine = (builder.fmul(sign, _spread(builder, table, at, blocks, half)) for table in (cosines, sines))
         r1, i1 = (builder.shuffle_vector(value, value, lower_of) for value in (real, imaginary))
         r2, i2 = (builder.shuffle_vector(value, value, upper_of) for value in (real, imaginary))
         real = builder.fadd(builder.fadd(r1, builder.fmul(cosine, r2)), builder.fmul(sine, i2))
@@ -261,7 +262,7 @@ def cross_row(rows: _Rows) -> None:
 
 @_operation(arrays=3, integers=1)
 def keep_loudest(rows: _Rows) -> None:
-    """``(samples, scale, loudest, length)``: all rows become magnitudes times ``scale[0]``; give their greatest."""
+    """Take ``(samples, scale, loudest, length)``: rows become magnitudes times ``scale[0]``; give their greatest."""
     samples, scale, loudest, length = rows.values
     builder, zero = rows.builder, ir.Constant(rows.values[3].type, 0)
     factor = rows.scalar(scale, zero)
@@ -320,7 +321,7 @@ def _transposed(builder: Any, block: list[Any]) -> list[Any]:
 
 @_operation(arrays=2, integers=1, gives=types.intp)
 def lanes_above(rows: _Rows) -> Any:
-    """``(samples, thresholds, start)``: a bit for every lane of the row that is above that lane's threshold."""
+    """Take ``(samples, thresholds, start)``: a bit for every lane of the row that is above that lane's threshold."""
     samples, thresholds, start = rows.values
     builder = rows.builder
     above = builder.fcmp_ordered(">", rows.load(samples, start), rows.load(thresholds, ir.Constant(start.type, 0)))
@@ -336,3 +337,18 @@ def add_power(rows: _Rows) -> None:
     power = builder.fpext(builder.fadd(builder.fmul(a, a), builder.fmul(b, b)), _WIDE_ROW)
     place = builder.bitcast(sums, _WIDE_ROW.as_pointer())
     builder.store(builder.fadd(builder.load(place, align=8), power), place, align=8)
+
+
+def _read_as(source: Any, target: Any, kind: Any) -> Any:
+    """Make an intrinsic that reads the bits of a number as another type."""
+
+    def reading(_typing: Any, _number: Any) -> tuple[Any, Any]:
+        return target(source), lambda _context, builder, _signature, values: builder.bitcast(values[0], kind)
+
+    return intrinsic(reading)
+
+
+bits_of: Any = _read_as(types.float64, types.int64, ir.IntType(64))
+"""The bits of a float64 as an integer."""
+float_of: Any = _read_as(types.int64, types.float64, ir.DoubleType())
+"""The float64 of these bits."""
