@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.stepwise import (
     Turns,
+    correlation,
     per_thread,
-    product,
     real_part_lanes,
     reversed_bits,
-    spectrum,
     transform_real_lanes,
     turns,
 )
@@ -102,6 +101,7 @@ def coarse_delays(
     ``best_shift`` spills, one stretch after the other.
     """
     delays = np.empty(len(starts), np.int64)
+    room = np.empty((6, room_length(len(first), len(second))), np.float32)
     for i in range(len(starts)):
         start, other = starts[i], starts[i] + _toward_zero(estimate, window)
         if other < 0:
@@ -110,24 +110,32 @@ def coarse_delays(
         others = min(count, len(second) - other)
         delays[i] = estimate
         if count > 1 and others > 1:
-            delays[i] += window * best_shift(first[start : start + count], second[other : other + others], table, spill)
+            delays[i] += window * best_shift(
+                first[start : start + count], second[other : other + others], table, spill, room
+            )
     return delays
 
 
 @compiled(**OPTIONS)
-def best_shift(first: Signal, second: Signal, table: Turns, spill: Signal) -> int:
+def room_length(first: int, second: int) -> int:
+    """Return the length of the transforms with which ``best_shift`` correlates signals of these lengths."""
+    size = 4 * LANES
+    while size < 2 * max(first, second):
+        size *= 2
+    return size
+
+
+@compiled(**OPTIONS)
+def best_shift(first: Signal, second: Signal, table: Turns, spill: Signal, room: Signal) -> int:
     """By how many places ``second`` is behind ``first``, from their cross-correlation.
 
     ``spill`` is overwritten with the correlation
-    from value ``3 * len(spill) + 6`` on, as far as there is one: see ``splitting``.
+    from value ``3 * len(spill) + 6`` on, as far as there is one: see ``splitting``. ``room`` has shape (6, any length
+    that is enough).
     """
-    size = 2 * LANES
-    while size < 2 * max(len(first), len(second)):
-        size *= 2
-    turned = np.empty(len(first), np.float32)
-    for i in range(len(first)):
-        turned[len(first) - 1 - i] = first[i]
-    both = product(spectrum(turned, size, table), spectrum(second, size, table), 1.0, table)
+    size = room_length(len(first), len(second))
+    inside = room.reshape(-1)[: 6 * size].reshape((6, size))
+    both = correlation(first[::-1], second, 1.0, table, inside)
     best, shift, behind = _ZERO, 0, 3 * len(spill) + 6
     scale = _ONE / np.float32(size)
     for i in range(len(first) + len(second) - 1):
@@ -196,13 +204,23 @@ def frames_before(start: int, other: int, limit: int, end: int, at: Bench) -> in
     return left // at.hop + 1 if left >= 0 else 0
 
 
+@compiled(**OPTIONS, fastmath={"nnan", "nsz", "reassoc"})
+def _greatest(votes: Signal) -> np.float32:
+    best = _ZERO
+    for vote in votes:
+        best = vote if vote > best else best
+    return best
+
+
 @compiled(**OPTIONS)
 def winner(votes: Signal) -> tuple[int, np.float32]:
     """Find the lag with most votes, negative in the upper half, and its votes."""
-    best, lag = _ZERO, 0
-    for i in range(len(votes)):
-        if votes[i] > best:
-            best, lag = votes[i], i
+    best = _greatest(votes)
+    lag = 0
+    while lag < len(votes) - 1 and votes[lag] != best:
+        lag += 1
+    if best == _ZERO:
+        lag = 0
     return (lag - len(votes) if lag >= len(votes) // 2 else lag), best
 
 
@@ -213,7 +231,7 @@ def _smoothed(votes: Signal, at: Bench) -> Signal:
     for i in range(1, at.kernel):
         triangle[i] = _ONE - np.float32(i) / np.float32(at.kernel)
         triangle[at.length - i] = triangle[i]
-    both = product(spectrum(votes, at.length, at.turns), spectrum(triangle, at.length, at.turns), 1.0, at.turns)
+    both = correlation(votes, triangle, 1.0, at.turns, np.empty((6, at.length), np.float32))
     smooth = np.empty(at.length, np.float32)
     for i in range(at.length):
         smooth[i] = abs(both[i] * at.scale[0])

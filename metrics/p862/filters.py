@@ -130,15 +130,25 @@ def recursive(first: Signal, second: Signal, lanes: Signal) -> None:
 
 
 @compiled(**OPTIONS)
-def without_offset(signal: Signal, start: int, stop: int, length: int, fade: int) -> None:
-    """Take the mean out of ``signal[start:stop]``, in place, and fade its ends over ``fade`` samples."""
-    mean = np.float32(0)
-    for sample in signal[start:stop]:
-        mean += sample
-    mean /= np.float32(length)
-    for i in range(start, stop):
-        signal[i] -= mean
-    for i in range(fade):
-        weight = (np.float32(0.5) + np.float32(i)) / np.float32(fade)
-        signal[start + i] *= weight
-        signal[stop - 1 - i] *= weight
+def without_offset(both: Signal, start: int, stops: tuple[int, int], lengths: tuple[int, int], fade: int) -> None:
+    """Take the mean out of ``both[i, start:stops[i]]``, in place, and fade its ends over ``fade`` samples.
+
+    The mean is the sum divided by ``lengths[i]``.
+    """
+    first, second = np.float32(0), np.float32(0)
+    for i in range(start, min(stops[0], stops[1])):
+        first += both[0, i]
+        second += both[1, i]
+    for i in range(stops[1], stops[0]):
+        first += both[0, i]
+    for i in range(stops[0], stops[1]):
+        second += both[1, i]
+    for which, total in enumerate((first, second)):
+        signal, stop = both[which], stops[which]
+        mean = total / np.float32(lengths[which])
+        for i in range(start, stop):
+            signal[i] -= mean
+        for i in range(fade):
+            weight = (np.float32(0.5) + np.float32(i)) / np.float32(fade)
+            signal[start + i] *= weight
+            signal[stop - 1 - i] *= weight

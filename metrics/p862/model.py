@@ -80,9 +80,10 @@ def _listen(room: Signal, rate: Rate, ends: tuple[int, int], *, corrigendum2: bo
 
 def align(prepared: Prepared, rate: Rate, at: Bench) -> Utterances:
     """Find the utterances and their delays."""
-    first, second = prepared.first.copy(), prepared.second.copy()
-    for signal, end in ((first, prepared.first_end), (second, prepared.second_end)):
-        without_offset(signal, rate.lead, end - rate.lead, end, rate.window)
+    both = np.stack([prepared.first, prepared.second])
+    first, second = both
+    ends = prepared.first_end, prepared.second_end
+    without_offset(both, rate.lead, (ends[0] - rate.lead, ends[1] - rate.lead), ends, rate.window)
     recursive(first, second, alignment_lanes(rate.hertz))
     counts = prepared.first_end // rate.window, prepared.second_end // rate.window
     first_activity, first_log = activity(first, rate.window, counts[0])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.disturbance import BAD_FRAME, disturbances
 from codec_superb.metrics.p862.spectra import Analysis, band_powers
-from codec_superb.metrics.p862.stepwise import long_enough, product, spectrum, turns
+from codec_superb.metrics.p862.stepwise import correlation, long_enough, turns
 from codec_superb.metrics.p862.tables import OPTIONS, Rate
 from codec_superb.metrics.p862.utterances import Utterances
 
@@ -80,10 +80,8 @@ def _search(first: Signal, second: Signal, reach: int) -> int:
     power1, power2 = _power(first, size), _power(second, size)
     if power1 <= _LEAST_POWER or power2 <= _LEAST_POWER:
         return 0
-    table = turns(size)
-    ours, theirs = spectrum(np.abs(first), size, table), spectrum(np.abs(second), size, table)
-    scale = np.float32(1 / size)
-    both = product((ours[0] * scale, ours[1] * scale), theirs, -1.0, table)
+    scaled = np.abs(first) * np.float32(1 / size)  # as good as scaling its spectrum: a power of two
+    both = correlation(scaled, np.abs(second), -1.0, turns(size), np.empty((6, size), np.float32))
     delay, fit = _best(both, math.sqrt(power1 * power2), reach)
     return int(delay) if fit >= _LEAST_CORRELATION else 0
 

@@ -82,7 +82,7 @@ def turns(length: int) -> Turns:
 
 def long_enough(samples: int) -> int:
     """Return the shortest power of two that holds ``samples``."""
-    return max(LANES, 1 << (samples - 1).bit_length())
+    return max(4 * LANES, 1 << (samples - 1).bit_length())
 
 
 @compiled(**OPTIONS)
@@ -99,26 +99,39 @@ def _passes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first: int, 
 
 
 @compiled(**OPTIONS)
-def transform(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
-    """Transform a complex signal in place: 16 samples or more, a power of two; bins end in reversed-bit order."""
+def _after_first(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
+    """Do all stages but the first two."""
     length = len(re)
-    odd = length
-    while odd > 2 * LANES:
-        odd //= 4
-    size = length
-    if odd != LANES:
-        size = length // 2
-        for i in range(0, size, LANES):
-            halve(re, im, cosines, sines, i, size, 0)
-    outer = _passes(re, im, cosines, sines, 0, size, _IN_SECOND_CACHE)
-    if size < length:
-        _passes(re, im, cosines, sines, size, size, _IN_SECOND_CACHE)
+    outer = _passes(re, im, cosines, sines, 0, length // 4, _IN_SECOND_CACHE)
+    for quarter_start in range(length // 4, length, length // 4):
+        _passes(re, im, cosines, sines, quarter_start, length // 4, _IN_SECOND_CACHE)
     for begin in range(0, length, outer):
         inner = _passes(re, im, cosines, sines, begin, outer, _IN_CACHE)
-        for first in range(begin, begin + outer, inner):
-            _passes(re, im, cosines, sines, first, inner, LANES)
+        for first in range(begin, begin + inner * (outer // inner), inner):
+            least = _passes(re, im, cosines, sines, first, inner, 2 * LANES)
+            if least == 2 * LANES:
+                for start in range(first, first + inner, least):
+                    halve(re, im, cosines, sines, start, LANES, start // least)
             for start in range(first, first + inner, LANES):
                 last_stages(re, im, cosines, sines, start, start // LANES)
+
+
+@compiled(**OPTIONS)
+def transform(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
+    """Transform a complex signal in place: 64 samples or more, a power of two; bins end in reversed-bit order."""
+    step = len(re) // 4
+    for i in range(0, step, LANES):
+        quarter(re, im, cosines, sines, i, step, 0)
+    _after_first(re, im, cosines, sines)
+
+
+@compiled(**OPTIONS)
+def transform_real(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
+    """``transform`` of a real signal; ``im`` is only written to."""
+    step = len(re) // 4
+    for i in range(0, step, LANES):
+        quarter_real(re, im, cosines, sines, i, step)
+    _after_first(re, im, cosines, sines)
 
 
 @compiled(**OPTIONS)
@@ -191,34 +204,34 @@ def reorder(source: Signal, target: Signal) -> None:
 
 
 @compiled(**OPTIONS)
-def spectrum(signal: Signal, size: int, table: Turns) -> tuple[Signal, Signal]:
-    """Transform of a real signal filled with zeros to ``size`` samples."""
-    re, im = np.zeros(size, np.float32), np.zeros(size, np.float32)
+def _spectrum(signal: Signal, re: Signal, im: Signal, to_re: Signal, to_im: Signal, table: Turns) -> None:
+    """Transform a real signal, filled with zeros; ``re`` and ``im`` are spoilt, bins end in natural order."""
     re[: len(signal)] = signal
-    transform(re, im, table.cosines, table.sines)
-    to_re, to_im = np.empty(size, np.float32), np.empty(size, np.float32)
+    re[len(signal) :] = np.float32(0)
+    transform_real(re, im, table.cosines, table.sines)
     reorder(re, to_re)
     reorder(im, to_im)
-    return to_re, to_im
 
 
 @compiled(**OPTIONS)
-def product(a: tuple[Signal, Signal], b: tuple[Signal, Signal], sign: float, table: Turns) -> Signal:
-    """Inverse transform of the product of the spectra of two real signals, times the length.
+def correlation(first: Signal, second: Signal, sign: float, table: Turns, room: Signal) -> Signal:
+    """Multiply the spectra of two real signals and transform back; times the length, a part of ``room``.
 
-    ``sign`` -1 takes the conjugate of the first. Only bins up to half the length are read.
+    ``sign`` 1 convolves, -1 correlates. ``room`` of shape (6, length) gives the length: 64 or more, a power of two.
+    Both signals are filled with zeros.
     """
-    size = len(a[0])
-    re, im = np.empty(size, np.float32), np.empty(size, np.float32)
+    size = room.shape[1]
     turned = np.float32(sign)
+    re, im = room[4], room[5]
+    _spectrum(first, re, im, room[0], room[1], table)
+    _spectrum(second, re, im, room[2], room[3], table)
     for k in range(size // 2 + 1):
-        r1, i1, r2, i2 = a[0][k], turned * a[1][k], b[0][k], b[1][k]
+        r1, i1, r2, i2 = room[0, k], turned * room[1, k], room[2, k], room[3, k]
         re[k], im[k] = r1 * r2 - i1 * i2, r1 * i2 + i1 * r2
     _mirror(re, im, size // 2)
     transform(re, im, table.cosines, table.back)
-    outcome = np.empty(size, np.float32)
-    reorder(re, outcome)
-    return outcome
+    reorder(re, room[0])
+    return room[0]
 
 
 @compiled(**OPTIONS)
@@ -242,12 +255,7 @@ def filtered(signal: Signal, weights: Signal, table: Turns, room: Signal) -> Sig
     """
     re, im, to_re, to_im = room[0], room[1], room[2], room[3]
     size, count = len(re), len(weights)
-    re[: len(signal)] = signal
-    re[len(signal) :] = np.float32(0)
-    im[:] = np.float32(0)
-    transform(re, im, table.cosines, table.sines)
-    reorder(re, to_re)
-    reorder(im, to_im)
+    _spectrum(signal, re, im, to_re, to_im, table)
     for k in range(count):
         to_re[k] *= weights[k]
         to_im[k] *= weights[k]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.delays import Bench, best_shift, coarse_delays, fine_delay, toward_zero
+from codec_superb.metrics.p862.delays import Bench, best_shift, coarse_delays, fine_delay, room_length, toward_zero
 from codec_superb.metrics.p862.splitting import Cut, Signals, find_cut
 from codec_superb.metrics.p862.tables import SEARCH_WINDOWS
 
@@ -60,7 +60,8 @@ def _located(signals: Signals, at: Bench) -> list[_Utterance]:
     """Every run of speech with its delay, searched in a neighbourhood of 300 ms."""
     s = signals
     nothing = np.empty(0, np.float32)
-    whole = s.window * int(best_shift(s.first_log, s.second_log, s.turns, nothing))
+    room = np.empty((6, room_length(len(s.first_log), len(s.second_log))), np.float32)
+    whole = s.window * int(best_shift(s.first_log, s.second_log, s.turns, nothing, room))
     runs = _runs(s, whole)
     last = len(s.first_activity) - 1
     starts = np.array([max(start - SEARCH_WINDOWS, 0) for start, _ in runs], np.int64)

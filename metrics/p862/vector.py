@@ -95,30 +95,27 @@ def cascade(rows: _Rows) -> None:
     """``(first, second, sections, length)``: both signals through sixteen second-order sections, in place.
 
     ``sections`` holds b0, b1, b2, a1, a2 as rows: lane s is section s. Section s works two samples behind section
-    s - 1, so that all sixteen advance in one step and none waits for another. Products and sums round one by one.
+    s - 1, so that all sixteen advance in one step and none waits for another; signals have 30 samples or more. Products and sums round one by one.
     """
     first, second, sections, length = rows.values
     builder, integer = rows.builder, rows.values[3].type
     weights = [rows.load(sections, ir.Constant(integer, LANES * i)) for i in range(5)]
     behind = ir.Constant(integer, 2 * (LANES - 1))
     kept = [[cgutils.alloca_once_value(builder, ir.Constant(_ROW, [0.0] * LANES)) for _ in range(4)] for _ in range(2)]
-    with cgutils.for_range(builder, builder.add(length, behind)) as loop:
-        here = builder.icmp_signed("<", loop.index, length)
-        there = builder.icmp_signed(">=", loop.index, behind)
-        for signal, places in zip((first, second), kept, strict=True):
-            with builder.if_else(here) as (inside, beyond):
-                with inside:
-                    sample = builder.load(builder.gep(signal, [loop.index]))
-                    inside_block = builder.block
-                with beyond:
-                    beyond_block = builder.block
-            value = builder.phi(_FLOAT)
-            value.add_incoming(sample, inside_block)
-            value.add_incoming(ir.Constant(_FLOAT, 0.0), beyond_block)
-            out = _advance_sections(builder, value, weights, places)
-            with builder.if_then(there):
-                last = builder.extract_element(out, ir.Constant(ir.IntType(32), LANES - 1))
-                builder.store(last, builder.gep(signal, [builder.sub(loop.index, behind)]))
+    silence = ir.Constant(_FLOAT, 0.0)
+    # the last lane is behind at first; at the end there are no samples left for the first
+    for begin, end, reads, writes in (
+        (ir.Constant(integer, 0), behind, True, False),
+        (behind, length, True, True),
+        (length, builder.add(length, behind), False, True),
+    ):
+        with cgutils.for_range_slice(builder, begin, end, ir.Constant(integer, 1), inc=True) as (index, _):
+            for signal, places in zip((first, second), kept, strict=True):
+                sample = builder.load(builder.gep(signal, [index])) if reads else silence
+                out = _advance_sections(builder, sample, weights, places)
+                if writes:
+                    last = builder.extract_element(out, ir.Constant(ir.IntType(32), LANES - 1))
+                    builder.store(last, builder.gep(signal, [builder.sub(index, behind)]))
 
 
 def _advance_sections(builder: Any, sample: Any, weights: list[Any], places: list[Any]) -> Any:
