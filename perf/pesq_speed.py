@@ -57,7 +57,9 @@ def pairs_of(speech: Signal, seconds: float, rate: int) -> list[Pair]:
 
 def one_thread(speech: Signal) -> None:
     """Print milliseconds and ratio for every mode and length."""
-    print(f"{'one thread':14}{'seconds':>8}{'package ms':>12}{'ours ms':>10}{'ratio':>8}   (median of {len(CHOSEN)} pairs)")
+    print(
+        f"{'one thread':14}{'seconds':>8}{'package ms':>12}{'ours ms':>10}{'ratio':>8}   (median of {len(CHOSEN)} pairs)"
+    )
     for mode, rate in MODES:
         for seconds in SECONDS:
             theirs, ours = [], []
@@ -101,7 +103,12 @@ def counted(script: str, arguments: Sequence[str]) -> int:
     """Return the instructions that a Python script executes."""
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", sys.executable, "-c", script]
-        environment = {**os.environ, "PYTHONHASHSEED": "0", "NUMBA_CPU_NAME": "haswell", "NUMBA_CACHE_DIR": f"{folder}/numba"}
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": "0",
+            "NUMBA_CPU_NAME": "haswell",
+            "NUMBA_CACHE_DIR": f"{folder}/numba",
+        }
         if kept := os.environ.get("PESQ_CALLGRIND_CACHE"):
             environment["NUMBA_CACHE_DIR"] = kept
         run = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, check=False)
@@ -141,7 +148,9 @@ def instructions(speech: Signal) -> None:
                 many, few = (counted(SCRIPT, [str(file), which, str(calls)]) for calls in (3, 1))
                 each[which] = (many - few) / 2
             ratio = each["package"] / each["ours"]
-            print(f"{seconds:8d} s  package {each['package'] / 1e6:9.1f} M  ours {each['ours'] / 1e6:8.1f} M  {ratio:5.1f}")
+            print(
+                f"{seconds:8d} s  package {each['package'] / 1e6:9.1f} M  ours {each['ours'] / 1e6:8.1f} M  {ratio:5.1f}"
+            )
 
 
 def main() -> None:

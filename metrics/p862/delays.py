@@ -208,7 +208,7 @@ def frames_before(start: int, other: int, limit: int, end: int, at: Bench) -> in
 def _greatest(votes: Signal) -> np.float32:
     best = _ZERO
     for vote in votes:
-        best = vote if vote > best else best
+        best = max(best, vote)
     return best
 
 
