@@ -230,8 +230,9 @@ def correlation(first: Signal, second: Signal, sign: float, table: Turns, room: 
         re[k], im[k] = r1 * r2 - i1 * i2, r1 * i2 + i1 * r2
     _mirror(re, im, size // 2)
     transform(re, im, table.cosines, table.back)
-    reorder(re, room[0])
-    return room[0]
+    outcome: Signal = room[0]
+    reorder(re, outcome)
+    return outcome
 
 
 @compiled(**OPTIONS)

@@ -95,7 +95,8 @@ def cascade(rows: _Rows) -> None:
     """``(first, second, sections, length)``: both signals through sixteen second-order sections, in place.
 
     ``sections`` holds b0, b1, b2, a1, a2 as rows: lane s is section s. Section s works two samples behind section
-    s - 1, so that all sixteen advance in one step and none waits for another; signals have 30 samples or more. Products and sums round one by one.
+    s - 1, so that all sixteen advance in one step and none waits for another. Products and sums round one by one.
+    Both signals have 30 samples or more.
     """
     first, second, sections, length = rows.values
     builder, integer = rows.builder, rows.values[3].type

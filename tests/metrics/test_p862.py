@@ -26,10 +26,12 @@ def at_rate(signal: NDArray[Any], rate: int) -> NDArray[Any]:
 
 @pytest.mark.parametrize(("mode", "rate"), MODES)
 class TestAgreement:
+    """Score by score, the package is met to the last bit."""
+
     def test_scores_equal_those_of_the_package(self, mode: Any, rate: int) -> None:
         """On forty pairs of many damages the scores are the package's, to the last bit."""
         for seed in range(40):
-            reference = speech(1.0 + 0.1 * seed, seed)
+            reference = speech(1.0 + 0.08 * seed, seed)
             pair = at_rate(reference, rate), at_rate(damaged(reference, seed), rate)
             assert pesq(*pair, rate, mode) == package.pesq(rate, *pair, mode), seed
 
@@ -86,10 +88,13 @@ class TestAgreement:
                 package.pesq(rate, first, second, mode)
             with pytest.raises(ours):
                 pesq(first, second, rate, mode)
-        assert pesq(voice[: rate // 4], voice[: rate // 4], rate, mode) > 4
+        burst = np.random.default_rng(1).standard_normal(rate // 4)
+        assert pesq(burst, burst, rate, mode) == IDENTITY[mode] == package.pesq(rate, burst, burst, mode)
 
 
 class TestContract:
+    """What is taken, and how the rest is refused."""
+
     @pytest.mark.parametrize(
         ("change", "told"),
         [
@@ -130,14 +135,18 @@ class TestContract:
 
 
 class TestThreads:
+    """Any number of threads gives the same scores."""
+
     def test_eight_threads_give_the_scores_of_one(self) -> None:
         """Nothing is shared between threads but tables."""
         pairs = [(speech(1.0 + 0.3 * i, i), damaged(speech(1.0 + 0.3 * i, i), i)) for i in range(6)]
         expected = [pesq(*pair, RATE) for pair in pairs]
         seen: list[list[float]] = []
-        workers = [
-            threading.Thread(target=lambda: seen.append([pesq(*pair, RATE) for pair in pairs])) for _ in "12345678"
-        ]
+
+        def score_all() -> None:
+            seen.append([pesq(*pair, RATE) for pair in pairs])
+
+        workers = [threading.Thread(target=score_all) for _ in range(8)]
         for worker in workers:
             worker.start()
         for worker in workers:
@@ -156,6 +165,8 @@ class TestThreads:
 
 
 class TestCorrigendum2:
+    """The corrected wide-band filter, derived anew."""
+
     def test_the_filter_is_a_butterworth_high_pass_12_db_lower(self) -> None:
         """The published section is the bilinear transform of a 100 Hz high-pass at 9 dB; corrected, at -3 dB."""
         from codec_superb.metrics.p862.tables import listening_filter
