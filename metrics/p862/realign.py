@@ -31,6 +31,8 @@ def bad_stretches(disturbance: Signal) -> list[tuple[int, int]]:
     """First and end frame of each stretch of disturbed frames."""
     frames = len(disturbance)
     bad = np.greater(disturbance, BAD_FRAME)
+    if not bad.any():
+        return []
     bad[0] = False
     around = np.asarray(sliding_window_view(np.pad(bad, SMEAR), SMEAR + 1).any(axis=1))
     smeared = around[:frames] & around[SMEAR:]

@@ -26,6 +26,7 @@ from codec_superb.metrics.p862.vector import (
     quarter,
     quarter_last_real,
     quarter_real,
+    reverse_low_tile,
     reverse_tile,
 )
 
@@ -179,13 +180,16 @@ def real_part_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> N
 
 
 @compiled(**OPTIONS)
-def reorder(source: Signal, target: Signal) -> None:
-    """Bring what ``transform`` left in reversed-bit order into natural order."""
+def reorder(source: Signal, target: Signal, wanted: int) -> None:
+    """Bring what ``transform`` left in reversed-bit order into natural order, at least the first ``wanted``."""
     length = len(source)
     tiles = length // (LANES * LANES)
     bit, other = max(tiles, 1) // 2, 0
     for tile in range(tiles):
-        reverse_tile(source, target, other * LANES, tile * LANES, length // LANES)
+        if wanted <= length // 4:
+            reverse_low_tile(source, target, other * LANES, tile * LANES, length // LANES)
+        else:
+            reverse_tile(source, target, other * LANES, tile * LANES, length // LANES)
         # the next tile's number, its bits reversed
         carry = bit
         while carry and other & carry:
@@ -204,13 +208,13 @@ def reorder(source: Signal, target: Signal) -> None:
 
 
 @compiled(**OPTIONS)
-def _spectrum(signal: Signal, re: Signal, im: Signal, to_re: Signal, to_im: Signal, table: Turns) -> None:
-    """Transform a real signal, filled with zeros; ``re`` and ``im`` are spoilt, bins end in natural order."""
+def _spectrum(signal: Signal, re: Signal, im: Signal, to_re: Signal, to_im: Signal, wanted: int, table: Turns) -> None:
+    """Transform a real signal, filled with zeros, to ``wanted`` bins; ``re`` and ``im`` are spoilt."""
     re[: len(signal)] = signal
     re[len(signal) :] = np.float32(0)
     transform_real(re, im, table.cosines, table.sines)
-    reorder(re, to_re)
-    reorder(im, to_im)
+    reorder(re, to_re, wanted)
+    reorder(im, to_im, wanted)
 
 
 @compiled(**OPTIONS)
@@ -223,15 +227,15 @@ def correlation(first: Signal, second: Signal, sign: float, table: Turns, room: 
     size = room.shape[1]
     turned = np.float32(sign)
     re, im = room[4], room[5]
-    _spectrum(first, re, im, room[0], room[1], table)
-    _spectrum(second, re, im, room[2], room[3], table)
+    _spectrum(first, re, im, room[0], room[1], size, table)
+    _spectrum(second, re, im, room[2], room[3], size, table)
     for k in range(size // 2 + 1):
         r1, i1, r2, i2 = room[0, k], turned * room[1, k], room[2, k], room[3, k]
         re[k], im[k] = r1 * r2 - i1 * i2, r1 * i2 + i1 * r2
     _mirror(re, im, size // 2)
     transform(re, im, table.cosines, table.back)
     outcome: Signal = room[0]
-    reorder(re, outcome)
+    reorder(re, outcome, size)
     return outcome
 
 
@@ -256,7 +260,7 @@ def filtered(signal: Signal, weights: Signal, table: Turns, room: Signal) -> Sig
     """
     re, im, to_re, to_im = room[0], room[1], room[2], room[3]
     size, count = len(re), len(weights)
-    _spectrum(signal, re, im, to_re, to_im, table)
+    _spectrum(signal, re, im, to_re, to_im, count, table)
     for k in range(count):
         to_re[k] *= weights[k]
         to_im[k] *= weights[k]
@@ -265,5 +269,5 @@ def filtered(signal: Signal, weights: Signal, table: Turns, room: Signal) -> Sig
     _mirror(to_re, to_im, min(count, size // 2))
     transform(to_re, to_im, table.cosines, table.back)
     outcome: Signal = re
-    reorder(to_re, outcome)
+    reorder(to_re, outcome, len(signal))
     return outcome

@@ -294,13 +294,24 @@ def reverse_tile(rows: _Rows) -> None:
 
     Rows and columns are both taken in reversed-bit order, which makes this one tile of a reversal of all bits.
     """
+    _reverse(rows, LANES)
+
+
+@_operation(arrays=2, integers=3)
+def reverse_low_tile(rows: _Rows) -> None:
+    """``reverse_tile``, of which only the lowest quarter of the target's rows is written."""
+    _reverse(rows, LANES // 4)
+
+
+def _reverse(rows: _Rows, kept: int) -> None:
     source, target, start, to, stride = rows.values
     builder = rows.builder
     order = [int(f"{i:04b}"[::-1], 2) for i in range(LANES)]
     steps = [builder.mul(stride, ir.Constant(stride.type, i)) for i in order]
     block = [rows.load(source, builder.add(start, step)) for step in steps]
-    for row, step in zip(_transposed(builder, block), steps, strict=True):
-        rows.store(row, target, builder.add(to, step))
+    for i, row, step in zip(order, _transposed(builder, block), steps, strict=True):
+        if i < kept:
+            rows.store(row, target, builder.add(to, step))
 
 
 def _transposed(builder: Any, block: list[Any]) -> list[Any]:

@@ -55,8 +55,8 @@ class TestTransforms:
         table = stepwise.turns(length)
         stepwise.transform_real(re, im, table.cosines, table.sines)
         bins = np.empty((2, length), F32)
-        stepwise.reorder(re, bins[0])
-        stepwise.reorder(im, bins[1])
+        stepwise.reorder(re, bins[0], length)
+        stepwise.reorder(im, bins[1], length)
         expected = np.fft.fft(signal.astype(float))
         np.testing.assert_allclose(bins[0] + 1j * bins[1], expected, atol=3e-6 * np.abs(expected).max())
 
