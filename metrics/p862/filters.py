@@ -21,7 +21,6 @@ from codec_superb.metrics.p862.tables import (
     RECEIVER,
     SPEECH_BAND,
     Curve,
-    listening_filter,
     rate_tables,
 )
 from codec_superb.metrics.p862.vector import LANES, cascade
@@ -117,10 +116,17 @@ def alignment_lanes(rate: int) -> Signal:
     return _lanes(rate_tables(rate).alignment)
 
 
-@lru_cache(maxsize=2)
-def listening_lanes(*, corrected: bool) -> Signal:
-    """Return the wide-band filter as ``recursive`` takes it."""
-    return _lanes(listening_filter(corrected=corrected))
+@compiled(**OPTIONS)
+def one_section(first: Signal, second: Signal, section: Signal) -> None:
+    """Both signals, of the same length, through one second-order section, in place: two chains that run together."""
+    b0, b1, b2, a1, a2 = section[0], section[1], section[2], section[3], section[4]
+    z1, z2, y1, y2 = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+    for i in range(len(first)):
+        z0 = (first[i] - a1 * z1) - a2 * z2
+        y0 = (second[i] - a1 * y1) - a2 * y2
+        first[i] = (b0 * z0 + b1 * z1) + b2 * z2
+        second[i] = (b0 * y0 + b1 * y1) + b2 * y2
+        z1, z2, y1, y2 = z0, z1, y0, y1
 
 
 @compiled(**OPTIONS)

@@ -18,7 +18,7 @@ from codec_superb.metrics.p862.filters import (
     alignment_lanes,
     fade_ends,
     level_factor,
-    listening_lanes,
+    one_section,
     receive,
     recursive,
     without_offset,
@@ -27,7 +27,7 @@ from codec_superb.metrics.p862.realign import aligned, bad_stretches, moved_agai
 from codec_superb.metrics.p862.spectra import Analysis, analysis, band_powers, utterances_at
 from codec_superb.metrics.p862.splitting import Signals
 from codec_superb.metrics.p862.stepwise import long_enough, turns
-from codec_superb.metrics.p862.tables import Rate
+from codec_superb.metrics.p862.tables import Rate, listening_filter
 from codec_superb.metrics.p862.utterances import Utterances, utterances
 
 Signal = NDArray[np.float32]
@@ -73,7 +73,7 @@ def _listen(room: Signal, rate: Rate, ends: tuple[int, int], *, corrigendum2: bo
     """Apply the wide-band filter in place; its tail behind each signal is cut off."""
     length = max(ends) - 2 * rate.lead
     heard = room[:, rate.lead : rate.lead + length]
-    recursive(heard[0], heard[1], listening_lanes(corrected=corrigendum2))
+    one_section(heard[0], heard[1], listening_filter(corrected=corrigendum2)[0])
     for row, end in zip(room, ends, strict=True):
         row[end - rate.lead :] = 0
 

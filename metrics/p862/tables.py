@@ -182,6 +182,7 @@ def rate_tables(hertz: int) -> Rate:
     )
 
 
+@lru_cache(maxsize=2)
 def listening_filter(*, corrected: bool) -> NDArray[np.float32]:
     """Return the wide-band filter's section ``(b0, b1, b2, a1, a2)`` at 16 kHz, with or without Corrigendum 2."""
     section = np.array([_LISTENING], np.float32)
