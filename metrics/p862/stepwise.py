@@ -32,6 +32,8 @@ from codec_superb.metrics.p862.vector import (
 
 Signal = NDArray[np.float32]
 T = TypeVar("T")
+_LARGEST_KEPT = 1 << 20
+"""Samples, 16 MB: a minute at 16 kHz."""
 _IN_CACHE = 4096
 _IN_SECOND_CACHE = 1 << 16
 """Samples of a block that is finished before the next one is begun, at two levels of memory."""
@@ -247,9 +249,13 @@ def _mirror(re: Signal, im: Signal, count: int) -> None:
 
 
 @per_thread
-def filter_room(size: int) -> Signal:
-    """Return the calling thread's room for ``filtered``."""
+def _kept_room(size: int) -> Signal:
     return np.empty((4, size), np.float32)
+
+
+def filter_room(size: int) -> Signal:
+    """Return room for ``filtered``: the calling thread's own, or new room where that would be too much to keep."""
+    return _kept_room(size) if size <= _LARGEST_KEPT else np.empty((4, size), np.float32)
 
 
 @compiled(**OPTIONS)
