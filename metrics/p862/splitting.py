@@ -1,0 +1,176 @@
+"""Try to cut an utterance in two where its delay changes.
+
+Up to forty places are tried. The fine delay of what is before each place, from the utterance's start on, and of what
+is behind it, from its end backwards, come from votes that are collected once: a place further on only adds frames.
+
+The standard's programme keeps the window of the frames in memory into which the coarse correlations are written
+before it is used: in utterances longer than about 3 s (8 kHz) or 6 s (16 kHz) their values replace the window. Scores
+depend on it, so the same happens here, under the name of spill.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.delays import Bench, coarse_delays, correlate_frames, frames_before, vote_of, winner
+from codec_superb.metrics.p862.stepwise import Turns
+from codec_superb.metrics.p862.tables import OPTIONS
+from codec_superb.metrics.p862.vector import LANES
+
+Signal = NDArray[np.float32]
+
+_ZERO = np.float32(0)
+_OPEN = np.float32(-2)
+"""Confidence of a place not yet worked out."""
+PLACES = 40
+_SPAN = 0.801
+"""Part of the speech over which the places are spread."""
+MARGIN = 75
+"""Windows at either end of the speech that are not tried."""
+
+
+class Signals(NamedTuple):
+    """Both signals as time alignment sees them."""
+
+    first: Signal
+    second: Signal
+    first_end: int
+    second_end: int
+    """Samples that belong to each signal: leading and trailing silence, but not the padding."""
+    first_activity: Signal
+    first_log: Signal
+    second_log: Signal
+    window: int
+    turns: Turns
+    """For transforms that hold the activity of either signal twice."""
+
+
+class Cut(NamedTuple):
+    """Two parts of an utterance: coarse and fine delay in samples, confidence, and the window between them."""
+
+    coarse: tuple[int, int]
+    fine: tuple[int, int]
+    confidence: tuple[np.float32, np.float32]
+    place: int
+
+
+def _candidates(speech: tuple[int, int], unit: int) -> NDArray[np.int64]:
+    """Windows at which to try: evenly over the speech, a multiple of ``unit`` apart."""
+    length = speech[1] - speech[0]
+    step = int((_SPAN * length + PLACES * unit - 1) / (PLACES * unit)) * unit
+    margin = max(length // 10, MARGIN)
+    first = speech[0] + margin
+    count = max(0, speech[1] - margin - first) // step + 1
+    return first + step * np.arange(min(count, PLACES))
+
+
+@compiled(**OPTIONS)
+def _spread_votes(votes: Signal, lane: int, at: Bench) -> np.float32:
+    """Give one frame's votes, smoothed, to their lags; how much was given."""
+    vote = vote_of(at.limits[lane]) / np.float32(at.kernel)
+    given = vote * np.float32(at.kernel)
+    for i in range(at.found[lane]):
+        lag = at.lags[lane, i]
+        for k in range(1 - at.kernel, at.kernel):
+            votes[(lag + k + at.length) % at.length] += vote * (np.float32(at.kernel) - np.float32(abs(k)))
+    return given
+
+
+@compiled(**OPTIONS)
+def _frames(start: int, other: int, limit: int, end: int, direction: int, at: Bench) -> int:
+    """Frames between the edge of an utterance and a cut."""
+    if direction > 0:
+        return frames_before(start, other, limit, end, at)
+    left = min(other, start - limit)
+    return left // at.hop + 1 if left >= 0 else 0
+
+
+@compiled(**OPTIONS)
+def _first_frame(edge: int, estimate: int, end: int, direction: int, at: Bench) -> tuple[int, int]:
+    if direction > 0:
+        return (-estimate, 0) if edge + estimate < 0 else (edge, edge + estimate)
+    other = min(edge + estimate, end - at.length)
+    return other - estimate, other
+
+
+@compiled(**OPTIONS)
+def votes_of_part(  # noqa: PLR0917 - compiled functions take no keywords quickly
+    first: Signal,
+    second: Signal,
+    end: int,
+    cuts: NDArray[np.int64],
+    coarse: NDArray[np.int64],
+    fine: NDArray[np.int64],
+    sure: Signal,
+    edge: int,
+    direction: int,
+    window: Signal,
+    at: Bench,
+) -> None:
+    """Fine delay and confidence of the part before (``direction`` 1) or behind (-1) every open cut, in place.
+
+    ``edge`` is the sample where the utterance, or its last frame, begins; ``cuts`` are samples of ``first``, ``end``
+    is where ``second`` ends. Cuts of the same ``coarse`` delay share their votes.
+    """
+    count = len(cuts)
+    for lead in range(count):
+        leader = lead if direction > 0 else count - 1 - lead
+        if sure[leader] > _OPEN:
+            continue
+        estimate = coarse[leader]
+        start, other = _first_frame(edge, estimate, end, direction, at)
+        furthest = 0
+        for i in range(count):
+            if coarse[i] == estimate and sure[i] <= _OPEN:
+                furthest = max(furthest, _frames(start, other, cuts[i], end, direction, at))
+        votes, everything, done = np.zeros(at.length, np.float32), _ZERO, 0
+        for follow in range(lead, count):
+            i = follow if direction > 0 else count - 1 - follow
+            if coarse[i] != estimate or sure[i] > _OPEN:
+                continue
+            wanted = _frames(start, other, cuts[i], end, direction, at)
+            while done < wanted:
+                if done % LANES == 0:
+                    hop, ahead = direction * at.hop, min(LANES, furthest - done)
+                    correlate_frames(first, second, start + done * hop, other + done * hop, hop, ahead, window, at)
+                given = _spread_votes(votes, done % LANES, at)
+                for _ in range(at.found[done % LANES]):
+                    everything += given
+                done += 1
+            lag, best = winner(votes)
+            fine[i] = estimate + lag
+            sure[i] = best / everything if everything > _ZERO else _ZERO
+
+
+def find_cut(
+    signals: Signals, bounds: tuple[int, int], speech: tuple[int, int], estimate: int, confidence: np.float32, at: Bench
+) -> Cut | None:
+    """Find the best cut of an utterance, or None where there is none.
+
+    ``bounds`` are the utterance's first window and its end, ``speech`` those of its speech; ``estimate`` is its
+    coarse delay, ``confidence`` that of its fine one: both parts have to be surer.
+    """
+    s, (start, stop) = signals, bounds
+    cuts = _candidates(speech, at.length // (4 * s.window))
+    window = at.window.copy()
+    starts = np.stack([np.full_like(cuts, start), cuts], axis=1).ravel()
+    stops = np.stack([cuts, np.full_like(cuts, stop)], axis=1).ravel()
+    coarse = coarse_delays(s.first_log, s.second_log, starts, stops, estimate, s.window, s.turns, window)
+    before, behind = coarse[::2].copy(), coarse[1::2].copy()
+    fine = np.zeros((2, len(cuts)), np.int64)
+    sure = np.full((2, len(cuts)), _OPEN, np.float32)
+    signals_at = s.first, s.second, s.second_end, cuts * s.window
+    votes_of_part(*signals_at, before, fine[0], sure[0], start * s.window, 1, window, at)
+    sure[1, sure[0] <= confidence] = 0
+    votes_of_part(*signals_at, behind, fine[1], sure[1], stop * s.window - at.length, -1, window, at)
+    together = sure[0] + sure[1]
+    together[(np.abs(fine[1] - fine[0]) < s.window) | (sure <= confidence).any(axis=0)] = 0
+    best = int(np.argmax(together))
+    if not together[best] > 0:
+        return None
+    pairs = ((int(before[best]), int(behind[best])), (int(fine[0, best]), int(fine[1, best])))
+    return Cut(*pairs, (sure[0, best], sure[1, best]), int(cuts[best]))
