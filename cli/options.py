@@ -34,6 +34,10 @@ MetricOption = Annotated[
     list[str] | None,
     typer.Option("--metric", metavar="KEY…", help="Metrics by key.", show_default="those of each clip's category"),
 ]
+PesqOption = Annotated[
+    Literal["reference", "fast"],
+    typer.Option("--pesq-backend", help="The package pesq, or this package's own PESQ: the same numbers, sooner."),
+]
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
 
 

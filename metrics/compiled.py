@@ -3,11 +3,17 @@
 numba keeps it beside the source, in the user's cache folder when that is read-only, or in ``NUMBA_CACHE_DIR``. Where
 none of these can be written (a locked-down container) it refuses to decorate at all; then the loops are compiled in
 memory.
+
+numba takes kept code for fresh while the file of the function is unchanged, whatever the functions it calls in other
+files have become. A number must not depend on that, so kept code is also bound to the sources of this whole part.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
@@ -21,8 +27,25 @@ def compiled(**options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         try:
-            return cast("Callable[P, R]", numba.njit(cache=True, nogil=True, **options)(function))
+            dispatcher = numba.njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:  # "no locator available": nowhere to keep the compiled code
             return cast("Callable[P, R]", numba.njit(cache=False, nogil=True, **options)(function))
+        _bind(dispatcher, source_fingerprint(Path(__file__).parent))
+        return cast("Callable[P, R]", dispatcher)
 
     return decorate
+
+
+@cache
+def source_fingerprint(folder: Path) -> str:
+    """Return a SHA-256 (hex) over the names and contents of all Python files below ``folder``."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _bind(dispatcher: Any, fingerprint: str) -> None:
+    """Make kept code stale when ``fingerprint`` changes. numba has no public way to say so."""
+    index = dispatcher._cache._cache_file  # noqa: SLF001 - see above; the tests notice when numba renames it
+    index._source_stamp = (index._source_stamp, fingerprint)  # noqa: SLF001 - likewise

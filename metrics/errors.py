@@ -18,6 +18,10 @@ class InvalidAudio(MetricError):
     """The arrays do not follow the contract (shape, dtype, NaN, unequal length): expected and got are in the text."""
 
 
+class UnknownBackend(MetricError):
+    """The metric has no implementation of this name; the text lists those that it has."""
+
+
 class UnknownMetric(MetricError):
     """No metric has this key; the text names near matches and all that exist."""
 

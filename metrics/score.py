@@ -16,7 +16,7 @@ from typing import Literal, cast
 
 from codec_superb.metrics.errors import MissingPackage, Undefined
 from codec_superb.metrics.signals import Audio, Signal, pair
-from codec_superb.metrics.table import Metric, checked_keys, metric
+from codec_superb.metrics.table import REFERENCE_BACKEND, Backends, Metric, checked_keys, metric
 
 MetricFunction = Callable[[Audio, Audio, int], float]
 
@@ -41,29 +41,34 @@ def prepare(reference: Audio, rate: int) -> Signal:
     return pair(reference, reference, rate)[0]
 
 
-def score_pair(reference: Audio, resynthesis: Audio, rate: int, keys: Sequence[str]) -> dict[str, Value]:
+def score_pair(
+    reference: Audio, resynthesis: Audio, rate: int, keys: Sequence[str], *, backends: Backends = ()
+) -> dict[str, Value]:
     """Score one mono pair: arrays of shape ``(samples,)``, equal length, same ``rate`` in Hz; a Value for each key.
 
     ``reference`` may come from :func:`prepare`. A metric that raises Undefined is ``undefined``, one that raises
     anything else or returns a number outside its range is ``failed``; the others go on. Raises InvalidAudio when the
     pair itself is not valid, UnknownMetric (with near matches) for an unknown key, MissingPackage when a metric's extra
-    is not installed.
+    is not installed. ``backends`` chooses implementations, such as ``(("pesq", "fast"),)``; UnknownBackend for a name
+    that does not exist.
     """
     rows = [metric(key) for key in checked_keys(keys)]
     first, second = pair(reference, resynthesis, rate)
-    return {row.key: _value(row, first, second, rate) for row in rows}
+    chosen = dict(backends)
+    functions = [metric_function(row.key, chosen.get(row.key, REFERENCE_BACKEND)) for row in rows]
+    return {row.key: _value(row, call, first, second, rate) for row, call in zip(rows, functions, strict=True)}
 
 
 @cache
-def metric_function(key: str) -> MetricFunction:
-    """Return the function of metric ``key``, imported on first use. Raises UnknownMetric."""
-    module, name = metric(key).target.split(":")
+def metric_function(key: str, backend: str = REFERENCE_BACKEND) -> MetricFunction:
+    """Return the function of metric ``key``, imported on first use. Raises UnknownMetric, UnknownBackend."""
+    module, name = metric(key).target_of(backend).split(":")
     return cast("MetricFunction", getattr(import_module(module), name))
 
 
-def _value(row: Metric, reference: Signal, resynthesis: Signal, rate: int) -> Value:
+def _value(row: Metric, function: MetricFunction, reference: Signal, resynthesis: Signal, rate: int) -> Value:
     try:
-        number = float(metric_function(row.key)(reference, resynthesis, rate))
+        number = float(function(reference, resynthesis, rate))
     except Undefined as undefined:
         return Value("undefined", None, str(undefined))
     except MissingPackage:

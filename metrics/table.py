@@ -10,10 +10,15 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal, get_args
 
-from codec_superb.metrics.errors import UnknownMetric
+from codec_superb.metrics.errors import UnknownBackend, UnknownMetric
 
 Category = Literal["speech", "audio", "music"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
+
+
+REFERENCE_BACKEND = "reference"
+Backends = tuple[tuple[str, str], ...]
+"""Metric keys and the implementations chosen for them; a metric that is not named takes its reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,15 @@ class Metric:
     """Extra of this package that it needs."""
     categories: tuple[Category, ...] = CATEGORIES
     """Categories on which it is computed when nobody chooses."""
+    backends: tuple[tuple[str, str], ...] = ()
+    """Other implementations of the same definition, as name and ``module:function``; ``target`` is ``reference``."""
+
+    def target_of(self, backend: str) -> str:
+        """Return ``module:function`` of an implementation. Raises UnknownBackend, listing those that there are."""
+        known = {REFERENCE_BACKEND: self.target, **dict(self.backends)}
+        if backend not in known:
+            raise UnknownBackend(f"{self.key}: expected a backend of {', '.join(known)}, got {backend!r}")
+        return known[backend]
 
 
 _VOICED: tuple[Category, ...] = ("speech", "music")
@@ -95,6 +109,25 @@ _ROWS = (
         definition="ITU-T P.862.2 wide-band listening quality at 16 kHz; a signal with itself gives 4.6438885.",
         paper="ITU-T Recommendation P.862.2, 2007; Rix et al., Perceptual Evaluation of Speech Quality, ICASSP 2001",
         target="codec_superb.metrics.quality:pesq",
+        categories=_VOICED,
+        backends=(("fast", "codec_superb.metrics.quality:pesq_fast"),),
+    ),
+    Metric(
+        key="pesq_c2",
+        label="PESQ (Corrigendum 2)",
+        unit="MOS-LQO",
+        higher_is_better=True,
+        minimum=-0.5,
+        maximum=4.65,
+        overall=(),
+        default=False,
+        version="1",
+        definition=(
+            "PESQ with the wide-band filter as corrected by Corrigendum 2, 12 dB lower: scores are higher and not "
+            "comparable with `pesq`."
+        ),
+        paper="ITU-T Recommendation P.862 Corrigendum 2, 2018",
+        target="codec_superb.metrics.quality:pesq_c2",
         categories=_VOICED,
     ),
     Metric(
@@ -225,3 +258,15 @@ def overall_metrics(category: Category) -> tuple[str, ...]:
 def checked_keys(keys: Iterable[str]) -> tuple[str, ...]:
     """Return ``keys`` without repetitions, in their order. Raises UnknownMetric for the first unknown one."""
     return tuple(dict.fromkeys(metric(key).key for key in keys))
+
+
+def checked_backends(backends: Backends) -> None:
+    """Raise UnknownMetric or UnknownBackend, before any work, for a choice that does not exist."""
+    for key, backend in backends:
+        metric(key).target_of(backend)
+
+
+def backends_of(keys: Iterable[str], backends: Backends) -> dict[str, str]:
+    """Return which implementation runs of each metric among ``keys`` that has more than one."""
+    chosen = dict(backends)
+    return {key: chosen.get(key, REFERENCE_BACKEND) for key in keys if metric(key).backends}

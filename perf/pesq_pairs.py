@@ -206,8 +206,11 @@ def clips_of_dataset(name: str) -> list[Signal]:
     """Speech and music of a prepared dataset: mono, 16 kHz."""
     from codec_superb.data_manifests import open_dataset
 
+    dataset = open_dataset(name)
     clips = []
-    for clip in open_dataset(name):
+    for clip in map(dataset.clip, dataset.clip_ids()):
+        if clip.category == "audio":
+            continue
         samples, rate = clip.load()
         clips.append(resampled(np.asarray(samples, dtype=np.float32).mean(axis=0), rate, RATE))
     return [clip for clip in clips if len(clip) >= RATE]

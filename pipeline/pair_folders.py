@@ -17,7 +17,7 @@ from codec_superb.data_manifests import Category, Clip
 from codec_superb.data_manifests.folder_dataset import FolderDataset
 from codec_superb.metrics.errors import MissingPackage
 from codec_superb.metrics.score import prepare
-from codec_superb.metrics.table import checked_keys, metrics_for
+from codec_superb.metrics.table import Backends, checked_backends, checked_keys, metrics_for
 from codec_superb.pipeline.audio_store import digest, quantise
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor
@@ -37,6 +37,7 @@ class Pair(NamedTuple):
     reference: Clip
     resynthesis: Clip
     keys: tuple[str, ...]
+    backends: Backends = ()
 
 
 def score_folders(
@@ -47,6 +48,7 @@ def score_folders(
     category: Category | None = None,
     workers: int | None = None,
     timeout: float | None = None,
+    backends: Backends = (),
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[ClipRow]:
@@ -57,8 +59,9 @@ def score_folders(
     without audio, MetricError for an unknown metric.
     """
     keys = None if metrics is None else checked_keys(metrics)
+    checked_backends(backends)
     pairs = [
-        Pair(first, second, metrics_for(first.category) if keys is None else keys)
+        Pair(first, second, metrics_for(first.category) if keys is None else keys, backends)
         for first, second in pair_clips(FolderDataset(Path(reference), category), FolderDataset(Path(resynthesis)))
     ]
     progress = progress or Silent()
@@ -121,7 +124,7 @@ def _row(pair: Pair) -> ClipRow:
     row = row.model_copy(update={"sampling_rate": rate, "samples": reference.size})
     try:
         resynthesis, its_rate = load_mono(pair.resynthesis)
-        values = compare(prepare(reference, rate), resynthesis, its_rate, pair.keys)
+        values = compare(prepare(reference, rate), resynthesis, its_rate, pair.keys, pair.backends)
     except MissingPackage:
         raise  # the same for every pair
     except Exception as error:  # noqa: BLE001 - one file costs its own row only

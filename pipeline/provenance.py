@@ -7,6 +7,7 @@ import platform
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -23,7 +24,7 @@ PACKAGES = (
 """Distributions whose version can change a number; those that are not installed are left out."""
 
 
-def stamp(stage: Literal["resynth", "score"], device: str) -> Provenance:
+def stamp(stage: Literal["resynth", "score"], device: str, backends: Mapping[str, str] | None = None) -> Provenance:
     """Describe the program and the machine as they are now."""
     commit, dirty = source_state()
     return Provenance(
@@ -36,6 +37,7 @@ def stamp(stage: Literal["resynth", "score"], device: str) -> Provenance:
         processor=processor(),
         device=device,
         packages=package_versions(),
+        backends=dict(backends or {}),
         command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )

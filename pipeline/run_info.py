@@ -62,6 +62,8 @@ class Provenance(Record):
     """``cpu`` or ``cuda``."""
     packages: dict[str, str]
     """Versions of the packages that can change a number, by name."""
+    backends: dict[str, str] = Field(default_factory=dict)
+    """Implementation that ran, of each metric that has more than one; empty for resynth."""
     command: str
     """The command line."""
     started: str

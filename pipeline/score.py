@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from codec_superb.data_manifests import Dataset, open_dataset
-from codec_superb.metrics.table import checked_keys
+from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.executor import Crash, Executor
 from codec_superb.pipeline.outcome import RunOutcome
@@ -28,25 +28,27 @@ def score(
     workers: int | None = None,
     overwrite: bool = False,
     timeout: float | None = None,
+    backends: Backends = (),
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[RunOutcome]:
     """Compute ``metrics`` (default: those of each clip's category) on every clip of the runs found in ``runs``.
 
     Values that are there already, for the same resynthesis and the same version of the metric, are kept; ``overwrite``
-    computes all again. ``timeout`` is in seconds a resynthesis; an ``executor`` that is given brings its own workers
-    and timeout.
+    computes all again. ``backends`` chooses implementations of metrics; the stamp of the run tells which ones ran.
+    ``timeout`` is in seconds a resynthesis; an ``executor`` that is given brings its own workers and timeout.
 
     Raises RunFolderError for a run that is not finished or whose dataset has changed, MetricError for an unknown
     metric, DatasetError for a dataset that is not on this machine.
     """
     keys = None if metrics is None else checked_keys(metrics)
+    checked_backends(backends)
     folders = find_runs(runs)
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         for _, group in groupby(sorted(folders, key=_dataset_key), key=_dataset_key):
-            for outcome in _score_group(list(group), keys, pool, progress or Silent(), overwrite=overwrite):
+            for outcome in _score_group(list(group), keys, pool, progress or Silent(), backends, overwrite=overwrite):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
@@ -58,7 +60,13 @@ def _dataset_key(folder: RunFolder) -> tuple[str, str]:
 
 
 def _score_group(
-    folders: Sequence[RunFolder], keys: Sequence[str] | None, pool: Executor, progress: Progress, *, overwrite: bool
+    folders: Sequence[RunFolder],
+    keys: Sequence[str] | None,
+    pool: Executor,
+    progress: Progress,
+    backends: Backends,
+    *,
+    overwrite: bool,
 ) -> list[RunOutcome]:
     """Score all runs of one dataset together."""
     info = folders[0].info().dataset
@@ -70,9 +78,9 @@ def _score_group(
         for store in stores:
             store.select(_clips(store, dataset))
         try:
-            _work(spec, stores, pool, progress)
+            _work(spec, stores, pool, progress, backends)
             for store in stores:
-                _finish(store)
+                _finish(store, backends)
         except OSError as error:
             if (fatal := cannot_write(error, "scores")) is None:
                 raise
@@ -89,15 +97,17 @@ def _clips(store: ScoreStore, dataset: Dataset) -> list[str]:
     return select_clips(dataset, info.dataset.selected)
 
 
-def _work(spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress) -> None:
+def _work(
+    spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, backends: Backends
+) -> None:
     """Compute what is missing and journal it."""
     pairs = sum(store.scorable() for store in stores)
-    missing = sum(len(task.items) for task in _tasks(spec, stores))
+    missing = sum(len(task.items) for task in _tasks(spec, stores, backends))
     title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
     progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
     if not missing:
         return
-    with closing(pool.stream(score_clip, _tasks(spec, stores), remainder=without_first)) as events:
+    with closing(pool.stream(score_clip, _tasks(spec, stores, backends), remainder=without_first)) as events:
         for event in events:
             if isinstance(event, Crash):
                 lost = event.task.items[event.index]
@@ -109,7 +119,7 @@ def _work(spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progr
             progress.advance()
 
 
-def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore]) -> Iterator[ScoreTask]:
+def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) -> Iterator[ScoreTask]:
     """Describe what is missing, clip by clip."""
     for clip in sorted({clip for store in stores for clip in store.clips}):
         items = []
@@ -118,10 +128,10 @@ def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore]) -> Iterator[ScoreTas
                 path = str(store.folder.audio_path(clip))
                 items.append(Resynthesis(number, path, row["resynthesis_sha256"], keys))
         if items:
-            yield ScoreTask(spec, clip, tuple(items))
+            yield ScoreTask(spec, clip, tuple(items), backends)
 
 
-def _finish(store: ScoreStore) -> None:
+def _finish(store: ScoreStore, backends: Backends) -> None:
     """Write the table and the run's new state, unless nothing is new."""
     columns = store.columns()
     if not store.computed and store.info.status == "scored" and store.info.metrics == columns:
@@ -129,6 +139,6 @@ def _finish(store: ScoreStore) -> None:
     store.folder.write_rows(store.rows(list(columns)), list(columns))
     provenance = store.info.provenance
     if store.computed:
-        provenance = supersede(provenance, stamp("score", "cpu"))
+        provenance = supersede(provenance, stamp("score", "cpu", backends_of(columns, backends)))
     update = {"status": "scored", "metrics": columns, "provenance": provenance}
     store.folder.write_info(store.info.model_copy(update=update))

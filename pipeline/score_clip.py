@@ -13,6 +13,7 @@ from codec_superb.data_manifests import Clip
 from codec_superb.metrics.errors import MissingPackage
 from codec_superb.metrics.score import prepare, score_pair
 from codec_superb.metrics.signals import Signal
+from codec_superb.metrics.table import Backends
 from codec_superb.pipeline.audio_store import read_audio
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.reference import DatasetSpec, dataset_of, load_mono, reason_of
@@ -35,6 +36,7 @@ class ScoreTask(NamedTuple):
     dataset: DatasetSpec
     clip: str
     items: tuple[Resynthesis, ...]
+    backends: Backends = ()
 
 
 class Scored(NamedTuple):
@@ -63,14 +65,14 @@ def score_clip(task: ScoreTask) -> Iterator[Scored]:
             yield Scored(item.run, all_failed(item.keys, reason))
         return
     for item in task.items:
-        yield Scored(item.run, _score(reference, item))
+        yield Scored(item.run, _score(reference, item, task.backends))
 
 
-def _score(reference: Signal, item: Resynthesis) -> dict[str, MetricValue]:
+def _score(reference: Signal, item: Resynthesis, backends: Backends) -> dict[str, MetricValue]:
     """Compare one resynthesis with the reference."""
     try:
         resynthesis, rate = read_audio(Path(item.path), item.sha256)
-        return compare(reference, resynthesis, rate, item.keys)
+        return compare(reference, resynthesis, rate, item.keys, backends)
     except MissingPackage:
         raise  # the same for every clip
     except Exception as error:  # noqa: BLE001 - one pair that cannot be compared costs its own metrics only
@@ -78,7 +80,7 @@ def _score(reference: Signal, item: Resynthesis) -> dict[str, MetricValue]:
 
 
 def compare(
-    reference: Signal, resynthesis: NDArray[np.float32], rate: int, keys: Sequence[str]
+    reference: Signal, resynthesis: NDArray[np.float32], rate: int, keys: Sequence[str], backends: Backends = ()
 ) -> dict[str, MetricValue]:
     """Score mono ``resynthesis`` ``(samples,)`` at ``rate`` Hz, which must be those of the reference.
 
@@ -88,7 +90,7 @@ def compare(
         raise RunFolderError(f"expected a resynthesis at {reference.rate} Hz, got {rate} Hz")
     if resynthesis.size != reference.samples.size:
         raise RunFolderError(f"expected a resynthesis of {reference.samples.size} samples, got {resynthesis.size}")
-    values = score_pair(reference, resynthesis, rate, keys)
+    values = score_pair(reference, resynthesis, rate, keys, backends=backends)
     return {
         key: MetricValue(status=v.status, value=v.value, reason=reason_of(ValueError(v.reason)) if v.reason else "")
         for key, v in values.items()

@@ -22,6 +22,7 @@ from codec_superb.cli.options import (
     MetricOption,
     OutOption,
     OverwriteOption,
+    PesqOption,
     WorkersOption,
     plain_path,
 )
@@ -47,6 +48,7 @@ def command(
     out: OutOption = Path("runs"),
     report: Annotated[Path | None, typer.Option(help="The page to write.", show_default="<out>/report.html")] = None,
     metric: MetricOption = None,
+    pesq_backend: PesqOption = "reference",
     category: CategoryOption = None,
     device: DeviceOption = "auto",
     workers: WorkersOption = None,
@@ -69,7 +71,10 @@ def command(
                 progress=progress, executor=pool,
             )  # fmt: skip
             runs = [outcome.path for outcome in outcomes]
-            outcomes += score(runs, metrics=metric, overwrite=overwrite, progress=progress, executor=pool)
+            outcomes += score(
+                runs, metrics=metric, overwrite=overwrite, backends=(("pesq", str(pesq_backend)),), progress=progress,
+                executor=pool,
+            )  # fmt: skip
     say_failures(outcomes)
     page = report or out / "report.html"
     summary = _publish(runs, out, page)

@@ -10,9 +10,16 @@ from typing import Annotated
 import typer
 
 from codec_superb.cli.console import TerminalProgress, print_json, print_table
-from codec_superb.cli.options import CategoryOption, JsonOption, MetricOption, OverwriteOption, WorkersOption
+from codec_superb.cli.options import (
+    CategoryOption,
+    JsonOption,
+    MetricOption,
+    OverwriteOption,
+    PesqOption,
+    WorkersOption,
+)
 from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, say
-from codec_superb.metrics.table import Category
+from codec_superb.metrics.table import Backends, Category
 
 
 def command(
@@ -21,6 +28,7 @@ def command(
     resynthesis: Annotated[Path | None, typer.Option(help="Folder of what a codec made of it, same paths.")] = None,
     metric: MetricOption = None,
     category: CategoryOption = None,
+    pesq_backend: PesqOption = "reference",
     workers: WorkersOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -29,12 +37,15 @@ def command(
     folders = reference is not None and resynthesis is not None
     if folders == bool(runs) or (reference is None) != (resynthesis is None):
         raise typer.BadParameter("give either RUN… or both --reference DIR and --resynthesis DIR")
+    backends = (("pesq", str(pesq_backend)),)
     if reference is not None and resynthesis is not None:
-        raise typer.Exit(_score_folders(reference, resynthesis, metric, category, workers, as_json=as_json))
+        raise typer.Exit(_score_folders(reference, resynthesis, metric, category, workers, backends, as_json=as_json))
     from codec_superb.pipeline.score import score
 
     with TerminalProgress() as progress:
-        outcomes = score(runs or [], metrics=metric, workers=workers, overwrite=overwrite, progress=progress)
+        outcomes = score(
+            runs or [], metrics=metric, workers=workers, overwrite=overwrite, backends=backends, progress=progress
+        )
     say(outcomes)
     if as_json:
         print_json(as_data(outcomes))
@@ -47,6 +58,7 @@ def _score_folders(
     metrics: list[str] | None,
     category: Category | None,
     workers: int | None,
+    backends: Backends,
     *,
     as_json: bool,
 ) -> int:
@@ -55,8 +67,9 @@ def _score_folders(
 
     with TerminalProgress() as progress:
         rows = score_folders(
-            reference, resynthesis, metrics=metrics, category=category, workers=workers, progress=progress
-        )
+            reference, resynthesis, metrics=metrics, category=category, workers=workers, backends=backends,
+            progress=progress,
+        )  # fmt: skip
     if as_json:
         print_json([row.model_dump(mode="json") for row in rows])
     else:

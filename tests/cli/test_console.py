@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codec_superb.cli.console import DatasetProgress, TerminalProgress, counted, print_table
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_table
 from codec_superb.data_manifests.progress import Progress
 
 HEAD = ("codec", "kbps", "pesq", "stoi")
@@ -63,12 +63,3 @@ def test_a_download_ends_at_its_total(capsys: pytest.CaptureFixture[str]) -> Non
     for done in (0, 900_000, 1_900_000, 2_400_000):
         show(Progress("download", done, 2_400_000, "birds.tar.gz"))
     assert "3/3" in capsys.readouterr().err
-
-
-def test_counts_agree_with_their_noun() -> None:
-    """One clip, two clips, no families."""
-    assert [counted(1, "clip"), counted(2, "clip"), counted(0, "family", "families")] == [
-        "1 clip",
-        "2 clips",
-        "0 families",
-    ]

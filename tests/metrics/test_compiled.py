@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from support_metrics import coded, speech
 
+from codec_superb.metrics import compiled as module
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.score import prepare, score_pair
 from codec_superb.metrics.table import METRICS
@@ -28,3 +32,24 @@ def test_threads_get_the_same_values() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda y: score_pair(reference, y, 16_000, list(METRICS)), others))
     assert found == expected
+
+
+def test_kept_code_follows_the_functions_it_calls(tmp_path: Path) -> None:
+    """A change in another file of the part is noticed, though numba looks at the caller's file only."""
+    part = tmp_path / "part"
+    part.mkdir()
+    (part / "__init__.py").touch()
+    (part / "compiled.py").write_text(Path(module.__file__).read_text())
+    (part / "outer.py").write_text(
+        "from part.compiled import compiled\nfrom part.inner import inner\n"
+        "@compiled()\ndef outer(x):\n    return inner(x) + 1.0\n"
+    )
+    found = []
+    for factor in ("2.0", "2.0", "3.0"):
+        (part / "inner.py").write_text(
+            f"from part.compiled import compiled\n@compiled()\ndef inner(x):\n    return {factor} * x\n"
+        )
+        program = "from part.outer import outer; print(outer(10.0), sum(outer.stats.cache_hits.values()))"
+        done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+        found.append(done.stdout.split())
+    assert found == [["21.0", "0"], ["21.0", "1"], ["31.0", "0"]]

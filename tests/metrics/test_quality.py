@@ -8,8 +8,9 @@ import pytest
 import soxr
 from support_metrics import coded, noise, speech
 
-from codec_superb.metrics.errors import Undefined
-from codec_superb.metrics.quality import pesq
+from codec_superb.metrics.errors import Undefined, UnknownBackend
+from codec_superb.metrics.quality import pesq, pesq_c2, pesq_fast
+from codec_superb.metrics.score import score_pair
 
 RATE = 16_000
 
@@ -67,3 +68,38 @@ def test_more_utterances_than_the_package_holds_are_undefined() -> None:
         pesq(np.concatenate(bursts), np.concatenate(bursts), RATE)
     fewer = np.concatenate(bursts[:45])
     assert pesq(fewer, fewer, RATE) == pytest.approx(4.6438885, abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [8_000, 16_000, 44_100])
+def test_fast_backend_gives_the_same_bits(rate: int) -> None:
+    """The own implementation equals the package exactly, not nearly."""
+    x = speech(rate)
+    for y in (x, coded(x, rate), coded(x, rate, seed=5), 0.3 * x):
+        assert pesq_fast(x, y, rate) == pesq(x, y, rate)
+
+
+def test_fast_backend_is_chosen_by_name() -> None:
+    """score_pair runs the implementation asked for, and refuses one that does not exist by naming those that do."""
+    x = speech()
+    y = coded(x, RATE)
+    values = [score_pair(x, y, RATE, ["pesq"], backends=(("pesq", name),)) for name in ("reference", "fast")]
+    assert values[0] == values[1]
+    with pytest.raises(UnknownBackend, match="reference, fast"):
+        score_pair(x, y, RATE, ["pesq"], backends=(("pesq", "faster"),))
+
+
+def test_fast_backend_is_undefined_where_the_package_is() -> None:
+    """Silence and what is too short have no score in either."""
+    x = speech()
+    for first, second in ((x, np.zeros_like(x)), (np.zeros_like(x), x), (x[:3000], x[:3000])):
+        for function in (pesq, pesq_fast, pesq_c2):
+            with pytest.raises(Undefined):
+                function(first, second, RATE)
+
+
+def test_corrigendum_2_is_another_metric() -> None:
+    """The corrected filter leaves the score of identity and raises that of noisy speech."""
+    x = speech()
+    y = coded(x, RATE)
+    assert pesq_c2(x, x, RATE) == pytest.approx(4.6438885, abs=1e-6)
+    assert pesq_c2(x, y, RATE) > pesq(x, y, RATE)

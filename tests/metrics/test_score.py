@@ -112,7 +112,8 @@ def break_metric(monkeypatch: pytest.MonkeyPatch, key: str, result: object) -> N
 
     original = metric_function
     monkeypatch.setattr(
-        "codec_superb.metrics.score.metric_function", lambda wanted: broken if wanted == key else original(wanted)
+        "codec_superb.metrics.score.metric_function",
+        lambda wanted, *backend: broken if wanted == key else original(wanted, *backend),
     )
 
 

@@ -255,3 +255,16 @@ def test_a_clip_without_resynthesis_is_not_called_done(tmp_path: Path) -> None:
     steps = Steps()
     score([tmp_path / "runs"], metrics=CHEAP, workers=1, progress=steps)
     assert steps.seen == [(2, 0)]
+
+
+def test_the_stamp_tells_which_pesq_ran(made: Path, tmp_path: Path) -> None:
+    """Both implementations give the same rows, and the run says which one it was."""
+    rows, ran = [], []
+    for backend in ("reference", "fast"):
+        runs = tmp_path / backend
+        resynthesise([PLAIN], [str(made / "clips")], out=runs, workers=1)
+        (outcome,) = score([runs], metrics=["pesq"], backends=(("pesq", backend),), workers=1)
+        rows.append({clip: row.metrics for clip, row in _rows(outcome.path).items()})
+        ran.append(RunFolder(outcome.path).info().provenance[-1].backends)
+    assert rows[0] == rows[1]
+    assert ran == [{"pesq": "reference"}, {"pesq": "fast"}]
