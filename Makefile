@@ -6,7 +6,7 @@ PERF_VENV ?= .venv-perf
 PIP_FLAGS := --quiet --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 
-.PHONY: demo test test-slow check lint format types layers perf serve clean help chromium
+.PHONY: demo test test-slow test-pesq check lint format types layers perf serve clean help chromium
 
 demo: $(VENV)/.installed ## install, fetch the dataset `mini`, benchmark real codecs on it, print the ranking, write runs/report.html
 	@$(VENV)/bin/codec-superb bench --out runs
@@ -35,6 +35,13 @@ layers: $(TEST_VENV)/.installed ## the import layers of docs/design.md
 
 perf: $(PERF_VENV)/.installed ## measure scoring against the reference composition, in an environment of its own
 	$(PERF_VENV)/bin/python perf/scoring.py
+	$(PERF_VENV)/bin/python perf/scoring.py --pesq-backend fast
+	$(PERF_VENV)/bin/codec-superb datasets prepare mini
+	$(PERF_VENV)/bin/python perf/pesq_speed.py
+
+test-pesq: $(TEST_VENV)/.installed ## 2,000 seeded pairs through both implementations of PESQ; takes about half an hour
+	$(TEST_VENV)/bin/codec-superb datasets prepare mini
+	$(TEST_VENV)/bin/python perf/pesq_pairs.py --count 2000
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,7 +49,14 @@ help: ## this list
 clean: ## remove environments and caches; runs/ and downloaded sound stay
 	rm -rf $(VENV) $(TEST_VENV) $(PERF_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 
+# Each environment is made by a Python that is new enough, or by none.
+define PYTHON_CHECK
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+  echo "codec-superb needs Python 3.11 or newer; name one: make PYTHON=python3.12" >&2; exit 1; }
+endef
+
 $(VENV)/.installed: $(INPUTS)
+	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing codec-superb into $(VENV) (pesq and pyworld are compiled the first time) ..."
 	$(VENV)/bin/pip install $(PIP_FLAGS) -e .
@@ -50,6 +64,7 @@ $(VENV)/.installed: $(INPUTS)
 
 # torch is pinned: 2.13.0 has a CPU wheel where the index offers one; an unpinned torch brings gigabytes of CUDA.
 $(TEST_VENV)/.installed: $(INPUTS)
+	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(TEST_VENV)
 	@echo "installing codec-superb and its test tools into $(TEST_VENV) ..."
 	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) -e '.[dev,praat,datasets]' torch==2.13.0
@@ -57,6 +72,7 @@ $(TEST_VENV)/.installed: $(INPUTS)
 
 # audiotools pins a protobuf that no longer builds, and torchaudio's wheel wants CUDA: both come without dependencies.
 $(PERF_VENV)/.installed: $(INPUTS) perf/requirements.txt perf/requirements-no-deps.txt perf/mend_torchaudio.py
+	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(PERF_VENV)
 	@echo "installing codec-superb and the reference composition into $(PERF_VENV) ..."
 	$(PERF_VENV)/bin/pip install $(PIP_FLAGS) -e . -r perf/requirements.txt

@@ -17,6 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -134,12 +135,13 @@ def timed(function: Callable[..., T], *arguments: object) -> tuple[T, float]:
     return result, 1e3 * (time.process_time() - start)
 
 
-def measure(reference: Reference, x: Samples, y: Samples, rate: int, rounds: int) -> Timing:
+def measure(reference: Reference, x: Samples, y: Samples, rate: int, rounds: int, backend: str) -> Timing:
     """Time one pair, both sides in turns; the first turn warms up and is not counted."""
+    score = partial(score_pair, backends=(("pesq", backend),))
     timing = Timing()
     for turn in range(rounds + 1):
-        together, total = timed(score_pair, x, y, rate, METRICS)
-        alone = {key: timed(score_pair, x, y, rate, [key]) for key in METRICS}
+        together, total = timed(score, x, y, rate, METRICS)
+        alone = {key: timed(score, x, y, rate, [key]) for key in METRICS}
         theirs = {key: timed(function, x, y, rate) for key, function in reference.functions().items()}
         for key in METRICS:
             timing.differences[key] = difference(key, together[key], theirs[key][0])
@@ -174,6 +176,7 @@ def main() -> int:
     """Print a Markdown table of times per pair and the ratios; 1 when a value is beyond its tolerance."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--pesq-backend", choices=("reference", "fast"), default="reference")
     options = parser.parse_args()
     restart_with_one_thread()
     reference, timings, wrong = Reference(), [], []
@@ -181,7 +184,7 @@ def main() -> int:
     heads = ["rate", "s", *(f"{key} ours / ref" for key in METRICS), "all five ours / ref", "ratio", "without PESQ"]
     print("\n| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
     for rate, seconds, x, y in pairs():
-        timing = measure(reference, x, y, rate, options.rounds)
+        timing = measure(reference, x, y, rate, options.rounds, options.pesq_backend)
         timings.append(timing)
         print(line(rate, seconds, timing), flush=True)
         wrong += [
