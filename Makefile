@@ -39,7 +39,7 @@ perf: $(PERF_VENV)/.installed ## measure scoring against the reference compositi
 	$(PERF_VENV)/bin/codec-superb datasets prepare mini
 	$(PERF_VENV)/bin/python perf/pesq_speed.py
 
-test-pesq: $(TEST_VENV)/.installed ## 2,000 seeded pairs through both implementations of PESQ; takes about half an hour
+test-pesq: $(TEST_VENV)/.installed ## 2,000 seeded pairs through both implementations of PESQ, about four minutes
 	$(TEST_VENV)/bin/codec-superb datasets prepare mini
 	$(TEST_VENV)/bin/python perf/pesq_pairs.py --count 2000
 
