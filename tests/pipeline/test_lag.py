@@ -68,3 +68,10 @@ def test_a_long_clip_is_measured_where_it_is_loud() -> None:
     """Sound in the last seconds of a long silence is found."""
     audio = np.concatenate([np.zeros(30 * RATE, dtype=np.float32), speech_like(2, RATE)])
     assert residual_lag(audio, _late(audio, -3), RATE) == -3
+
+
+def test_a_lag_with_a_rival_nearly_as_high_is_left_open() -> None:
+    """Of two copies nearly as strong, neither is called the lag; a clear winner is."""
+    audio = speech_like(3, RATE)
+    assert residual_lag(audio, audio * np.float32(0.95) + _late(audio, 300), RATE) is None
+    assert residual_lag(audio, audio * np.float32(0.5) + _late(audio, 300), RATE) == 300
