@@ -20,7 +20,6 @@ NAMES = registry.names()
 RATES = (8000, 16000, 22050, 44100, 48000)
 LOUDER_OR_SOFTER_DB = {False: 6, True: 10}
 """Largest change of level of half a second, of waveform coders and of parametric ones; a lost packet is far more."""
-ONE_EACH = [name for name, following in zip(NAMES, [*NAMES[1:], ""], strict=True) if name[:4] != following[:4]]
 
 
 @functools.cache
@@ -110,7 +109,7 @@ def test_the_same_clip_gives_the_same_bits_and_sound(name: str) -> None:
     assert np.array_equal(sound, fresh.decode(second))
 
 
-@pytest.mark.parametrize("name", [*ONE_EACH, "codec2_700", "codec2_1300", "opus_6k", "opus_24k"])
+@pytest.mark.parametrize("name", NAMES)
 def test_thirty_seconds_lose_nothing(name: str) -> None:
     """Half a minute comes back whole: every half second as loud as it was, no drift."""
     codec = opened(name)
@@ -118,7 +117,9 @@ def test_thirty_seconds_lose_nothing(name: str) -> None:
     resynthesis = codec.decode(codec.encode(speech, 16000))
     assert resynthesis.shape == speech.shape
     is_parametric = codec.card.family in PARAMETRIC
-    assert np.abs(level_differences(speech, resynthesis, 16000)).max() < LOUDER_OR_SOFTER_DB[is_parametric]
+    # CELP below 7 kbps makes one half second of hiss up to 8.1 dB softer; one that is lost would be 40 dB softer.
+    coarse = is_parametric or (codec.card.nominal_kbps or math.inf) < 7
+    assert np.abs(level_differences(speech, resynthesis, 16000)).max() < LOUDER_OR_SOFTER_DB[coarse]
     if is_parametric:
         assert abs(envelope_lag(speech, resynthesis, 16000)[0]) <= 3
     else:
