@@ -139,6 +139,6 @@ def _finish(store: ScoreStore, backends: Backends) -> None:
     store.folder.write_rows(store.rows(list(columns)), list(columns))
     provenance = store.info.provenance
     if store.computed:
-        provenance = supersede(provenance, stamp("score", "cpu", backends_of(columns, backends)))
+        provenance = supersede(provenance, stamp("score", "cpu", backends_of(sorted(store.ran), backends)))
     update = {"status": "scored", "metrics": columns, "provenance": provenance}
     store.folder.write_info(store.info.model_copy(update=update))

@@ -32,6 +32,8 @@ class ScoreStore:
         self.clips: Sequence[str] = ()
         self._selected: frozenset[str] = frozenset()
         self.computed = 0
+        self.ran: set[str] = set()
+        """Keys of the metrics that ran in this call; what was there already is not among them."""
 
     def keys(self, row: dict[str, Any]) -> tuple[str, ...]:
         """Return the metrics asked for on the clip of ``row``."""
@@ -70,6 +72,7 @@ class ScoreStore:
         }
         self._values.append({"clip": clip, "sha256": row["resynthesis_sha256"], "metrics": metrics})
         self.computed += 1
+        self.ran |= values.keys()
 
     def columns(self) -> dict[str, str]:
         """Return key and version of the metrics of the table: those asked for, and earlier ones that still hold."""
