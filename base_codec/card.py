@@ -61,8 +61,9 @@ class Card(BaseModel):
     """Entries of a codebook."""
     causal: bool
     """Whether it can run on a stream, with no more than ``latency_ms`` of the future."""
-    delay_samples: int
-    """Algorithmic delay of this wrapper's chain in samples at ``sampling_rate``; the wrapper removes it."""
+    delay_samples: int | float
+    """Algorithmic delay of this wrapper's chain in samples at ``sampling_rate``; the wrapper removes it. The part of a
+    sample is removed where the clip's rate is higher than the codec's."""
     latency_ms: float
     """Shortest time from a sample going in to the same sample coming out: frame plus look-ahead."""
     parameters: int | None = None

@@ -78,6 +78,17 @@ def resampled_length(samples: int, rate: int, target: int) -> int:
     return -(-samples * target // rate)
 
 
+def split_delay(delay: float, own: int, rate: int) -> tuple[int, int]:
+    """Split a delay in samples at ``own`` Hz into whole samples there and the rest in samples at ``rate`` Hz.
+
+    Where the clip's ``rate`` is not higher, there is no finer place to cut and the delay is rounded.
+    """
+    if rate <= own:
+        return round(delay), 0
+    whole = int(delay)
+    return whole, round((delay - whole) * rate / own)
+
+
 def resample(audio: Audio, rate: int, target: int, samples: int) -> Audio:
     """Resample to ``target`` Hz and to exactly ``samples``, without delay.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -92,7 +93,7 @@ class Codec(ABC):
         samples, own = audio.shape[1], self._own_rate(rate)
         fitted = fitting.fit_channels(audio, self.card.channels)
         coded = fitting.resample(fitted, rate, own, fitting.resampled_length(samples, rate, own))
-        packets = self._encode(np.pad(coded, ((0, 0), (0, self.card.delay_samples))))
+        packets = self._encode(np.pad(coded, ((0, 0), (0, ceil(self.card.delay_samples)))))
         channels = fitting.channels_out(audio.shape[0], self.card.channels)
         return Encoded(packets.payload, packets.bits, samples, int(rate), channels, packets.frames)
 
@@ -107,11 +108,11 @@ class Codec(ABC):
         own = self._own_rate(encoded.sampling_rate)
         channels = fitting.channels_coded(encoded.channels, self.card.channels)
         decoded = self._decode(Packets(encoded.payload, encoded.bits, encoded.frames), channels)
-        start = self.card.delay_samples
-        end = start + fitting.resampled_length(encoded.samples, encoded.sampling_rate, own)
+        start, late = fitting.split_delay(self.card.delay_samples, own, encoded.sampling_rate)
+        end = start + fitting.resampled_length(encoded.samples + late, encoded.sampling_rate, own)
         self._check_decoded(decoded, channels, end)
         restored = fitting.restore_channels(decoded[:, start:end], encoded.channels)
-        return fitting.resample(restored, own, encoded.sampling_rate, encoded.samples)
+        return fitting.resample(restored, own, encoded.sampling_rate, encoded.samples + late)[:, late:]
 
     def _own_rate(self, rate: int) -> int:
         """Rate in Hz at which the codec codes audio of ``rate``."""

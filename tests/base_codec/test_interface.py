@@ -14,6 +14,7 @@ from support_every_codec import Delayed, waveform_lag
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
+from codec_superb.base_codec.fitting import split_delay
 from codec_superb.base_codec.interface import Encoded
 
 
@@ -156,3 +157,19 @@ def test_any_length_comes_back_as_long(name: str, rate: int, channels: int, samp
     resynthesis = codec.decode(encoded)
     assert resynthesis.shape == (channels if channels in codec.card.channels else 1, samples)
     assert (encoded.samples, encoded.sampling_rate) == (samples, rate)
+
+
+@pytest.mark.parametrize(
+    ("delay", "own", "rate", "expected"),
+    [
+        (400, 16000, 48000, (400, 0)),
+        (39.67, 8000, 48000, (39, 4)),
+        (39.67, 8000, 8000, (40, 0)),
+        (0.5, 48000, 8000, (0, 0)),
+    ],
+)
+def test_a_part_of_a_sample_is_cut_at_the_finer_rate(
+    delay: float, own: int, rate: int, expected: tuple[int, int]
+) -> None:
+    """Whole samples are cut at the codec's rate, the rest at the clip's where that is higher."""
+    assert split_delay(delay, own, rate) == expected
