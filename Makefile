@@ -6,15 +6,15 @@ PERF_VENV ?= .venv-perf
 PIP_FLAGS := --quiet --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 
-.PHONY: demo test test-slow test-pesq check lint format types layers perf serve clean help chromium
+.PHONY: demo test test-slow test-pesq check lint format types layers perf serve clean help chromium postgres
 
 demo: $(VENV)/.installed ## install, fetch the dataset `mini`, benchmark real codecs on it, print the ranking, write runs/report.html
 	@$(VENV)/bin/codec-superb bench --out runs
 
-test: $(TEST_VENV)/.installed chromium ## set up the test environment (torch included) and run all tests
+test: $(TEST_VENV)/.installed chromium postgres ## set up the test environment (torch included) and run all tests
 	$(TEST_VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-slow: $(TEST_VENV)/.installed chromium ## the tests that take minutes
+test-slow: $(TEST_VENV)/.installed chromium postgres ## the tests that take minutes
 	$(TEST_VENV)/bin/python -m pytest -q -m slow
 
 check: lint types layers ## everything that reads the code without running it
@@ -67,7 +67,7 @@ $(TEST_VENV)/.installed: $(INPUTS)
 	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(TEST_VENV)
 	@echo "installing codec-superb and its test tools into $(TEST_VENV) ..."
-	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) -e '.[dev,praat,datasets]' torch==2.13.0
+	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) -e '.[dev,praat,datasets,server]' torch==2.13.0
 	@touch $@
 
 # audiotools pins a protobuf that no longer builds, and torchaudio's wheel wants CUDA: both come without dependencies.
@@ -86,3 +86,10 @@ chromium:
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 	  else echo "The page tests need Chromium: install it (Debian: apt install chromium) and run make test again." >&2; exit 1; fi; }
+
+# The service is tested on a real PostgreSQL, which the tests start themselves.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
+	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
+	  else echo "The tests of the service need PostgreSQL: install it (Debian: apt install postgresql) and run make test again." >&2; exit 1; fi; }

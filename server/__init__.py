@@ -1,0 +1,1 @@
+"""The leaderboard service: ingest, moderation, database, JSON API and pages; installs and starts without torch."""

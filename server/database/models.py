@@ -1,0 +1,252 @@
+"""The tables. The schema in a database is made by the migrations alone; a test compares them with these classes.
+
+Times are UTC. Text that says *what something is* (status, category, source) is a plain string with a check constraint:
+SQLite and PostgreSQL then hold the same.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.types import TypeDecorator
+
+STATUSES = ("pending", "published", "verified", "withdrawn")
+PUBLIC = ("published", "verified")
+"""Statuses whose results anybody may see."""
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware UTC datetime on both databases; SQLite keeps none of its own."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Refuse a datetime without a zone, store UTC."""
+        if value is not None and value.tzinfo is None:
+            raise ValueError("expected an aware datetime")
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Give SQLite's naive datetimes their zone back."""
+        return None if value is None else (value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC))
+
+
+def now() -> datetime:
+    """Return the current time, UTC."""
+    return datetime.now(UTC)
+
+
+class Base(DeclarativeBase):
+    """Base of the tables; constraints get predictable names, which migrations need."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar = {datetime: Moment, dict[str, Any]: JSON, list[Any]: JSON, bytes: LargeBinary}
+
+
+class Account(Base):
+    """A person or group that uploads or moderates; nothing is kept of them but the name they go by."""
+
+    __tablename__ = "accounts"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    created: Mapped[datetime] = mapped_column(default=now)
+
+
+class Token(Base):
+    """An API token; only the SHA-256 of its secret is kept."""
+
+    __tablename__ = "tokens"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), index=True)
+    prefix: Mapped[str] = mapped_column(String(16))
+    """First letters of the secret, to recognise it by."""
+    secret_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    scopes: Mapped[list[Any]]
+    """Any of ``submit``, ``moderate``, ``metrics``."""
+    created: Mapped[datetime] = mapped_column(default=now)
+    expires: Mapped[datetime | None]
+    revoked: Mapped[datetime | None]
+    last_used: Mapped[datetime | None]
+    account: Mapped[Account] = relationship()
+
+
+class Codec(Base):
+    """A codec's name and whose it is."""
+
+    __tablename__ = "codecs"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    owner_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
+    """Who may submit results under the name; None for a name that came anonymously."""
+    created: Mapped[datetime] = mapped_column(default=now)
+    owner: Mapped[Account | None] = relationship()
+
+
+class Dataset(Base):
+    """One state of a dataset that submissions are checked against."""
+
+    __tablename__ = "datasets"
+    __table_args__ = (UniqueConstraint("name", "manifest_hash"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), index=True)
+    manifest_hash: Mapped[str] = mapped_column(String(64))
+    title: Mapped[str] = mapped_column(String(1000))
+    licence: Mapped[str] = mapped_column(Text)
+    homepage: Mapped[str | None] = mapped_column(Text)
+    citation: Mapped[str | None] = mapped_column(Text)
+    current: Mapped[bool] = mapped_column(default=True)
+    """Whether new submissions may use this state."""
+    counts: Mapped[dict[str, Any]]
+    """Category to number of clips."""
+    clips: Mapped[bytes] = mapped_column(deferred=True)
+    """Compressed JSON: clip id to category."""
+    added: Mapped[datetime] = mapped_column(default=now)
+
+
+class Submission(Base):
+    """One accepted file: a version of a codec's results. Never deleted, never changed but in its status."""
+
+    __tablename__ = "submissions"
+    __table_args__ = (
+        UniqueConstraint("codec_id", "version"),
+        CheckConstraint(f"status IN {STATUSES}", name="status"),
+        Index(None, "status", "codec_id"),
+    )
+
+    id: Mapped[str] = mapped_column(String(12), primary_key=True)
+    """Random, lower-case letters and digits: what links carry."""
+    codec_id: Mapped[int] = mapped_column(ForeignKey("codecs.id"), index=True)
+    version: Mapped[int]
+    """1 for the first submission of the codec, counted in the order of arrival."""
+    file_sha256: Mapped[str] = mapped_column(String(64), unique=True)
+    """Of the zip, which lies in the storage folder under this name."""
+    file_size: Mapped[int] = mapped_column(BigInteger)
+    status: Mapped[str] = mapped_column(String(16))
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
+    """Who sent it; None for an anonymous upload."""
+    submitter: Mapped[str] = mapped_column(String(200), default="")
+    """Name in the file, as given."""
+    contact: Mapped[str | None] = mapped_column(String(200))
+    """As given; seen by moderators only."""
+    received: Mapped[datetime] = mapped_column(default=now)
+    created: Mapped[str] = mapped_column(String(40))
+    """``created`` of the file: when its last stage ran."""
+    card: Mapped[dict[str, Any]]
+    """The codec's card of this version."""
+    document: Mapped[dict[str, Any]] = mapped_column(deferred=True)
+    """``submission.json`` without card and aggregates: datasets with provenance, metric versions, samples."""
+    metrics: Mapped[dict[str, Any]]
+    """Metric key to version of its definition."""
+    clips: Mapped[int]
+    ok: Mapped[int]
+    failed: Mapped[int]
+    complete: Mapped[bool]
+    """No clip failed and no dataset was cut short; a submission that is not complete is shown as partial."""
+    warnings: Mapped[list[Any]]
+    """Plausibility warnings for the moderator, ``{kind, where, text}`` each."""
+    notes: Mapped[list[Any]]
+    """Notes of the check."""
+    decided_by: Mapped[str | None] = mapped_column(String(200))
+    decided: Mapped[datetime | None]
+    reason: Mapped[str | None] = mapped_column(Text)
+    """Why it was accepted, rejected or withdrawn; shown with the history."""
+    codec: Mapped[Codec] = relationship()
+    account: Mapped[Account | None] = relationship()
+    results: Mapped[list[Result]] = relationship(back_populates="submission", order_by="Result.id")
+
+
+class Result(Base):
+    """Aggregates of a submission for one category, over all of its datasets (``dataset`` is '') or on one of them."""
+
+    __tablename__ = "results"
+    __table_args__ = (UniqueConstraint("submission_id", "category", "dataset"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"))
+    category: Mapped[str] = mapped_column(String(16))
+    dataset: Mapped[str] = mapped_column(String(200), default="")
+    datasets: Mapped[list[Any]]
+    """Names of the datasets it rests on."""
+    complete: Mapped[bool]
+    clips: Mapped[int]
+    ok: Mapped[int]
+    failed: Mapped[int]
+    seconds: Mapped[float]
+    kbps: Mapped[float | None]
+    tokens_per_second: Mapped[float | None]
+    compression_ratio: Mapped[float | None]
+    encode_rtf: Mapped[float | None]
+    decode_rtf: Mapped[float | None]
+    largest_lag: Mapped[int | None]
+    clipped_samples: Mapped[int] = mapped_column(BigInteger)
+    score: Mapped[float | None]
+    low: Mapped[float | None]
+    high: Mapped[float | None]
+    metrics: Mapped[dict[str, Any]]
+    """Metric key to ``{value, low, high, n, undefined, failed, sd}``: :class:`codec_superb.web.report_data.Estimate`."""
+    submission: Mapped[Submission] = relationship(back_populates="results")
+
+
+class ClipBlock(Base):
+    """Clip rows of one submission on one dataset, as a Parquet file in the layout of ``clips.parquet`` (decision 8)."""
+
+    __tablename__ = "clip_blocks"
+
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
+    dataset: Mapped[str] = mapped_column(String(200), primary_key=True)
+    rows: Mapped[int]
+    data: Mapped[bytes] = mapped_column(deferred=True)
+    """Parquet, compressed with Zstandard, sorted by clip id."""
+
+
+class AuditEntry(Base):
+    """Who did what, and when: uploads, decisions, tokens, logins."""
+
+    __tablename__ = "audit"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(default=now, index=True)
+    actor: Mapped[str] = mapped_column(String(200))
+    """Account name, ``anonymous``, or ``command line``."""
+    action: Mapped[str] = mapped_column(String(64))
+    """``submission.accepted``, ``submission.decided``, ``token.created`` …"""
+    subject: Mapped[str] = mapped_column(String(200))
+    detail: Mapped[dict[str, Any]]
+
+
+class Revision(Base):
+    """One row: counts changes of what the public sees, so that every process knows when its caches are old."""
+
+    __tablename__ = "revision"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    number: Mapped[int] = mapped_column(default=0)

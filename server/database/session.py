@@ -1,0 +1,87 @@
+"""Engine and sessions: one transaction a request, committed at the edge before the answer leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from sqlalchemy import Engine, create_engine, event, update
+from sqlalchemy.orm import Session, sessionmaker
+
+from codec_superb.server.database.models import Revision
+from codec_superb.server.errors import Unavailable
+
+
+class Database:
+    """One engine and what makes sessions of it; made by :func:`codec_superb.server.app.create_app`."""
+
+    def __init__(self, url: str) -> None:
+        """Connect lazily. SQLite gets write-ahead logging, foreign keys and patience with other writers."""
+        self.engine = make_engine(url)
+        self._make = sessionmaker(self.engine, expire_on_commit=False)
+
+    @contextmanager
+    def transaction(self, *, write: bool = False) -> Iterator[Session]:
+        """Yield a session; commit when the block ends, roll back when it raises.
+
+        One that writes must say so: SQLite then waits for other writers when it begins, where waiting still helps.
+        """
+        with self._make.begin() as session:
+            if write:
+                session.connection(execution_options={"write": True})
+            yield session
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.engine.dispose()
+
+
+def make_engine(url: str) -> Engine:
+    """Create an engine for SQLite or PostgreSQL."""
+    if url.startswith("sqlite"):
+        engine = create_engine(url, connect_args={"timeout": 30})
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    return create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("write") else "BEGIN")
+
+
+def changed(session: Session) -> None:
+    """Say that what the public sees has changed; in the transaction that changes it, as its last statement."""
+    session.execute(update(Revision).values(number=Revision.number + 1))
+
+
+def database_of(request: Request) -> Database:
+    """Return the database of the running service. Raises Unavailable while it starts or stops."""
+    database: Database | None = getattr(request.app.state, "database", None)
+    if database is None:
+        raise Unavailable("the service is starting or stopping; try again in a moment")
+    return database
+
+
+def _reading(request: Request) -> Iterator[Session]:
+    with database_of(request).transaction() as session:
+        yield session
+
+
+def _writing(request: Request) -> Iterator[Session]:
+    with database_of(request).transaction(write=True) as session:
+        yield session
+
+
+ReadTransaction = Annotated[Session, Depends(_reading, scope="function")]
+"""A session for a request that changes nothing."""
+WriteTransaction = Annotated[Session, Depends(_writing, scope="function")]
+"""A session whose transaction is committed before the answer is sent: an answer never promises what is not stored."""

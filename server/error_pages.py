@@ -1,0 +1,58 @@
+"""One place that turns errors into answers: JSON for programs, a page for people."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from codec_superb.server.chrome import chrome_of
+from codec_superb.server.errors import BadRequest, NotFound, ServerError
+from codec_superb.web.site.page import render
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Register the handlers."""
+    app.add_exception_handler(ServerError, _ours)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+
+
+def _ours(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ServerError)
+    return answer(request, error)
+
+
+def _validation(request: Request, error: Exception) -> Response:
+    """Name each parameter that does not fit; FastAPI's own answer would repeat the input."""
+    assert isinstance(error, RequestValidationError)
+    problems = [
+        {"path": ".".join(map(str, fault["loc"])), "expected": fault["msg"], "got": repr(fault.get("input"))[:80],
+         "how_to_fix": "see /api/docs"}
+        for fault in error.errors()
+    ]  # fmt: skip
+    return answer(request, BadRequest("a parameter does not fit", problems=problems))
+
+
+def _http(request: Request, error: Exception) -> Response:
+    """Answer what the framework itself refuses: unknown paths and methods."""
+    assert isinstance(error, HTTPException)
+    ours = NotFound(f"nothing is at {request.url.path}") if error.status_code == NotFound.status else BadRequest(
+        f"{request.method} {request.url.path}: {error.detail}"
+    )  # fmt: skip
+    ours.status, ours.headers = error.status_code, dict(error.headers or {})
+    return answer(request, ours)
+
+
+def answer(request: Request, error: ServerError) -> Response:
+    """Make the answer to an error: a page where the path is no API's and the client asked for HTML."""
+    wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+    if wants_page:
+        title = HTTPStatus(error.status).phrase
+        page = render("error.html.j2", chrome_of(request, title), error=error, title=title)
+        return HTMLResponse(page, error.status, error.headers)
+    body = {"error": type(error).__name__, "detail": error.detail, "problems": error.problems}
+    return JSONResponse(body, error.status, error.headers)

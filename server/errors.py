@@ -1,0 +1,79 @@
+"""What the service answers when it cannot do what was asked: each error is a class with a status and a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class ServerError(Exception):
+    """Base of all answers that are not success; ``detail`` says what was expected, what came and what to do.
+
+    One handler turns it into ``{"error": <class name>, "detail": <text>, "problems": […]}`` for programs, and into a
+    page for people who asked for HTML.
+    """
+
+    status = 500
+
+    def __init__(
+        self, detail: str, *, problems: Sequence[dict[str, Any]] = (), headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.problems = list(problems)
+        """Each ``{path, expected, got, how_to_fix}``."""
+        self.headers = headers or {}
+
+
+class BadRequest(ServerError):
+    """The request itself is malformed."""
+
+    status = 400
+
+
+class Unauthenticated(ServerError):
+    """No token or session, or one that is wrong, expired or revoked."""
+
+    status = 401
+
+
+class Forbidden(ServerError):
+    """Known, but not allowed: scope, ownership or a missing CSRF token."""
+
+    status = 403
+
+
+class NotFound(ServerError):
+    """Nothing of that name is public."""
+
+    status = 404
+
+
+class Conflict(ServerError):
+    """It contradicts what is there: a codec name of somebody else, a decision that was already made."""
+
+    status = 409
+
+
+class TooLarge(ServerError):
+    """The body is larger than the limit."""
+
+    status = 413
+
+
+class Refused(ServerError):
+    """A submission that does not pass its check; ``problems`` lists why."""
+
+    status = 422
+
+
+class TooManyRequests(ServerError):
+    """The limit of this token or address is used up; ``Retry-After`` says until when."""
+
+    status = 429
+
+
+class Unavailable(ServerError):
+    """The service cannot do it right now: the database is away, or all workers are busy."""
+
+    status = 503

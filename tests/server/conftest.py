@@ -1,0 +1,73 @@
+"""Databases and applications for the tests of the service: what touches data runs on both kinds."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+from support_postgres import PostgresServer, postgres_server
+
+from codec_superb.server.app import create_app
+from codec_superb.server.database.migrate import upgrade
+from codec_superb.server.database.session import Database
+from codec_superb.server.settings import Settings
+
+BACKENDS = ("sqlite", "postgresql")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Run one server for all tests of this process."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a file that the migrations made, to be copied."""
+    file = tmp_path_factory.mktemp("sqlite") / "migrated.sqlite"
+    upgrade(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture(params=BACKENDS)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Give an own, migrated, empty database on each kind of server."""
+    if request.param == "sqlite":
+        file = tmp_path / "leaderboard.sqlite"
+        shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
+        yield f"sqlite:///{file}"
+    else:
+        with request.getfixturevalue("postgres").database() as url:
+            yield url
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """Give settings with the database and a storage folder of this test."""
+    return Settings(database=database_url, storage=tmp_path / "storage", secret_key="x" * 40)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """Open the test's database beside the service."""
+    opened = Database(database_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def app(settings: Settings) -> FastAPI:
+    """Make the application; it is started by ``client``."""
+    return create_app(settings)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    """Run the application in this process and talk to it."""
+    with TestClient(app) as running:
+        yield running

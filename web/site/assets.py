@@ -1,0 +1,69 @@
+"""Static files of the leaderboard by hashed name: ``site.css`` is served as ``site.<hash>.css`` and never changes."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import PurePath
+from types import MappingProxyType
+
+MEDIA_TYPES = MappingProxyType({
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+})  # fmt: skip
+_PLOTLY = "plotly.js"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One static file."""
+
+    name: str
+    """With its hash, as in the address."""
+    media_type: str
+    content: bytes
+    compressed: bytes | None
+    """With gzip; None where that saves nothing."""
+
+
+def asset_url(name: str) -> str:
+    """Return the address of ``static/site/<name>``, or of ``plotly.js``; KeyError for a file that is not there."""
+    return f"/static/{_by_name()[name].name}"
+
+
+def asset(hashed: str) -> Asset | None:
+    """Find a file by the name in its address; None for a name that was never given out."""
+    return _by_hash().get(hashed)
+
+
+@cache
+def _by_name() -> dict[str, Asset]:
+    folder = files("codec_superb.web") / "static" / "site"
+    found = {entry.name: entry.read_bytes() for entry in folder.iterdir() if PurePath(entry.name).suffix in MEDIA_TYPES}
+    found[_PLOTLY] = _plotly()
+    return {name: _asset(name, content) for name, content in found.items()}
+
+
+@cache
+def _by_hash() -> dict[str, Asset]:
+    return {entry.name: entry for entry in _by_name().values()}
+
+
+def _asset(name: str, content: bytes) -> Asset:
+    path = PurePath(name)
+    compressed = gzip.compress(content, 9, mtime=0)
+    return Asset(
+        name=f"{path.stem}.{sha256(content).hexdigest()[:16]}{path.suffix}",
+        media_type=MEDIA_TYPES[path.suffix],
+        content=content,
+        compressed=compressed if len(compressed) < len(content) else None,
+    )
+
+
+def _plotly() -> bytes:
+    """Return the plotly.js that the package plotly brings along: no content delivery network is asked."""
+    return (files("plotly") / "package_data" / "plotly.min.js").read_bytes()

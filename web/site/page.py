@@ -1,0 +1,50 @@
+"""Renders a page of the leaderboard: a template of ``templates/site`` in the common frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from codec_superb.web import text
+from codec_superb.web.site.assets import asset_url
+from codec_superb.web.theme import DARK, LIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Chrome:
+    """The frame around a page."""
+
+    title: str
+    """Of the browser's window, without the name of the site."""
+    path: str
+    """Path of the request: marks the current entry of the navigation."""
+    version: str
+    """Of the program."""
+    account: str | None = None
+    """Moderator who is logged in."""
+    csrf: str | None = None
+    """Token that forms of this page carry in a hidden field ``csrf``."""
+    description: str = ""
+    """One sentence for search engines and previews."""
+
+
+def render(template: str, chrome: Chrome, **context: Any) -> str:
+    """Render ``templates/site/<template>``; it sees ``chrome``, ``asset_url``, ``text`` and ``context``."""
+    return environment().get_template(template).render(chrome=chrome, **context)
+
+
+@cache
+def environment() -> Environment:
+    """Return the one environment of the pages: everything is escaped, an unknown name is an error."""
+    made = Environment(
+        loader=PackageLoader("codec_superb.web", "templates/site"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(asset_url=asset_url, text=text, light=LIGHT, dark=DARK)
+    return made
