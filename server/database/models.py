@@ -212,12 +212,12 @@ class Result(Base):
     low: Mapped[float | None]
     high: Mapped[float | None]
     metrics: Mapped[dict[str, Any]]
-    """Metric key to ``{value, low, high, n, undefined, failed, sd}``: :class:`codec_superb.web.report_data.Estimate`."""
+    """Metric key to ``{value, low, high, n, undefined, failed, sd}``, the fields of ``web.report_data.Estimate``."""
     submission: Mapped[Submission] = relationship(back_populates="results")
 
 
 class ClipBlock(Base):
-    """Clip rows of one submission on one dataset, as a Parquet file in the layout of ``clips.parquet`` (decision 8)."""
+    """Clip rows of a submission on one dataset, as a Parquet file in the layout of ``clips.parquet`` (decision 8)."""
 
     __tablename__ = "clip_blocks"
 

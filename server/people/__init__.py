@@ -1,0 +1,1 @@
+"""Who may do what: tokens, sessions of moderators, rate limits, the audit log."""
