@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from anyio.to_thread import run_sync
 from fastapi import FastAPI
 
 from codec_superb import __version__
 from codec_superb.server.database.session import Database
 from codec_superb.server.error_pages import handle_errors
 from codec_superb.server.features import routers
+from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.vault import clean
 from codec_superb.server.settings import Settings
 from codec_superb.server.static_files import router as static_router
 
@@ -44,8 +47,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     for folder in (settings.storage, settings.files, settings.incoming):
         folder.mkdir(parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
+    app.state.checker = Checker(settings)
     try:
+        await run_sync(clean, settings, app.state.database)
         yield
     finally:
+        await run_sync(app.state.checker.close)
         app.state.database.close()
-        del app.state.database
+        del app.state.checker, app.state.database
