@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
 from codec_superb.metrics.table import Category
+from codec_superb.pipeline.aggregate import Aggregates
 from codec_superb.pipeline.clip_table import open_table
 from codec_superb.pipeline.errors import ClipTableError, SubmissionError
 from codec_superb.pipeline.rows import ClipRow
@@ -47,6 +48,8 @@ class OpenedSubmission:
     submission: Submission
     rows: tuple[ClipRow, ...]
     members: Mapping[str, bytes]
+    aggregates: Aggregates | None = None
+    """Computed from the rows while they were checked; None where that was not possible."""
 
 
 Known = Callable[[str], KnownDataset | None]
@@ -76,7 +79,7 @@ def check_and_open(
     findings = Findings()
     opened = _open(file, findings, file_limit)
     if opened is not None:
-        _check_contents(opened, known or _nothing, findings)
+        opened = replace(opened, aggregates=_check_contents(opened, known or _nothing, findings))
         for further in more:
             further(opened, findings)
     report = CheckReport(
@@ -119,20 +122,20 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int) -> OpenedS
     return None
 
 
-def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> None:
+def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> Aggregates | None:
     submission, rows = opened.submission, opened.rows
     _check_hashes(opened, findings)
     check_metrics(submission.metrics, findings)
     check_rows(rows, submission.codec, submission.metrics, findings)
     check_counts(rows, submission, findings)
-    if check_magnitudes(rows, findings):
-        check_aggregates(rows, submission, findings)
+    computed = check_aggregates(rows, submission, findings) if check_magnitudes(rows, findings) else None
     check_bitrates(submission, findings)
     _check_samples(opened, findings)
     _check_known(submission, rows, known, findings)
     weights = submission.codec.weights
     if weights is not None and weights.source == "random":
         findings.add(f"{SUBMISSION_NAME}: codec.weights.source", "trained weights", "random", "score a trained model")
+    return computed
 
 
 def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:

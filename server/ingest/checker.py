@@ -152,8 +152,12 @@ class _Nursery:
         }
         program = Path(__file__).with_name("nursery.py")
         argument = json.dumps({"path": sys.path, "limits": limits})
-        # The pools of Arrow and of the C library would reserve address space that the limit counts.
-        frugal = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
+        # The pools of Arrow and of the C library reserve address space, which the limit counts; a thread forbids forks.
+        frugal = {
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+            "JE_ARROW_MALLOC_CONF": "background_thread:false",
+            "MALLOC_ARENA_MAX": "1",
+        }
         with its:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", str(program), str(its.fileno()), argument],

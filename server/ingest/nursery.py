@@ -57,8 +57,9 @@ def main(arguments: list[str]) -> None:
     sys.path[:] = settings["path"]
     limits = Limits(**settings["limits"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the service's business
-    from codec_superb.server.ingest import examine  # noqa: F401 -- for the children
+    from codec_superb.server.ingest.examine import warm_up
 
+    warm_up()
     gc.collect()
     gc.freeze()  # what is there stays shared between all children
     control = socket.socket(fileno=int(arguments[0]))
