@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 
 from codec_superb.server.ingest import endpoints as ingest
+from codec_superb.server.submissions import endpoints as submissions
 
 
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
-    return (ingest.router,)
+    return ingest.router, submissions.router
