@@ -29,7 +29,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
     """None of the documented commands is missing."""
     assert set(COMMANDS) == {
         "codecs list", "codecs show", "datasets list", "datasets show", "datasets prepare", "datasets index",
-        "datasets check", "resynth", "score", "pack", "check", "report", "compare", "bench", "doctor",
+        "datasets check", "resynth", "score", "pack", "check", "submit", "report", "compare", "bench", "doctor",
     }  # fmt: skip
 
 
