@@ -77,9 +77,10 @@ def check_and_open(
     if isinstance(file, Path) and not file.is_file():
         raise SubmissionError(f"expected a submission file at {file}, found none")
     findings = Findings()
-    opened = _open(file, findings, file_limit)
+    known = known or _nothing
+    opened = _open(file, findings, file_limit, known)
     if opened is not None:
-        opened = replace(opened, aggregates=_check_contents(opened, known or _nothing, findings))
+        opened = replace(opened, aggregates=_check_contents(opened, known, findings))
         for further in more:
             further(opened, findings)
     report = CheckReport(
@@ -98,7 +99,7 @@ def _nothing(_name: str) -> None:
     """Know no dataset."""
 
 
-def _open(file: Path | BinaryIO, findings: Findings, file_limit: int) -> OpenedSubmission | None:
+def _open(file: Path | BinaryIO, findings: Findings, file_limit: int, known: Known) -> OpenedSubmission | None:
     """Read the zip, the document and the rows; None after noting why one of them cannot be read."""
     where = "zip"
     try:
@@ -107,7 +108,7 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int) -> OpenedS
         strict_json.loads(members[SUBMISSION_NAME])
         submission = Submission.model_validate_json(members[SUBMISSION_NAME], strict=True)
         where = CLIPS_NAME
-        table = open_table(io.BytesIO(members[CLIPS_NAME]), name=CLIPS_NAME, max_rows=MAX_ROWS)
+        table = open_table(io.BytesIO(members[CLIPS_NAME]), name=CLIPS_NAME, max_rows=_most_rows(submission, known))
         if set(table.metrics) != set(submission.metrics):
             expected = f"columns for {sorted(submission.metrics)}, the metrics of {SUBMISSION_NAME}"
             findings.add(where, expected, list(table.metrics), _PACK)
@@ -120,6 +121,14 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int) -> OpenedS
     except (SubmissionError, ClipTableError) as error:
         findings.add(where, "a submission as pack writes it", f"a file that cannot be read: {error}", _PACK)
     return None
+
+
+def _most_rows(submission: Submission, known: Known) -> int:
+    """More rows than the datasets have clips are refused unread: reading is what costs."""
+    here = [known(name) for name in {dataset.name for dataset in submission.datasets}]
+    if submission.kind == "custom" or None in here:
+        return MAX_ROWS
+    return min(MAX_ROWS, sum(len(dataset.categories) for dataset in here if dataset is not None))
 
 
 def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> Aggregates | None:
