@@ -45,6 +45,11 @@ class Checker:
         self._lock = threading.Lock()
         self._nursery: _Nursery | None = _Nursery(settings)
 
+    @property
+    def pid(self) -> int | None:
+        """Process id of the nursery, which is also that of its process group; None when there is none."""
+        return None if self._nursery is None else self._nursery.pid
+
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long."""
@@ -167,6 +172,11 @@ class _Nursery:
                 env=os.environ | dict.fromkeys(_SINGLE_THREAD, "1") | frugal,
                 start_new_session=True,
             )
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
 
     @property
     def alive(self) -> bool:
