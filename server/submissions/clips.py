@@ -41,8 +41,9 @@ def as_csv(table: pa.Table) -> bytes:
 def as_parquet(table: pa.Table) -> bytes:
     """Write Parquet in the layout of ``clips.parquet``, compressed with Zstandard."""
     out = io.BytesIO()
-    marked = table.replace_schema_metadata({FORMAT_KEY: FORMAT.encode()})
-    pq.write_table(marked, out, compression="zstd", store_schema=False)
+    with pq.ParquetWriter(out, table.schema, compression="zstd", store_schema=False) as writer:
+        writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
+        writer.write_table(table)
     return out.getvalue()
 
 
