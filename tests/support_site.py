@@ -1,4 +1,4 @@
-"""The service behind a real HTTP server on a free port, and a browser in front of it."""
+"""The service behind a real HTTP server on a free port, and visitors with a browser in front of it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,12 @@ from typing import Any
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from fastapi import FastAPI
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.settings import Settings
 
-_CHROMIUM = "/usr/bin/chromium"
-_QUIET = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 _SERIOUS = {"serious", "critical"}
 
 
@@ -51,15 +46,6 @@ def _port(server: uvicorn.Server, thread: threading.Thread) -> int:
         time.sleep(0.01)
     port: int = server.servers[0].sockets[0].getsockname()[1]
     return port
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """Start the system's Chromium without a window."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=list(_QUIET))
-        yield browser
-        browser.close()
 
 
 @contextmanager
