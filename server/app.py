@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 
 from codec_superb import __version__
 from codec_superb.server.database.session import Database
 from codec_superb.server.error_pages import handle_errors
 from codec_superb.server.features import routers
+from codec_superb.server.leaderboard.board import Board
 from codec_superb.server.settings import Settings
 from codec_superb.server.static_files import router as static_router
 
@@ -19,7 +21,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """Make the application; nothing is opened before it starts, and everything is closed when it stops.
 
     The database must have been migrated (:func:`codec_superb.server.database.migrate.upgrade`; ``codec-superb serve``
-    does it). ``app.state`` carries ``settings`` and, while it runs, ``database``.
+    does it). ``app.state`` carries ``settings`` and, while it runs, ``database`` and ``board``.
     """
     chosen = settings or Settings()
     app = FastAPI(
@@ -32,6 +34,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = chosen
     handle_errors(app)
+    # Answers that were compressed when they were made pass through as they are.
+    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
     app.include_router(static_router)
     for router in routers():
         app.include_router(router)
@@ -44,8 +48,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     for folder in (settings.storage, settings.files, settings.incoming):
         folder.mkdir(parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
+    app.state.board = Board(app.state.database)
     try:
+        app.state.board.start()
         yield
     finally:
+        app.state.board.stop()
         app.state.database.close()
-        del app.state.database
+        del app.state.board, app.state.database

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from codec_superb.server.leaderboard.endpoints import router as leaderboard
+
 
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
-    return ()
+    return (leaderboard,)
