@@ -6,13 +6,30 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from codec_superb import __version__
 from codec_superb.server.database.session import Database
 from codec_superb.server.error_pages import handle_errors
 from codec_superb.server.features import routers
+from codec_superb.server.headers import SecurityHeaders
+from codec_superb.server.people.attempts import make_limiter
 from codec_superb.server.settings import Settings
 from codec_superb.server.static_files import router as static_router
+
+
+class _Service(FastAPI):
+    """The application within what concerns every answer."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Put the outermost layers around everything, the answer to a fault of ours included."""
+        settings: Settings = self.state.settings
+        app: ASGIApp = SecurityHeaders(super().build_middleware_stack(), settings)
+        if not settings.trusted_proxies:
+            return app
+        # X-Forwarded-For of anybody else is ignored: who could choose an address could escape every limit.
+        return ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type,return-value]
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -22,7 +39,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     does it). ``app.state`` carries ``settings`` and, while it runs, ``database``.
     """
     chosen = settings or Settings()
-    app = FastAPI(
+    app = _Service(
         title="Codec-SUPERB leaderboard",
         version=__version__,
         docs_url=None,  # its page would load scripts from elsewhere; ours is /api/docs
@@ -31,6 +48,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.settings = chosen
+    app.state.limiter = make_limiter()
     handle_errors(app)
     app.include_router(static_router)
     for router in routers():

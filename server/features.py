@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from codec_superb.server.moderation.endpoints import router as moderation_api
+from codec_superb.server.moderation.pages import router as moderation_pages
+from codec_superb.server.people.endpoints import router as people
+
 
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
-    return ()
+    return (people, moderation_api, moderation_pages)
