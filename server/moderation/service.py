@@ -8,10 +8,10 @@ from typing import Literal, get_args
 
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import PUBLIC, Codec, Submission
+from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.database.session import changed
 from codec_superb.server.errors import BadRequest, Conflict, NotFound
-from codec_superb.server.moderation.repository import find, set_status
+from codec_superb.server.moderation.repository import find, find_codec, set_status
 from codec_superb.server.people.audit import record
 from codec_superb.server.people.tokens import account_of, check_name
 
@@ -74,12 +74,15 @@ def decide(session: Session, submission_id: str, decision: Decision, reason: str
     return submission
 
 
-def transfer(session: Session, codec: Codec, account: str, *, actor: str) -> str | None:
+def transfer(session: Session, name: str, account: str, *, actor: str) -> str | None:
     """Give a codec's name to another account, which is added where there is none; return whose it was.
 
-    Raises BadRequest for a name that no account can have, Conflict where it is that account's already.
+    Raises NotFound for no codec, BadRequest for a name that no account can have, Conflict where it is that account's.
     """
     check_name(account)
+    codec = find_codec(session, name)
+    if codec is None:
+        raise NotFound(f"no submission ever came for a codec named {name!r}")
     before = None if codec.owner is None else codec.owner.name
     if before == account:
         raise Conflict(f"{codec.name} belongs to {account} already")

@@ -121,6 +121,7 @@ def _caller(request: Request, session: ReadTransaction, background: BackgroundTa
     if token.last_used is None or token.last_used < now() - _USE_IS_NEWS:
         # After the answer: the endpoint's own transaction may hold the only right to write that SQLite gives.
         background.add_task(note_use, database_of(request), token.id)
+    request.state.identity = caller  # for the log
     return caller
 
 

@@ -129,6 +129,7 @@ def _moderator(request: Request, session: ReadTransaction) -> ModeratorSession:
         request.state.moderator = _look_up(request, session)
         if request.state.moderator is not None:
             found: ModeratorSession = request.state.moderator
+            request.state.identity = found.identity  # for the log
             return found
     raise _refusal(request)
 
