@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from codec_superb.server.codecs.endpoints import router as codecs
+
 
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
-    return ()
+    return (codecs,)

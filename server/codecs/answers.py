@@ -31,13 +31,14 @@ def answer(request: Request, content: bytes, media_type: str, cache_control: str
 def sound_answer(request: Request, content: bytes, cache_control: str) -> Response:
     """Answer with a sound, or with the one part of it that the header ``Range`` asks for (RFC 9110).
 
-    Several parts, or another unit, get the whole; a part beyond the end gets 416 with the length.
+    Several parts, another unit, or what makes no sense get the whole; a part beyond the end gets 416 with the length.
     """
     whole = answer(request, content, "audio/ogg", cache_control)
     whole.headers["Accept-Ranges"] = "bytes"
     asked = _RANGE.fullmatch(request.headers.get("range", "").strip())
     condition = request.headers.get("if-range")
-    if whole.status_code != 200 or asked is None or (condition and condition != whole.headers["etag"]):  # noqa: PLR2004
+    backwards = asked is not None and asked[1] and asked[2] and int(asked[1]) > int(asked[2])
+    if whole.status_code != 200 or asked is None or backwards or (condition and condition != whole.headers["etag"]):  # noqa: PLR2004
         return whole
     span = _span(asked[1], asked[2], len(content))
     headers = {name: whole.headers[name] for name in ("etag", "cache-control", "x-content-type-options")}

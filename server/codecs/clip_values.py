@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,15 @@ def clip_values(block: bytes, category: str) -> Mapping[str, Values]:
     return {key: values for key, values in found.items() if values.size}
 
 
-def sampling_rate(block: bytes, clip: str) -> int | None:
-    """Return the rate in Hz of a clip's reference; None where the block has no such clip, or its rate is not known."""
+def lengths(block: bytes, clips: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+    """Return length in samples and sampling rate in Hz of the references of ``clips``, where both are known."""
+    import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(io.BytesIO(block)) as file:
-        table = file.read(columns=["clip", "sampling_rate"], use_threads=False)
-    rates = table.filter(pc.equal(table["clip"], clip))["sampling_rate"].drop_null().to_pylist()
-    return rates[0] if rates else None
+        table = file.read(columns=["clip", "samples", "sampling_rate"], use_threads=False)
+    chosen = table.filter(pc.is_in(table["clip"], value_set=pa.array(list(clips), pa.string()))).to_pylist()
+    return {
+        row["clip"]: (row["samples"], row["sampling_rate"]) for row in chosen if row["samples"] and row["sampling_rate"]
+    }

@@ -83,9 +83,8 @@ def _origin(card: Card) -> list[Fact]:
     settings = ", ".join(f"{name} = {value}" for name, value in sorted(card.settings.items()))
     needs = " ".join(card.requirements) or "nothing beyond the core install"
     extra = f"pip install codec-superb[{card.extra}]" if card.extra else ""
-    parameters = "none" if card.parameters is None and card.kind != "neural" else _NOT_STATED
     return [
-        Fact("Parameters", parameters if card.parameters is None else f"{card.parameters:,} trained"),
+        Fact("Parameters", parameters(card), "trained"),
         Fact("Trained on", card.training_data or ("nothing" if card.kind != "neural" else _NOT_STATED)),
         *_weights(card),
         Fact("Licence", card.licence, "of the implementation and its parameters"),
@@ -94,6 +93,13 @@ def _origin(card: Card) -> list[Fact]:
         Fact("Requires", needs, extra),
         Fact("Settings", settings or "the library’s own", "passed to the library"),
     ]
+
+
+def parameters(card: Card) -> str:
+    """Say how many parameters were trained."""
+    if card.parameters is not None:
+        return f"{card.parameters:,}"
+    return _NOT_STATED if card.kind == "neural" else "none"
 
 
 def _weights(card: Card) -> list[Fact]:

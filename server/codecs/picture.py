@@ -38,7 +38,8 @@ def _picture(shares: NDArray[np.floating[Any]], palette: NDArray[np.uint8]) -> b
     import av
 
     numbers = np.clip(np.round(shares * (_STEPS - 1)), 0, _STEPS - 1).astype(np.uint8)
-    frame = av.VideoFrame.from_ndarray((numbers, palette), format="pal8")
+    both: Any = (numbers, palette)  # what PyAV takes for this format, and its types do not say
+    frame = av.VideoFrame.from_ndarray(both, format="pal8")
     codec = av.CodecContext.create("png", "w")
     assert isinstance(codec, av.VideoCodecContext)
     codec.height, codec.width = numbers.shape

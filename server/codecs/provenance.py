@@ -71,7 +71,9 @@ def _clips(dataset: SubmittedDataset) -> str:
 
 def _stage(runs: Sequence[tuple[str, Provenance]]) -> list[Fact]:
     stamp = runs[0][1]
-    state = {None: "", False: ", without local changes", True: ", with local changes that are in no commit"}[stamp.dirty]
+    state = {None: "", False: ", without local changes", True: ", with local changes that are in no commit"}[
+        stamp.dirty
+    ]
     packages = ", ".join(f"{name} {version}" for name, version in sorted(stamp.packages.items()))
     backends = ", ".join(f"{key}: {name}" for key, name in sorted(stamp.backends.items()))
     facts = [

@@ -67,7 +67,7 @@ def page_of_codecs(session: Session, limit: int, offset: int) -> Sequence[Submis
     return session.scalars(statement).all()
 
 
-def neighbours(session: Session, category: str, low: float, high: float) -> Sequence[Row[tuple[str, Any, Result]]]:
+def neighbours(session: Session, category: str, low: float, high: float) -> Sequence[Row[str, Any, Result]]:
     """List name, card and category result of the newest public version of each codec with ``low <= kbps <= high``."""
     statement = (
         _newest_only()
@@ -79,7 +79,7 @@ def neighbours(session: Session, category: str, low: float, high: float) -> Sequ
     return session.execute(statement).all()
 
 
-def family_members(session: Session, family: str) -> Sequence[Row[tuple[str, Any]]]:
+def family_members(session: Session, family: str) -> Sequence[Row[str, Any]]:
     """List name and card of the newest public version of each codec of a family, by name."""
     statement = (
         _newest_only()

@@ -26,7 +26,7 @@ class Scale:
 
 
 def _like(key: str) -> Callable[[float], float]:
-    return lambda value: float(normalise(key, np.float64(value)))
+    return lambda value: float(normalise(key, np.asarray(value, dtype=np.float64)))
 
 
 def _decibels(value: float) -> float:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 
 from sqlalchemy.orm import Session
 
@@ -15,8 +16,8 @@ from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs import bibtex, facts, provenance, repository
 from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of, limits
 from codec_superb.server.codecs.clip_values import Values, clip_values
+from codec_superb.server.codecs.published import Entry, entries_of, published_views
 from codec_superb.server.codecs.results import codec_result
-from codec_superb.server.codecs.samples import samples_of
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import NotFound
 from codec_superb.web.figures.distribution import summarise
@@ -33,6 +34,8 @@ from codec_superb.web.site.codec import (
     SubmissionView,
     VersionView,
 )
+
+SpreadsOf = Callable[[Category], Sequence[Spread]]
 
 _LONGEST_NAME = 200
 """Letters; a longer name is nobody's, and comparing it with all others would take long."""
@@ -65,7 +68,8 @@ class Measured:
 
 def measured(session: Session, name: str) -> Measured | None:
     """Find the newest public results of a codec; None for a codec without."""
-    found = repository.newest(session, name) if len(name) <= _LONGEST_NAME else None
+    # PostgreSQL takes no zero character, and no name has one.
+    found = repository.newest(session, name) if len(name) <= _LONGEST_NAME and "\0" not in name else None
     if found is None:
         return None
     datasets = tuple(SubmittedDataset.model_validate(entry) for entry in found.document["datasets"])
@@ -129,8 +133,20 @@ def spreads(session: Session, found: Measured, category: str) -> list[Spread]:
     return made
 
 
+def published_entries(name: str, found: Measured | None) -> list[Entry]:
+    """Find the published tables that hold this configuration; of a measured codec, those of its own family."""
+    return entries_of(name, None if found is None else found.card.family)
+
+
 def view_of(
-    session: Session, found: Measured, base_url: str, today: date, spreads_of: Callable[[Category], Sequence[Spread]]
+    session: Session,
+    found: Measured,
+    published: Sequence[Entry],
+    *,
+    base_url: str,
+    today: date,
+    spreads_of: SpreadsOf,
+    samples: Sequence[SampleView],
 ) -> CodecView:
     """Make the view of a codec with public results; ``spreads_of`` gives the quantiles of a category, kept or made."""
     submission, card = found.submission, found.card
@@ -147,8 +163,10 @@ def view_of(
         ),
         card=facts.card_facts(card),
         categories=[view for each in CATEGORIES if (view := _category(session, found, each, spreads_of)) is not None],
-        samples=_samples(session, found),
+        published=published_views(published),
+        samples=samples,
         machines=provenance.machines(found.datasets),
+        parameters=facts.parameters(card),
         stages=provenance.stages(submission, found.datasets),
         history=_history(repository.history(session, submission.codec_id)),
         citations=citations + bibtex.dataset_citations(found.datasets),
@@ -169,9 +187,7 @@ def _marks(submission: Submission, card: Card) -> list[Mark]:
     return found
 
 
-def _category(
-    session: Session, found: Measured, category: Category, spreads_of: Callable[[Category], Sequence[Spread]]
-) -> CategoryView | None:
+def _category(session: Session, found: Measured, category: Category, spreads_of: SpreadsOf) -> CategoryView | None:
     overall = found.result(category)
     if overall is None:
         return None
@@ -192,16 +208,9 @@ def _band_view(near: Band) -> BandView:
     return BandView(near.low, near.high, FACTOR, members, near.other_datasets)
 
 
-def _samples(session: Session, found: Measured) -> list[SampleView]:
-    return [
-        SampleView(number, entry.clip, entry.dataset, entry.category, entry.licence, entry.attribution)
-        for number, entry in enumerate(samples_of(found.submission))
-    ]
-
-
 def _history(versions: Sequence[Submission]) -> list[VersionView]:
     public = [each for each in versions if each.status != "withdrawn"]
-    before = {later.id: earlier.id for later, earlier in zip(public, public[1:], strict=False)}
+    before = {later.id: earlier.id for later, earlier in pairwise(public)}
     return [
         VersionView(
             each.id, each.version, each.received.date().isoformat(), each.status, each.submitter, each.reason or "",

@@ -42,7 +42,7 @@ def decode(content: bytes) -> NDArray[np.float32]:
     pieces: list[NDArray[np.float32]] = []
     length = 0
     try:
-        with av.open(io.BytesIO(content), format="ogg") as container:
+        with av.open(io.BytesIO(content), "r", format="ogg") as container:
             if len(container.streams.audio) != 1 or container.streams.audio[0].codec_context.name not in _OPUS:
                 raise NotDecodable("expected one Opus stream")
             resampler = av.AudioResampler(format="flt", layout="mono", rate=OPUS_RATE)

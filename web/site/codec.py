@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 from codec_superb.metrics.table import Category
 from codec_superb.web.figures.distribution import Summary
@@ -71,7 +72,8 @@ class Neighbour:
 
     name: str
     title: str
-    kbps: float
+    kbps: float | None
+    """Measured in the band; nominal among the family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +116,17 @@ class CategoryView:
 class PublishedView:
     """What one published table says of the codec."""
 
+    id: str
+    """As in the table."""
     label: str
     configuration: str
     citation: str
     url: str
     statement: str
     differs: Sequence[str]
-    figures: codec_tables.Table | None
-    """Scores and metrics by category; None for a table of applications alone."""
-    applications: codec_tables.Table | None
+    figures: Sequence[codec_tables.Table]
+    """Scores and metrics by category and dataset; none in a table of applications alone."""
+    applications: Sequence[codec_tables.Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +139,20 @@ class SampleView:
     category: str
     licence: str
     attribution: str
-    highest: float
-    """kHz at the top of its spectrograms."""
+    seconds: float
+    """Length of the spectrograms."""
+    highest: int
+    """Hz at the top of the spectrograms."""
+
+    @property
+    def frequencies(self) -> Sequence[str]:
+        """Evenly spaced marks of the upright axis in kHz, from the top."""
+        return [f"{self.highest * quarter / 4000:g}" for quarter in (4, 3, 2, 1, 0)]
+
+    @property
+    def times(self) -> Sequence[str]:
+        """Evenly spaced marks of the time axis in seconds."""
+        return [f"{self.seconds * quarter / 4:.2f}".rstrip("0").rstrip(".") for quarter in range(5)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +208,24 @@ class CodecView:
     categories: Sequence[CategoryView] = ()
     published: Sequence[PublishedView] = ()
     samples: Sequence[SampleView] = ()
+    machines: str = ""
+    """On what the times were measured."""
+    parameters: str = ""
+    """How many were trained, in words."""
     stages: Sequence[StageView] = ()
     history: Sequence[VersionView] = ()
     citations: Sequence[Citation] = ()
     relatives: Sequence[Neighbour] = field(default_factory=tuple)
     """Other codecs of the family."""
+
+    @property
+    def compare_url(self) -> str | None:
+        """Address of the comparison with the nearest codec of the band; None without a band."""
+        for part in self.categories:
+            if part.band and part.band.members:
+                near = min(part.band.members, key=lambda each: abs((each.kbps or 0.0) - part.overall.kbps))
+                return "/compare?" + urlencode([("codec", self.name), ("codec", near.name)])
+        return None
 
     @property
     def sections(self) -> Sequence[tuple[str, str]]:

@@ -28,6 +28,9 @@ class Cell:
     """Third line, a warning."""
 
 
+Row = tuple[Cell, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table whose first column holds the headings of the rows."""
@@ -35,7 +38,7 @@ class Table:
     caption: str
     heads: tuple[Cell, ...]
     """The first one stands over the headings of the rows."""
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[Row, ...]
 
 
 def result_table(view: CategoryView) -> Table:
@@ -89,7 +92,7 @@ def _clips(result: CodecResult) -> Cell:
 
 
 def radar_table(view: CategoryView) -> Table:
-    """What the radar shows, in words and numbers."""
+    """Write what the radar shows, in words and numbers."""
     rows = []
     for axis in view.axes:
         write, place = axis.quantity.write, axis.own.position
@@ -131,7 +134,7 @@ def spread_table(spreads: Sequence[Spread], datasets: Sequence[DatasetResult]) -
 
 
 def efficiency_table(categories: Sequence[CategoryView]) -> Table:
-    """Times and sizes on each dataset."""
+    """List times and sizes on each dataset."""
     rows = []
     for view in categories:
         parts = [("all datasets", view.overall)] if len(view.datasets) != 1 else []
@@ -149,3 +152,8 @@ def efficiency_table(categories: Sequence[CategoryView]) -> Table:
         Cell("Tokens", "per second"), Cell("Largest lag", "samples"), Cell("Clipped", "samples"),
     )  # fmt: skip
     return Table("Sizes and times as measured", heads, tuple(rows))
+
+
+def metric_choices(metrics: Sequence[str], address: str) -> list[tuple[str, str]]:
+    """Give the address of the spread of each metric, and its name: what a picker of charts takes."""
+    return [(f"{address}&metric={key}", from_metric(METRICS[key]).title) for key in metrics]
