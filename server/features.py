@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from codec_superb.server.compare import endpoints as compare
+from codec_superb.server.compare import listening_endpoints as listening
+
 
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
-    return ()
+    return (compare.router, listening.router)
