@@ -110,7 +110,7 @@ def _plain(value: float | None, digits: int) -> Cell:
 
 
 def _score_column(explanation: str) -> Column:
-    return Column(SCORE.key, "Score", explanation, "descending", lambda row: _estimate_cell(row.score, SCORE))
+    return Column(SCORE.key, "Score", explanation, "descending", lambda row: estimate_cell(row.score, SCORE))
 
 
 def _rank_column() -> Column:
@@ -128,13 +128,14 @@ def _metric_column(metric: Quantity, explanation: str) -> Column:
 
     def fill(row: CodecResult) -> Cell:
         estimate = row.metrics.get(metric.key)
-        return Cell(MISSING, title="not computed") if estimate is None else _estimate_cell(estimate, metric)
+        return Cell(MISSING, title="not computed") if estimate is None else estimate_cell(estimate, metric)
 
     arrow = "↑" if metric.higher_is_better else "↓"
     return Column(metric.key, metric.label, explanation, best, fill, unit=f"{metric.unit} {arrow}".strip())
 
 
-def _estimate_cell(estimate: Estimate, quantity: Quantity) -> Cell:
+def estimate_cell(estimate: Estimate, quantity: Quantity) -> Cell:
+    """Write a value with its interval; the title says what it rests on."""
     ends = interval(estimate.low, estimate.high, quantity.decimals)
     parts = [f"Mean over {count(estimate.n, 'clip')}" if quantity is not SCORE else f"Over {count(estimate.n, 'clip')}"]
     if ends:
