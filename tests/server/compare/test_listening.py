@@ -109,9 +109,7 @@ class TestBlindness:
     def test_addresses_do_not_tell(self, board: TestClient) -> None:
         """What can be read out of an address is the same for every version but its place."""
         for urls in sounds_of(board.get(address(*PITCH)).text):
-            contents = []
-            for url in urls:
-                contents.append(payload_of(url))
+            contents = [payload_of(url) for url in urls]
             assert [content[-1] for content in contents] == [0, 1, 2, 3]
             assert len({json.dumps(content[:-1]) for content in contents}) == 1
 
