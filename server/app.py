@@ -11,6 +11,8 @@ from codec_superb import __version__
 from codec_superb.server.database.session import Database
 from codec_superb.server.error_pages import handle_errors
 from codec_superb.server.features import routers
+from codec_superb.server.operations.meters import Meters, meters
+from codec_superb.server.operations.requests import catch_unexpected, observe
 from codec_superb.server.settings import Settings
 from codec_superb.server.static_files import router as static_router
 
@@ -19,7 +21,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """Make the application; nothing is opened before it starts, and everything is closed when it stops.
 
     The database must have been migrated (:func:`codec_superb.server.database.migrate.upgrade`; ``codec-superb serve``
-    does it). ``app.state`` carries ``settings`` and, while it runs, ``database``.
+    does it). ``app.state`` carries ``settings``, ``meters`` and, while it runs, ``database``.
     """
     chosen = settings or Settings()
     app = FastAPI(
@@ -31,10 +33,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.settings = chosen
+    app.state.meters = Meters()
     handle_errors(app)
+    catch_unexpected(app)  # first of the middleware: what follows also sees the answers that it makes
     app.include_router(static_router)
     for router in routers():
         app.include_router(router)
+    observe(app)  # last of the middleware: it sees all others
     return app
 
 
@@ -44,6 +49,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     for folder in (settings.storage, settings.files, settings.incoming):
         folder.mkdir(parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
+    meters(app).watch(app.state.database.engine)
     try:
         yield
     finally:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from codec_superb.server.operations.endpoints import router as operations
+
 
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
-    return ()
+    return (operations,)
