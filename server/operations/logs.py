@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.stdlib import BoundLogger, ProcessorFormatter
 
-QUIET = ("alembic", "httpx", "multipart", "asyncio", "uvicorn")
+QUIET = ("alembic", "asyncio", "multipart", "uvicorn")
 """Libraries whose remarks below a warning are of no use to a maintainer."""
 TOLD = "_codec_superb_told"
 """Attribute of an exception whose traceback has been logged."""
