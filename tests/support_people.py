@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import pytest
 from starlette.testclient import TestClient
 
 from codec_superb.server.database.session import Database
 from codec_superb.server.people import tokens
 
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For tests of what is decided without asking the database, of which one kind then is enough."""
 _FIELD = re.compile(r'name="csrf" value="([^"]+)"')
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from pydantic import ValidationError
 from starlette.testclient import TestClient
-from support_people import bearer, make_token
+from support_people import ON_SQLITE, bearer, make_token
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
@@ -87,6 +87,7 @@ class TestGuesses:
             assert statuses(client, "/api/who", *[right] * (3 * LIMIT)) == [200] * (3 * LIMIT)
 
 
+@ON_SQLITE
 class TestAddresses:
     """Which address counts."""
 
@@ -128,8 +129,9 @@ class TestAddresses:
             asked = [{"X-Forwarded-For": first}] * LIMIT + [{"X-Forwarded-For": second}]
             assert statuses(client, "/api/compute", *asked) == [200] * LIMIT + [429 if same else 200]
 
-    @pytest.mark.parametrize("text", ["*", "proxy", "172.16.0.1/12", "300.0.0.1"])
-    def test_a_setting_that_is_no_address(self, text: str) -> None:
-        """A name or a mistyped network is refused at the start: it would trust nobody, or everybody."""
-        with pytest.raises(ValidationError, match="expected an address or a network"):
-            Settings(trusted_proxies=(text,))
+
+@pytest.mark.parametrize("text", ["*", "proxy", "172.16.0.1/12", "300.0.0.1"])
+def test_a_proxy_that_is_no_address(text: str) -> None:
+    """A name or a mistyped network is refused at the start: it would trust nobody, or everybody."""
+    with pytest.raises(ValidationError, match="expected an address or a network"):
+        Settings(trusted_proxies=(text,))

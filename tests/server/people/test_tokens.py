@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
-from support_people import bearer, make_token
+from support_people import ON_SQLITE, bearer, make_token
 
 from codec_superb.server.database.models import AuditEntry, Token, now
 from codec_superb.server.database.session import Database
@@ -47,6 +47,7 @@ class TestCreate:
         assert one.account_id == two.account_id
         assert one.token_id != two.token_id
 
+    @ON_SQLITE
     @pytest.mark.parametrize(
         ("name", "scopes", "days"),
         [
@@ -164,6 +165,7 @@ class TestCaller:
     @pytest.mark.parametrize(
         "header", ["Basic abc", "Bearer", "Bearer ", "Bearer \xff\x00", "cs_", "Bearer " + "x" * 9]
     )
+    @ON_SQLITE
     def test_headers_that_are_none(self, asking: TestClient, header: str) -> None:
         """Anything but a known token is refused, whatever bytes it has."""
         answer = asking.get("/api/who", headers={"Authorization": header.encode("latin-1")})
