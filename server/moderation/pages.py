@@ -81,7 +81,9 @@ def decide_by_form(
     decision = next((known for known in DECISIONS if known == form.get("decision")), None)
     if decision is None:
         raise BadRequest(f"expected a decision among {', '.join(DECISIONS)}, got {form.get('decision', '')[:80]!r}")
-    decide(session, submission_id, decision, form.get("reason", ""), actor=moderator.identity.name)
+    decide(
+        session, submission_id, decision, form.get("reason", ""), actor=moderator.identity.name, seen=form.get("seen")
+    )
     return RedirectResponse(f"/moderation/{submission_id}", 303)
 
 

@@ -186,7 +186,7 @@ class TestEnd:
         form = log_in(client, make_token(database))
         copy = client.cookies["session"]
         answer = client.post("/logout", data={"csrf": form}, follow_redirects=False)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
         assert not logged_in(client)
         assert not logged_in(TestClient(app, cookies={"session": copy}))
 
