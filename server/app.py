@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
 
 from codec_superb import __version__
+from codec_superb.server.compression import Compression
 from codec_superb.server.database.session import Database
 from codec_superb.server.error_pages import handle_errors
 from codec_superb.server.features import routers
@@ -34,8 +34,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.state.settings = chosen
     handle_errors(app)
-    # Answers that were compressed when they were made pass through as they are.
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
+    app.add_middleware(Compression)
     app.include_router(static_router)
     for router in routers():
         app.include_router(router)

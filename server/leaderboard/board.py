@@ -30,7 +30,7 @@ class Board:
     def start(self) -> None:
         """Read everything, then watch for changes."""
         self.refresh()
-        self._database.after_change.append(self.refresh)
+        self._database.after_change.append(self._refresh_or_say)
         self._thread.start()
 
     def stop(self) -> None:
@@ -58,10 +58,14 @@ class Board:
 
     def _watch(self) -> None:
         while not self._stopped.wait(POLL_SECONDS):
-            try:
-                self.refresh()
-            except SQLAlchemyError as error:  # the database is away: what was read stays, the next look may succeed
-                structlog.get_logger().warning("leaderboard.refresh_failed", error=str(error))
+            self._refresh_or_say()
+
+    def _refresh_or_say(self) -> None:
+        """Refresh; should the database be away, what was read stays, and the next look may succeed."""
+        try:
+            self.refresh()
+        except SQLAlchemyError as error:
+            structlog.get_logger().warning("leaderboard.refresh_failed", error=str(error))
 
 
 def board_of(request: Request) -> Board:
