@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import structlog
 from fastapi import Request
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -12,7 +11,9 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.leaderboard.repository import revision_number
 from codec_superb.server.leaderboard.snapshot import Snapshot, take
+from codec_superb.server.operations.logs import get_logger
 
+_LOG = get_logger(__name__)
 POLL_SECONDS = 0.25
 """How old what other processes changed may be, besides the time it takes to read it."""
 
@@ -65,7 +66,7 @@ class Board:
         try:
             self.refresh()
         except SQLAlchemyError as error:
-            structlog.get_logger().warning("leaderboard.refresh_failed", error=str(error))
+            _LOG.warning("leaderboard.refresh_failed", error=str(error))
 
 
 def board_of(request: Request) -> Board:

@@ -1,0 +1,63 @@
+"""Options of the commands that work on the leaderboard's own database and files: ``serve`` and ``admin``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codec_superb.base_codec.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from codec_superb.server.settings import Settings
+
+INSTALL = 'pip install "codec-superb[server]"'
+
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        metavar="URL",
+        help="SQLAlchemy URL: sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME.",
+        show_default="$CODEC_SUPERB_SERVER_DATABASE, else leaderboard.sqlite in the storage folder",
+    ),
+]
+StorageOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--storage",
+        metavar="DIR",
+        help="Folder of accepted files, uploads in progress and the secret key.",
+        show_default="$CODEC_SUPERB_SERVER_STORAGE, else server in CODEC_SUPERB_HOME",
+    ),
+]
+
+
+def server_settings(database: str | None = None, storage: Path | None = None) -> Settings:
+    """Return the service's settings: the environment's, with what the command line says in front of them.
+
+    Raises MissingDependency with the install command where the extra is not installed, typer.BadParameter for a
+    variable of the environment that does not fit.
+    """
+    try:
+        from pydantic import ValidationError
+
+        from codec_superb.server.settings import Settings
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) from error
+    given = {"database": database, "storage": None if storage is None else storage.absolute()}
+    try:
+        return Settings.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        faults = "; ".join(
+            f"CODEC_SUPERB_SERVER_{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors()
+        )
+        raise typer.BadParameter(f"settings of the service: {faults}") from error
+
+
+def missing_extra(error: ModuleNotFoundError) -> Exception:
+    """Return what to raise when a module of the service cannot be imported: a missing package names the extra."""
+    if (error.name or "codec_superb").partition(".")[0] == "codec_superb":
+        return error
+    return MissingDependency(f"the leaderboard service needs {error.name}, which is missing: {INSTALL}")
