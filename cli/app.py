@@ -5,7 +5,19 @@ from __future__ import annotations
 import typer
 
 from codec_superb import __version__
-from codec_superb.cli.commands import bench, check, codecs, compare, datasets, doctor, pack, report, resynth, score
+from codec_superb.cli.commands import (
+    admin,
+    bench,
+    check,
+    codecs,
+    compare,
+    datasets,
+    doctor,
+    pack,
+    report,
+    resynth,
+    score,
+)
 
 app = typer.Typer(
     name="codec-superb",
@@ -16,6 +28,7 @@ app = typer.Typer(
 )
 app.add_typer(codecs.app, name="codecs")
 app.add_typer(datasets.app, name="datasets")
+app.add_typer(admin.app, name="admin")
 for module in (resynth, score, pack, check, report, compare, bench, doctor):
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 

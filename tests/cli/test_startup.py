@@ -19,7 +19,14 @@ print("MODULES", json.dumps([code, sorted(sys.modules)]))
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["codecs", "list"], ["codecs", "show", "opus_12k"], ["datasets", "list"], ["bench", "--help"]],
+    [
+        ["--help"],
+        ["codecs", "list"],
+        ["codecs", "show", "opus_12k"],
+        ["datasets", "list"],
+        ["bench", "--help"],
+        ["admin", "--help"],
+    ],
 )
 def test_imports_nothing_heavy(arguments: list[str]) -> None:
     """Help and listings read data only."""
