@@ -7,11 +7,18 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from codec_superb.server.chrome import chrome_of, plain_chrome
-from codec_superb.server.errors import BadRequest, NotFound, ServerError
+from codec_superb.server.errors import BadRequest, NotFound, ServerError, Unavailable
+from codec_superb.server.operations.logs import get_logger
 from codec_superb.web.site.page import render
+
+DATABASE_ERRORS = (OperationalError, InterfaceError, PoolTimeout)
+"""What SQLAlchemy raises when the database is away, full, or has no connection free: none is a fault of a request."""
+_log = get_logger("codec_superb.server.errors")
 
 
 def handle_errors(app: FastAPI) -> None:
@@ -19,6 +26,8 @@ def handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(ServerError, _ours)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
+    for kind in DATABASE_ERRORS:
+        app.add_exception_handler(kind, _database)
 
 
 def _ours(request: Request, error: Exception) -> Response:
@@ -45,6 +54,13 @@ def _http(request: Request, error: Exception) -> Response:
     )  # fmt: skip
     ours.status, ours.headers = error.status_code, dict(error.headers or {})
     return answer(request, ours)
+
+
+def _database(request: Request, error: Exception) -> Response:
+    """Say that it is not the request's fault; the log has the database's own words."""
+    _log.error("database does not answer", error=type(error).__name__, reason=str(error).splitlines()[0])
+    detail = "the database does not answer right now, and nothing was stored; send the request again in a moment"
+    return answer(request, Unavailable(detail, headers={"Retry-After": "5"}))
 
 
 def answer(request: Request, error: ServerError) -> Response:

@@ -60,6 +60,11 @@ class Settings(BaseSettings):
     log_format: str = Field(default="json", pattern="^(json|text)$")
     """``json``: a line of JSON per event; ``text``: for reading in a terminal."""
 
+    shutdown_seconds: int = Field(default=30, ge=1)
+    """How long running requests, uploads included, may take to finish once the service is told to stop."""
+    free_bytes: int = 1_000 * MEGABYTE
+    """Bytes that must be free where ``storage`` lies; with fewer ``/readyz`` says that the service is not ready."""
+
     @field_validator("trusted_proxies")
     @classmethod
     def _are_addresses(cls, given: tuple[str, ...]) -> tuple[str, ...]:

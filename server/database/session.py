@@ -46,13 +46,16 @@ class Database:
 
 
 def make_engine(url: str) -> Engine:
-    """Create an engine for SQLite or PostgreSQL."""
+    """Create an engine for SQLite or PostgreSQL; its errors show no parameters, which must not reach a log."""
     if url.startswith("sqlite"):
-        engine = create_engine(url, connect_args={"timeout": 30})
+        engine = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    return create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+    return create_engine(
+        url, pool_pre_ping=True, pool_size=10, max_overflow=20, hide_parameters=True,
+        connect_args={"connect_timeout": 5},
+    )  # fmt: skip
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
