@@ -15,11 +15,13 @@ from codec_superb.server.leaderboard.pages import router as board_page
 from codec_superb.server.moderation.endpoints import router as moderation_api
 from codec_superb.server.moderation.pages import router as moderation_pages
 from codec_superb.server.operations.endpoints import router as operations
+from codec_superb.server.pages.endpoints import router as pages
 from codec_superb.server.people.endpoints import router as people
 
 
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
     return (
-        operations, board_page, leaderboard, codecs, compare, listening, ingest, people, moderation_api, moderation_pages,
+        operations, board_page, pages, leaderboard, codecs, compare, listening, ingest, people, moderation_api,
+        moderation_pages,
     )  # fmt: skip

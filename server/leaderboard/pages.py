@@ -19,7 +19,7 @@ from codec_superb.web.site.leaderboard import leaderboard_page
 from codec_superb.web.site.page import Chrome
 
 router = APIRouter(include_in_schema=False)
-_ABOUT = "Sound codecs compared on the same clips: bitrate against what survives, with intervals, for speech, audio and music."
+_ABOUT = "Sound codecs on the same clips: bitrate against what survives of speech, audio and music, with intervals."
 
 
 @router.get("/")
