@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 from codec_superb.web.site.page import Chrome, render
 
 Json = Mapping[str, Any]
+_SHORT = 3
+"""Parameters that are listed again rather than referred to."""
 _METHODS = ("get", "post", "put", "patch", "delete")
 _REF = "#/components/schemas/"
 
@@ -62,6 +64,8 @@ class Operation:
     answers: tuple[Answer, ...]
     example: str
     """For a shell."""
+    same_as: Operation | None = None
+    """An earlier one with the same long list of parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,11 @@ class Schema:
 def api_page(document: Json, server: str, chrome: Chrome) -> str:
     """Render the OpenAPI ``document``; ``server`` is the address that examples use, without a slash at the end."""
     groups: dict[str, list[Operation]] = {}
+    first: dict[tuple[Parameter, ...], Operation] = {}
     for tag, operation in _operations(document, server):
-        groups.setdefault(tag, []).append(operation)
+        earlier = first.setdefault(operation.parameters, operation)
+        repeated = earlier is not operation and len(operation.parameters) > _SHORT
+        groups.setdefault(tag, []).append(replace(operation, same_as=earlier) if repeated else operation)
     schemas = [_schema(name, body) for name, body in document.get("components", {}).get("schemas", {}).items()]
     return render("api.html.j2", chrome, groups=groups, schemas=schemas, server=server)
 

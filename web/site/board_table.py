@@ -59,7 +59,7 @@ class BoardLine:
     row: BoardRow
     name: Cell
     url: str
-    """Of the codec's page, or of the source of published figures."""
+    """Of the codec's page."""
     cells: tuple[Cell, ...]
 
 
@@ -95,8 +95,11 @@ def board_table(view: BoardView, addresses: Addresses) -> BoardTable:
 
 
 def _page(row: BoardRow) -> str:
-    """Address of the codec's page, or of the paper whose figures it has."""
-    return f"/codecs/{quote(row.result.codec, safe='')}" if row.submission else row.source_url or ""
+    """Address of the codec's page; a published codec ``<table>:<id>`` has its page under its id."""
+    name = row.result.codec
+    if row.source == "literature":
+        name = name.partition(":")[2]
+    return f"/codecs/{quote(name, safe='')}"
 
 
 def _columns(view: BoardView) -> list[tuple[Column, Fill]]:
