@@ -57,11 +57,8 @@ def _hertz(card: Card) -> str:
 
 def _rate(card: Card) -> list[Fact]:
     nominal = "none: it depends on the sound" if card.nominal_kbps is None else f"{kbps(card.nominal_kbps)} kbps"
-    tolerance = (
-        ""
-        if card.nominal_tolerance is None
-        else f"measured ones are to lie within {100 * card.nominal_tolerance:g} % of it"
-    )
+    within = None if card.nominal_tolerance is None else f"{100 * card.nominal_tolerance:g} %"
+    tolerance = f"a measured one is to lie within {within} of it" if within else ""
     frames = MISSING if card.frame_rate is None else f"{number_of(card.frame_rate)} Hz"
     books = "none: no tokens"
     if card.codebooks is not None:
@@ -70,7 +67,11 @@ def _rate(card: Card) -> list[Fact]:
     tokens = card.tokens_per_second
     rate = MISSING if tokens is None else f"{number_of(tokens)} per second over all codebooks (TPS)"
     return [
-        Fact("Nominal bitrate", nominal, card.bitrate_note or tolerance),
+        Fact(
+            "Nominal bitrate",
+            nominal,
+            card.bitrate_note or tolerance,
+        ),
         Fact("Frame rate", frames),
         Fact("Codebooks", books),
         Fact("Tokens", rate),
