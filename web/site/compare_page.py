@@ -95,6 +95,12 @@ def _overall(comparison: Comparison, category: Category) -> list[GapLine]:
     return lines if any(line.gap for line in lines) else []
 
 
+def category_gap(comparison: Comparison, codec: str, category: Category) -> Gap | None:
+    """Find the difference of a codec's overall score in a category; None for the baseline and where there is none."""
+    parts = [part for pair in comparison.pairs if pair.codec == codec for part in pair.categories]
+    return next((part.score for part in parts if part.category == category), None)
+
+
 def _line(comparison: Comparison, pair: Pair, dataset: str, category: Category, key: str) -> GapLine:
     group, title = group_label(dataset, category), _title(comparison, pair)
     part = next((part for part in pair.datasets if (part.dataset, part.category) == (dataset, category)), None)
