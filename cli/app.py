@@ -5,7 +5,20 @@ from __future__ import annotations
 import typer
 
 from codec_superb import __version__
-from codec_superb.cli.commands import bench, check, codecs, compare, datasets, doctor, pack, report, resynth, score
+from codec_superb.cli.commands import (
+    admin,
+    bench,
+    check,
+    codecs,
+    compare,
+    datasets,
+    doctor,
+    pack,
+    report,
+    resynth,
+    score,
+    serve,
+)
 
 app = typer.Typer(
     name="codec-superb",
@@ -16,7 +29,8 @@ app = typer.Typer(
 )
 app.add_typer(codecs.app, name="codecs")
 app.add_typer(datasets.app, name="datasets")
-for module in (resynth, score, pack, check, report, compare, bench, doctor):
+app.add_typer(admin.app, name="admin")
+for module in (resynth, score, pack, check, report, compare, bench, doctor, serve):
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 
 
