@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from codec_superb.server.charts.endpoints import router as charts
 from codec_superb.server.codecs.endpoints import router as codecs
 from codec_superb.server.compare.endpoints import router as compare
 from codec_superb.server.compare.listening_endpoints import router as listening
@@ -20,5 +21,5 @@ from codec_superb.server.people.endpoints import router as people
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
     return (
-        operations, leaderboard, codecs, compare, listening, ingest, people, moderation_api, moderation_pages,
+        operations, leaderboard, codecs, compare, listening, charts, ingest, people, moderation_api, moderation_pages,
     )  # fmt: skip
