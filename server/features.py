@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from codec_superb.server.charts.endpoints import router as charts
 from codec_superb.server.codecs.endpoints import router as codecs
 from codec_superb.server.compare.endpoints import router as compare
 from codec_superb.server.compare.listening_endpoints import router as listening
@@ -25,6 +26,6 @@ from codec_superb.server.submissions.pages import router as submission_pages
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
     return (
-        operations, board_page, pages, leaderboard, codecs, compare, listening, ingest, upload_page, submissions,
-        submission_pages, people, moderation_api, moderation_pages,
+        operations, board_page, pages, leaderboard, codecs, compare, listening, charts, ingest, upload_page,
+        submissions, submission_pages, people, moderation_api, moderation_pages,
     )  # fmt: skip
