@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.pipeline.aggregate import CategoryAggregate, DatasetAggregate, MetricAggregate
+from codec_superb.pipeline.aggregate import CategoryAggregate, MetricAggregate
+from codec_superb.pipeline.category_summary import summarise
 from codec_superb.pipeline.families import compare_families
 from codec_superb.pipeline.results import Results
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
@@ -58,71 +59,37 @@ def codec_results(results: Sequence[Results], rankings: Mapping[Category, Rankin
 
 
 def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> CodecResult:
-    parts = [part for part in entry.aggregates.datasets if part.category == category.category]
-    card = entry.card
-    keys = dict.fromkeys(key for part in parts for key in part.metrics)
+    summary = summarise(entry.aggregates, category)
+    card, score = entry.card, summary.score
     return CodecResult(
         codec=card.name,
         title=card.title,
         family=card.family,
-        category=category.category,
-        kbps=category.kbps if category.kbps is not None else math.nan,
+        category=summary.category,
+        kbps=summary.kbps if summary.kbps is not None else math.nan,
         nominal_kbps=card.nominal_kbps,
         tokens_per_second=card.tokens_per_second,
         lossless=card.kind == "lossless",
-        score=Estimate(
-            category.score.value, category.score.low, category.score.high,
-            n=sum(part.ok for part in parts), failed=sum(part.failed for part in parts),
-        ),
+        score=Estimate(score.value, score.low, score.high, n=summary.ok, failed=summary.failed),
         rank=(rank.best, rank.worst) if rank else None,
-        metrics={key: _over_datasets([part.metrics[key] for part in parts if key in part.metrics]) for key in keys},
-        datasets=category.datasets,
-        clips=sum(part.clips for part in parts),
-        failed=sum(part.failed for part in parts),
-        complete=category.complete,
-        largest_lag=max((part.largest_lag for part in parts if part.largest_lag is not None), default=None),
-        clipped_samples=sum(part.clipped_samples for part in parts),
-        encode_rtf=_by_seconds(parts, [part.encode_rtf for part in parts]),
-        decode_rtf=_by_seconds(parts, [part.decode_rtf for part in parts]),
-        compression_ratio=_by_seconds(parts, [part.compression_ratio for part in parts]),
-    )  # fmt: skip
+        metrics={key: _estimate(metric) for key, metric in summary.metrics.items()},
+        datasets=summary.datasets,
+        clips=summary.clips,
+        failed=summary.failed,
+        complete=summary.complete,
+        largest_lag=summary.largest_lag,
+        clipped_samples=summary.clipped_samples,
+        encode_rtf=summary.encode_rtf,
+        decode_rtf=summary.decode_rtf,
+        compression_ratio=summary.compression_ratio,
+    )
 
 
-def _over_datasets(parts: Sequence[MetricAggregate]) -> Estimate:
-    """Mean of the dataset means: each dataset counts the same, as in the overall score.
-
-    The half-widths of the datasets' intervals are independent and add in quadrature.
-    """
-    counts = {
-        "n": sum(part.n for part in parts),
-        "undefined": sum(part.undefined for part in parts),
-        "failed": sum(part.failed for part in parts),
-    }
-    means = [part.mean for part in parts if part.mean is not None]
-    if len(means) < len(parts) or not means:
-        return Estimate(None, **counts)
-    value = math.fsum(means) / len(means)
-    down = [part.mean - part.low for part in parts if part.mean is not None and part.low is not None]
-    up = [part.high - part.mean for part in parts if part.mean is not None and part.high is not None]
-    bounded = len(down) == len(up) == len(parts)
+def _estimate(metric: MetricAggregate) -> Estimate:
     return Estimate(
-        value,
-        value - math.hypot(*down) / len(parts) if bounded else None,
-        value + math.hypot(*up) / len(parts) if bounded else None,
-        sd=parts[0].sd if len(parts) == 1 else None,
-        **counts,
-    )
-
-
-def _by_seconds(parts: Sequence[DatasetAggregate], values: Sequence[float | None]) -> float | None:
-    """Mean over datasets, weighted by their seconds; None where one is not known."""
-    seconds = math.fsum(part.seconds for part in parts)
-    if not seconds or any(value is None for value in values):
-        return None
-    return (
-        math.fsum(part.seconds * value for part, value in zip(parts, values, strict=True) if value is not None)
-        / seconds
-    )
+        metric.mean, metric.low, metric.high,
+        n=metric.n, undefined=metric.undefined, failed=metric.failed, sd=metric.sd,
+    )  # fmt: skip
 
 
 def _points(entry: Results) -> Iterator[ClipPoint]:

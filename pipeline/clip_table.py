@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from pydantic import ValidationError
 
@@ -72,23 +72,30 @@ def clip_schema(metrics: Iterable[str]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def write_table(out: Path | BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], metrics: Iterable[str]) -> int:
+def write_table(
+    out: Path | BinaryIO,
+    rows: Iterable[ClipRow | Mapping[str, Any]],
+    metrics: Iterable[str],
+    *,
+    compression: Literal["none", "zstd"] = "none",
+) -> int:
     """Write rows (ClipRows or their JSON dictionaries) in the order given; return their number.
 
     Holds one row group in memory. ``metrics`` are the columns of the table; the same rows and metrics give the same
     bytes. A path is replaced in one step, or not at all. Raises ClipTableError when a row has a metric outside
-    ``metrics`` or does not follow the contract.
+    ``metrics`` or does not follow the contract. A compressed table is for who keeps it: :func:`open_table` reads it
+    with ``own`` alone.
     """
     if not isinstance(out, Path):
-        return _write(out, rows, metrics)
+        return _write(out, rows, metrics, compression)
     # Here, because the service reads tables and installs without what datasets need.
     from codec_superb.data_manifests.files import replacing
 
     with replacing(out, sync=False) as temporary, temporary.open("wb") as file:
-        return _write(file, rows, metrics)
+        return _write(file, rows, metrics, compression)
 
 
-def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], metrics: Iterable[str]) -> int:
+def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], metrics: Iterable[str], compression: str) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -98,7 +105,7 @@ def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], metrics: 
     count = 0
     pending = iter(rows)
     with pq.ParquetWriter(
-        out, schema, compression="none", use_dictionary=strings, store_schema=False, write_statistics=False
+        out, schema, compression=compression, use_dictionary=strings, store_schema=False, write_statistics=False
     ) as writer:
         writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
         while block := [_record(_valid(row), keys) for row in islice(pending, ROW_GROUP)]:
@@ -149,15 +156,18 @@ class ClipTable:
             raise ClipTableError(f"{self.name}: expected {self.row_count} rows, as its footer says; got {number}")
 
 
-def open_table(source: Path | BinaryIO, *, name: str | None = None, max_rows: int | None = None) -> ClipTable:
+def open_table(
+    source: Path | BinaryIO, *, name: str | None = None, max_rows: int | None = None, own: bool = False
+) -> ClipTable:
     """Open ``source`` (a path, or a seekable binary file) and check its layout strictly; no row is read yet.
 
     ``name`` is what errors call the file. Raises ClipTableError saying what was expected and what came: not Parquet,
     another format version, columns missing, added, reordered or of another type, compressed pages, too many rows.
+    ``own`` takes compressed pages, of a table that this side wrote and kept.
     """
     name = name or (source.name if isinstance(source, Path) else "clips.parquet")
-    rows = _check_pages(source, name)
-    if max_rows is not None and rows > max_rows:
+    rows = None if own else _check_pages(source, name)
+    if rows is not None and max_rows is not None and rows > max_rows:
         raise ClipTableError(f"{name}: expected at most {max_rows} rows, got {rows}")
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -165,6 +175,7 @@ def open_table(source: Path | BinaryIO, *, name: str | None = None, max_rows: in
     try:
         with pq.ParquetFile(source) as file:
             schema, metadata = file.schema_arrow, file.metadata.metadata
+            rows = file.metadata.num_rows if rows is None else rows
     except (pa.ArrowException, OSError, ValueError) as error:
         raise ClipTableError(f"{name}: expected a Parquet file of clip rows: {error}") from error
     _check_format(metadata, name)

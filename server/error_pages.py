@@ -11,7 +11,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
-from codec_superb.server.chrome import chrome_of
+from codec_superb.server.chrome import chrome_of, plain_chrome
 from codec_superb.server.errors import BadRequest, NotFound, ServerError, Unavailable
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.web.site.page import render
@@ -68,7 +68,13 @@ def answer(request: Request, error: ServerError) -> Response:
     wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
     if wants_page:
         title = HTTPStatus(error.status).phrase
-        page = render("error.html.j2", chrome_of(request, title), error=error, title=title)
+        # Where the service itself is at fault it is asked nothing more: who is logged in may be what it cannot know.
+        chrome = (
+            chrome_of(request, title)
+            if error.status < HTTPStatus.INTERNAL_SERVER_ERROR
+            else plain_chrome(request, title)
+        )
+        page = render("error.html.j2", chrome, error=error, title=title)
         return HTMLResponse(page, error.status, error.headers)
     body = {"error": type(error).__name__, "detail": error.detail, "problems": error.problems}
     return JSONResponse(body, error.status, error.headers)

@@ -6,9 +6,19 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from codec_superb.server.codecs.endpoints import router as codecs
+from codec_superb.server.compare.endpoints import router as compare
+from codec_superb.server.compare.listening_endpoints import router as listening
+from codec_superb.server.ingest.endpoints import router as ingest
+from codec_superb.server.leaderboard.endpoints import router as leaderboard
+from codec_superb.server.moderation.endpoints import router as moderation_api
+from codec_superb.server.moderation.pages import router as moderation_pages
 from codec_superb.server.operations.endpoints import router as operations
+from codec_superb.server.people.endpoints import router as people
 
 
 def routers() -> Sequence[APIRouter]:
     """Return the routers of all features, in the order in which paths are matched."""
-    return (operations,)
+    return (
+        operations, leaderboard, codecs, compare, listening, ingest, people, moderation_api, moderation_pages,
+    )  # fmt: skip

@@ -14,8 +14,8 @@ from typing import BinaryIO
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, SAMPLES, SUBMISSION_NAME
 
-FILE_LIMIT = 256 << 20
-"""Bytes of the zip."""
+FILE_LIMIT = 100_000_000
+"""Bytes of the zip, unless who reads it says otherwise."""
 LIMITS: Mapping[str, int] = {SUBMISSION_NAME: 4 << 20, CLIPS_NAME: 256 << 20}
 SAMPLE_LIMIT = 1 << 20
 """Bytes of a member, unpacked."""
@@ -42,7 +42,7 @@ def write_archive(out: BinaryIO, members: Mapping[str, bytes]) -> None:
             archive.writestr(entry, members[name], method, 9)
 
 
-def read_archive(file: Path | BinaryIO) -> dict[str, bytes]:
+def read_archive(file: Path | BinaryIO, *, file_limit: int = FILE_LIMIT) -> dict[str, bytes]:
     """Unpack a submission into memory; nothing is ever written to a path that the zip names.
 
     Raises SubmissionError for anything that :func:`write_archive` would not have written: names outside the list,
@@ -51,10 +51,10 @@ def read_archive(file: Path | BinaryIO) -> dict[str, bytes]:
     if isinstance(file, Path):
         try:
             with file.open("rb") as opened:
-                return read_archive(opened)
+                return read_archive(opened, file_limit=file_limit)
         except OSError as error:
             raise SubmissionError(f"cannot read {file}: {error.strerror}") from error
-    _check_directory(file)
+    _check_directory(file, file_limit)
     try:
         with zipfile.ZipFile(file) as archive:
             _check_entries(archive.infolist())
@@ -63,11 +63,11 @@ def read_archive(file: Path | BinaryIO) -> dict[str, bytes]:
         raise SubmissionError(f"expected an undamaged zip: {error}") from error
 
 
-def _check_directory(file: BinaryIO) -> None:
+def _check_directory(file: BinaryIO, file_limit: int) -> None:
     """Look at the end record before zipfile reads the directory, which a crafted file can make huge."""
     size = file.seek(0, 2)
-    if not _END.size <= size <= FILE_LIMIT:
-        raise SubmissionError(f"expected a zip of at most {FILE_LIMIT >> 20} MiB, got {size} bytes")
+    if not _END.size <= size <= file_limit:
+        raise SubmissionError(f"expected a zip of at most {file_limit / 1e6:g} MB, got {size} bytes")
     file.seek(max(0, size - _END.size - 20))
     last = file.read()
     magic, _, _, here, total, length, _, comment = _END.unpack(last[-_END.size :])

@@ -21,7 +21,7 @@ from codec_superb.pipeline.clip_table import open_table
 from codec_superb.pipeline.errors import ClipTableError, SubmissionError
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission import strict_json
-from codec_superb.pipeline.submission.archive import read_archive
+from codec_superb.pipeline.submission.archive import FILE_LIMIT, read_archive
 from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
 from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
 from codec_superb.pipeline.submission.findings import CheckReport, Findings
@@ -51,6 +51,8 @@ class OpenedSubmission:
 
 Known = Callable[[str], KnownDataset | None]
 """Answers what this side knows about a dataset of that name; None for nothing."""
+Further = Callable[[OpenedSubmission, Findings], None]
+"""A check beyond those of every submission."""
 
 
 def check(file: Path | BinaryIO, *, known: Known | None = None) -> CheckReport:
@@ -62,14 +64,21 @@ def check(file: Path | BinaryIO, *, known: Known | None = None) -> CheckReport:
     return check_and_open(file, known=known)[0]
 
 
-def check_and_open(file: Path | BinaryIO, *, known: Known | None = None) -> tuple[CheckReport, OpenedSubmission | None]:
-    """Check a submission and hand out what it holds; None when it could not be read."""
+def check_and_open(
+    file: Path | BinaryIO, *, known: Known | None = None, file_limit: int = FILE_LIMIT, more: Sequence[Further] = ()
+) -> tuple[CheckReport, OpenedSubmission | None]:
+    """Check a submission and hand out what it holds; None when it could not be read.
+
+    ``file_limit`` is in bytes; ``more`` are further checks of what could be read.
+    """
     if isinstance(file, Path) and not file.is_file():
         raise SubmissionError(f"expected a submission file at {file}, found none")
     findings = Findings()
-    opened = _open(file, findings)
+    opened = _open(file, findings, file_limit)
     if opened is not None:
         _check_contents(opened, known or _nothing, findings)
+        for further in more:
+            further(opened, findings)
     report = CheckReport(
         ok=not findings.problems,
         codec=opened.submission.codec.name if opened else None,
@@ -86,11 +95,11 @@ def _nothing(_name: str) -> None:
     """Know no dataset."""
 
 
-def _open(file: Path | BinaryIO, findings: Findings) -> OpenedSubmission | None:
+def _open(file: Path | BinaryIO, findings: Findings, file_limit: int) -> OpenedSubmission | None:
     """Read the zip, the document and the rows; None after noting why one of them cannot be read."""
     where = "zip"
     try:
-        members = read_archive(file)
+        members = read_archive(file, file_limit=file_limit)
         where = SUBMISSION_NAME
         strict_json.loads(members[SUBMISSION_NAME])
         submission = Submission.model_validate_json(members[SUBMISSION_NAME], strict=True)
@@ -175,6 +184,9 @@ def _check_known(submission: Submission, rows: Sequence[ClipRow], known: Known, 
             fix = "prepare the current dataset and run again"
             findings.add(where, f"{here.manifest_hash}, the {dataset.name} known here", dataset.manifest_hash, fix)
         else:
+            if dataset.clips != len(here.categories):
+                place = f"{SUBMISSION_NAME}: datasets.{position}.clips"
+                findings.add(place, f"the {len(here.categories)} clips of {dataset.name}", dataset.clips, _PACK)
             _check_clips(dataset.name, [row for row in rows if row.dataset == dataset.name], here, findings)
 
 

@@ -12,6 +12,8 @@ from codec_superb.pipeline.submission.findings import Findings
 
 _AGAIN = "run resynth and score again, then pack; rows are not edited by hand"
 LARGEST = 1e15
+LONGEST = 2**31 - 1
+"""Samples of a clip: twelve hours at 48 kHz, and what every database holds."""
 _NUMBERS = ("sampling_rate", "samples", "bits", "tokens", "encode_s", "decode_s", "lag_samples", "clipped_samples")
 _SLACK = 1e-6
 """Metrics may leave their range by rounding."""
@@ -47,14 +49,14 @@ def check_rows(rows: Sequence[ClipRow], card: Card, metrics: Mapping[str, str], 
 
 def _check_ok(row: ClipRow, where: str, findings: Findings) -> None:
     """Expect a length and bits of a clip with a resynthesis, and no error."""
-    limits: dict[str, tuple[float | None, float]] = {
-        "sampling_rate": (row.sampling_rate, 1),
-        "samples": (row.samples, 1),
-        "bits": (row.bits, 0),
+    limits: dict[str, tuple[int | None, int, float]] = {
+        "sampling_rate": (row.sampling_rate, 1, LONGEST),
+        "samples": (row.samples, 1, LONGEST),
+        "bits": (row.bits, 0, LARGEST),
     }
-    for name, (value, least) in limits.items():
-        if value is None or value < least:
-            findings.add(f"{where}: {name}", f"at least {least} for a clip that is ok", value, _AGAIN)
+    for name, (size, least, most) in limits.items():
+        if size is None or not least <= size <= most:
+            findings.add(f"{where}: {name}", f"{least} to {most:g} for a clip that is ok", size, _AGAIN)
     for name, value in {"encode_s": row.encode_s, "decode_s": row.decode_s, "tokens": row.tokens}.items():
         if value is not None and value < 0:
             findings.add(f"{where}: {name}", "at least 0", value, _AGAIN)

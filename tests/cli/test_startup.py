@@ -26,6 +26,7 @@ print("MODULES", json.dumps([code, sorted(sys.modules)]))
         ["codecs", "show", "opus_12k"],
         ["datasets", "list"],
         ["bench", "--help"],
+        ["admin", "--help"],
         ["serve", "--help"],
     ],
 )

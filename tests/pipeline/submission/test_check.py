@@ -238,10 +238,16 @@ class TestKnownDatasets:
 
     def test_clips_that_do_not_exist_are_found(self) -> None:
         """A clip id that the dataset does not have, and a clip in the wrong category."""
-        known = {**self.categories, "mini/clip001": "music"}
+        known = {**self.categories, "mini/clip001": "music", "mini/another": "speech"}
         del known["mini/clip000"]
         report = check(packed(), known={"mini": KnownDataset(sha("mini"), known)}.get)
         assert places(report) == "clips.parquet: mini/mini/clip000 | clips.parquet: mini/mini/clip001"
+
+    def test_the_size_of_the_dataset_is_not_the_submitters_to_say(self) -> None:
+        """A run of a part cannot pass for complete by calling the part the whole."""
+        known = {**self.categories, "mini/left_out": "speech"}
+        report = check(packed(), known={"mini": KnownDataset(sha("mini"), known)}.get)
+        assert places(report) == "submission.json: datasets.0.clips"
 
 
 class TestSamples:

@@ -1,0 +1,90 @@
+"""``codec-superb admin datasets``: tell the leaderboard which datasets it may check submissions against."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codec_superb.cli.console import print_json, print_table
+from codec_superb.cli.options import JsonOption
+from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
+
+if TYPE_CHECKING:
+    from codec_superb.server.datasets.service import DatasetFacts
+
+app = typer.Typer(help="Datasets that submissions are checked against.", no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="A dataset that is prepared or indexed on this machine.")],
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the state of a dataset on this machine the one that new submissions must have."""
+    settings = server_settings(database, storage)
+    from codec_superb.server.database.session import Database
+    from codec_superb.server.datasets.service import add_known
+
+    facts = facts_of_prepared(name)
+    with closing(Database(settings.database_url)) as opened:
+        new = add_known(opened, facts)
+    if as_json:
+        clips = len(facts.known.categories)
+        print_json({"dataset": name, "manifest_hash": facts.known.manifest_hash, "clips": clips, "changed": new})
+        return
+    state = "is now what submissions are checked against" if new else "was so before"
+    typer.echo(f"{name}: {len(facts.known.categories)} clips, manifest {facts.known.manifest_hash} {state}")
+
+
+@app.command("list")
+def list_known(database: DatabaseOption = None, storage: StorageOption = None, as_json: JsonOption = False) -> None:
+    """List the datasets that the leaderboard knows, with every state they had."""
+    settings = server_settings(database, storage)
+    from sqlalchemy import select
+
+    from codec_superb.server.database.models import Dataset
+    from codec_superb.server.database.session import Database
+
+    with closing(Database(settings.database_url)) as opened, opened.transaction() as session:
+        rows = session.scalars(select(Dataset).order_by(Dataset.name, Dataset.added)).all()
+    data = [
+        {"dataset": row.name, "manifest_hash": row.manifest_hash, "clips": sum(row.counts.values()),
+         "current": row.current, "added": row.added.isoformat(timespec="seconds")}
+        for row in rows
+    ]  # fmt: skip
+    if as_json:
+        print_json(data)
+        return
+    head = ("dataset", "manifest", "clips", "current", "added")
+    cells = [
+        (str(e["dataset"]), str(e["manifest_hash"]), str(e["clips"]), "yes" if e["current"] else "no", str(e["added"]))
+        for e in data
+    ]
+    print_table("", head, cells, numbers_from=len(head))
+
+
+def facts_of_prepared(name: str) -> DatasetFacts:
+    """Describe a named dataset as it is prepared on this machine.
+
+    Raises UnknownDataset for a name without a manifest, DatasetNotPrepared with the command that prepares it.
+    """
+    from codec_superb.data_manifests import open_dataset
+    from codec_superb.data_manifests.catalogue import load_manifest
+    from codec_superb.pipeline.submission.check import KnownDataset
+    from codec_superb.server.datasets.service import DatasetFacts
+
+    manifest = load_manifest(name)  # first: a folder of this name is not meant
+    dataset = open_dataset(name)
+    known = KnownDataset(dataset.manifest_hash, {clip: dataset.clip(clip).category for clip in dataset.clip_ids()})
+    return DatasetFacts(
+        name=name,
+        title=manifest.title,
+        licence=manifest.licence,
+        known=known,
+        homepage=manifest.homepage,
+        citation=manifest.citation,
+    )

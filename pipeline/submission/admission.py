@@ -1,0 +1,172 @@
+"""What a leaderboard asks of a submission beyond telling the truth about itself: ``submit`` and the service use it.
+
+``check`` accepts submissions of own folders and of datasets that are not known here, because their numbers are of use
+to whoever made them. A public table needs more: known datasets, bitrates that the card does not contradict, texts and
+numbers that every database and page can hold, listening samples that play.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.submission.check import Known, OpenedSubmission
+from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.submission.playable import why_unplayable
+from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
+
+LEAST_SECONDS = 10.0
+"""Audio from which on a measured bitrate is held against the nominal one."""
+TEXT_LIMIT = 5000
+"""Characters of any text of ``submission.json``."""
+NAME_LIMIT = 100
+"""Characters of a codec's or family's name."""
+_TOKEN_TOLERANCE = 0.15
+_RANGES: dict[str, tuple[float, float]] = {
+    "year": (1900, 2100),
+    "sampling_rate": (1, 1e6),
+    "nominal_kbps": (1e-6, 1e6),
+    "nominal_tolerance": (0, 10),
+    "frame_rate": (1e-6, 1e6),
+    "codebooks": (1, 1e6),
+    "codebook_size": (1, 1e12),
+    "delay_samples": (0, 1e8),
+    "latency_ms": (0, 1e7),
+    "parameters": (0, 1e15),
+}
+"""Field of a card to what it may be; wide, because they only keep nonsense out."""
+_CARD = f"{SUBMISSION_NAME}: codec"
+
+
+def check_admission(opened: OpenedSubmission, findings: Findings, *, known: Known | None = None) -> None:
+    """Add what a leaderboard would refuse.
+
+    ``known`` answers for the leaderboard's datasets, as in ``check``; None where nobody here knows them.
+    """
+    submission = opened.submission
+    if submission.kind != "named":
+        fix = "run the codec on datasets of the benchmark (codec-superb datasets list); own folders go into own reports"
+        findings.add(f"{SUBMISSION_NAME}: kind", "named: datasets of the benchmark", submission.kind, fix)
+    elif known is not None:
+        _check_datasets(submission, known, findings)
+    for position, dataset in enumerate(submission.datasets):
+        if dataset.selected == 0:
+            where = f"{SUBMISSION_NAME}: datasets.{position}.selected"
+            findings.add(where, "at least one clip", 0, "leave the dataset out, or run it")
+    _check_card(submission.codec, findings)
+    _check_bitrates(submission, opened.rows, findings)
+    _check_texts(submission.model_dump(mode="json"), findings)
+    _check_sound(opened, findings)
+    if submission.submitter is None:
+        findings.note("no submitter is named; codec-superb pack --submitter NAME does it")
+
+
+def _check_datasets(submission: Submission, known: Known, findings: Findings) -> None:
+    for position, dataset in enumerate(submission.datasets):
+        if known(dataset.name) is None:
+            findings.add(
+                f"{SUBMISSION_NAME}: datasets.{position}.name",
+                "a dataset that this leaderboard knows (see its page /datasets)",
+                dataset.name,
+                "leave it out, or ask a maintainer to add it (codec-superb admin datasets add)",
+            )
+
+
+def _check_card(card: Card, findings: Findings) -> None:
+    for name, (least, most) in _RANGES.items():
+        value = getattr(card, name)
+        if value is not None and not least <= value <= most:
+            findings.add(f"{_CARD}.{name}", f"{least:g} to {most:g}", value, "correct the codec's card and run again")
+    if not all(1 <= channels <= 64 for channels in card.channels):  # noqa: PLR2004 -- more than any codec has
+        findings.add(f"{_CARD}.channels", "1 to 64 each", card.channels, "correct the codec's card and run again")
+    for name in ("name", "family"):
+        if len(getattr(card, name)) > NAME_LIMIT:
+            fix = "choose a shorter name in the codec's card and run again"
+            findings.add(f"{_CARD}.{name}", f"at most {NAME_LIMIT} characters", getattr(card, name), fix)
+    if not card.homepage.startswith(("https://", "http://")):
+        fix = "give the address of the codec's page in its card and run again"
+        findings.add(f"{_CARD}.homepage", "an address that begins with https:// or http://", card.homepage, fix)
+
+
+def _check_bitrates(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:
+    """Hold the measured bitrate against the card, where the card's promise (see ``nominal_tolerance``) applies.
+
+    Tokens cost the same whatever the sound; other codecs promise their bitrate for speech alone, since many spend less
+    on silence and more on noise.
+    """
+    card = submission.codec
+    if card.codebook_size is not None:
+        _check_tokens(card, rows, findings)
+    tolerance = card.nominal_tolerance
+    if not card.nominal_kbps or tolerance is None:
+        return
+    for position, entry in enumerate(submission.aggregates.datasets):
+        promised = entry.category == "speech" or card.codebook_size is not None
+        if not promised or entry.seconds < LEAST_SECONDS or entry.kbps is None:
+            continue
+        if abs(entry.kbps / card.nominal_kbps - 1) > tolerance:
+            findings.add(
+                f"{SUBMISSION_NAME}: aggregates.datasets.{position}.kbps",
+                f"{card.nominal_kbps:.6g} kbps within {tolerance:.0%}, as the card says",
+                f"{entry.kbps:.6g} kbps on {entry.dataset} ({entry.category}, {entry.seconds:.1f} s), from its bits",
+                "count the bits that are sent, or correct nominal_kbps, nominal_tolerance or bitrate_note of the card",
+            )
+
+
+def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> None:
+    """Expect tokens of every clip of a token codec, and as many a second as the card says."""
+    counts: dict[str, tuple[int, float]] = {}
+    for row in rows:
+        if row.status != "ok":
+            continue
+        if row.tokens is None:
+            where = f"clips.parquet: {row.dataset}/{row.clip}: tokens"
+            findings.add(where, "their number, for a codec with codebooks", None, "return tokens from the wrapper")
+            continue
+        tokens, seconds = counts.get(row.dataset, (0, 0.0))
+        counts[row.dataset] = tokens + row.tokens, seconds + (row.seconds or 0.0)
+    expected = card.tokens_per_second
+    for name, (tokens, seconds) in counts.items():
+        limit = _TOKEN_TOLERANCE if card.nominal_tolerance is None else card.nominal_tolerance
+        if expected and seconds >= LEAST_SECONDS and abs(tokens / seconds / expected - 1) > limit:
+            findings.add(
+                f"clips.parquet: {name}: tokens",
+                f"{expected:.6g} tokens per second within {limit:.0%}, frame rate × codebooks of the card",
+                f"{tokens / seconds:.6g}, {tokens} tokens in {seconds:.1f} s",
+                "correct frame_rate and codebooks of the card, or the tokens that the wrapper counts",
+            )
+
+
+def _check_texts(document: Any, findings: Findings) -> None:
+    """Refuse what a database or a page could not take: control characters, and texts without end."""
+    for where, text in _strings(document, ""):
+        odd = sorted({unicodedata.category(letter) for letter in text if letter not in "\n\t\r"} & {"Cc", "Cs"})
+        if odd:
+            findings.add(f"{SUBMISSION_NAME}: {where}", "text without control characters", repr(text), "take them out")
+        if len(text) > TEXT_LIMIT:
+            fix = f"shorten it to {TEXT_LIMIT} characters"
+            findings.add(f"{SUBMISSION_NAME}: {where}", f"at most {TEXT_LIMIT} characters", len(text), fix)
+
+
+def _strings(data: Any, where: str) -> Iterator[tuple[str, str]]:
+    if isinstance(data, str):
+        yield where.removeprefix("."), data
+    elif isinstance(data, dict):
+        for name, value in data.items():
+            yield f"{where} (a name)".removeprefix("."), str(name)
+            yield from _strings(value, f"{where}.{name}")
+    elif isinstance(data, list):
+        for position, value in enumerate(data):
+            yield from _strings(value, f"{where}.{position}")
+
+
+def _check_sound(opened: OpenedSubmission, findings: Findings) -> None:
+    """Decode every listening sample from its first page to its last."""
+    names = [name for sample in opened.submission.samples for name in (sample.reference, sample.resynthesis)]
+    for name in names:
+        reason = why_unplayable(opened.members.get(name, b""))
+        if reason:
+            findings.add(name, "Ogg Opus that decodes, of at most ten seconds", reason, "pack again with --samples")

@@ -1,0 +1,36 @@
+"""Who sends an upload: known from a token alone, in a transaction that ends before the file begins to come.
+
+A session cookie does not count here: a form on somebody else's page could use it.
+"""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from codec_superb.server.database.session import database_of
+from codec_superb.server.errors import Unauthenticated
+from codec_superb.server.people.access import ANONYMOUS, Identity, identity_of_secret
+from codec_superb.server.people.limits import check_limit
+
+
+def caller_of(request: Request) -> Identity:
+    """Identify the sender by ``Authorization: Bearer …``. Raises Unauthenticated for a token that is not valid."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if not scheme:
+        return Identity(None, ANONYMOUS)
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise Unauthenticated("expected the header Authorization: Bearer TOKEN", headers={"WWW-Authenticate": "Bearer"})
+    return bearer(request, secret)
+
+
+def bearer(request: Request, secret: str) -> Identity:
+    """Identify the owner of a token; nobody for an empty one."""
+    if not secret.strip():
+        return Identity(None, ANONYMOUS)
+    with database_of(request).transaction() as session:
+        return identity_of_secret(session, secret.strip())
+
+
+def counted(request: Request, caller: Identity) -> None:
+    """Count the upload against the limit of its token or address. Raises TooManyRequests."""
+    check_limit(request, caller, "uploads")

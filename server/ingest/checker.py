@@ -1,0 +1,206 @@
+"""Has uploads checked by children of the nursery: at most so many at once, each within time and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import anyio
+
+from codec_superb.pipeline.submission.findings import Problem
+from codec_superb.server.errors import Refused, Unavailable
+from codec_superb.server.ingest.nursery import OUT_OF_MEMORY
+from codec_superb.server.ingest.outcome import BLOCK_LIMIT, DOCUMENT_LIMIT, Checked, Untrustworthy, read_outcome
+from codec_superb.server.ingest.task import write_task
+from codec_superb.server.settings import Settings
+
+WAITING = 32
+"""Uploads that may wait for a check; the next is told to come back."""
+PATIENCE = 60.0
+"""Seconds an upload waits for its check to begin."""
+START_PATIENCE = 60.0
+"""Seconds the nursery may take to import everything on a busy machine."""
+_MARGIN = 5.0
+"""Seconds beyond a child's time after which the whole nursery counts as hanging."""
+_SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Checker:
+    """One nursery and the queue in front of it; lives as long as the service runs in this process."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Start the nursery, which gets ready while the service begins to answer."""
+        self._settings = settings
+        self._slots = anyio.Semaphore(settings.check_workers)
+        self._lock = threading.Lock()
+        self._nursery: _Nursery | None = _Nursery(settings)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long."""
+        busy = Unavailable(
+            f"expected a free worker, got {self._settings.check_workers} that are busy; try again in half a minute",
+            headers={"Retry-After": "30"},
+        )
+        if self._slots.statistics().tasks_waiting >= WAITING:
+            raise busy
+        try:
+            with anyio.fail_after(PATIENCE):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise busy from None
+        try:
+            yield
+        finally:
+            self._slots.release()
+
+    def check(self, upload: BinaryIO, states: Mapping[str, tuple[str, bytes]]) -> Checked:
+        """Check a file in a child process and return the outcome; blocks until the child has ended.
+
+        ``states`` maps each dataset that the service knows to manifest hash and packed clips. Raises Refused when the
+        file has problems or takes too much, Unavailable when no process can be started.
+        """
+        folder = self._settings.incoming
+        with tempfile.TemporaryFile(dir=folder) as task, tempfile.TemporaryFile(dir=folder) as result:
+            write_task(task, self._settings.upload_limit, states)
+            self._judge(self._run(upload, task, result))
+            try:
+                checked = read_outcome(result)
+            except Untrustworthy as error:
+                raise self._overdone(f"a check that left nothing useful ({error})") from error
+        outcome = checked.outcome
+        if outcome.problems:
+            count = len(outcome.problems) + outcome.more
+            raise Refused(
+                f"the submission has {count} problem{'s' if count > 1 else ''}"
+                + (f", of which the first {len(outcome.problems)} are listed" if outcome.more else ""),
+                problems=[problem.model_dump() for problem in outcome.problems],
+            )
+        return checked
+
+    def _run(self, upload: BinaryIO, task: BinaryIO, result: BinaryIO) -> int | None:
+        """Let a child work; return its exit status as ``os.wait`` gives it, None when it could not be had."""
+        for _ in range(2):
+            with self._lock:
+                if self._nursery is None or not self._nursery.alive:
+                    self._bury()
+                    self._nursery = _Nursery(self._settings)
+                nursery = self._nursery
+            with suppress(_Gone):
+                return nursery.ask(upload, task, result)
+        raise Unavailable("the process that checks submissions cannot be started; try again in a minute",
+                          headers={"Retry-After": "60"})  # fmt: skip
+
+    def _judge(self, status: int | None) -> None:
+        """Raise Refused for a child that did not end by itself."""
+        if status == 0:
+            return
+        code = None if status is None else os.waitstatus_to_exitcode(status)
+        if code is None or code in {-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL}:
+            raise self._overdone(f"more than {self._settings.check_seconds:g} s of checking")
+        if code in {OUT_OF_MEMORY, -signal.SIGABRT}:
+            raise self._overdone(f"more than {self._settings.check_memory / 1e6:.0f} MB of memory for checking it")
+        raise self._overdone(f"a check that ended with code {code}")
+
+    def _overdone(self, got: str) -> Refused:
+        limits = f"{self._settings.check_seconds:g} s and {self._settings.check_memory / 1e6:.0f} MB"
+        problem = Problem(
+            path="the file",
+            expected=f"a submission that can be checked within {limits}",
+            got=got,
+            how_to_fix="submit fewer clips or datasets in one file, packed by codec-superb pack",
+        )
+        return Refused("the submission could not be checked within the limits", problems=[problem.model_dump()])
+
+    def _bury(self) -> None:
+        if self._nursery is not None:
+            self._nursery.end()
+            self._nursery = None
+
+    def close(self) -> None:
+        """End the nursery and all children."""
+        with self._lock:
+            self._bury()
+
+
+class _Gone(Exception):
+    """The nursery has ended."""
+
+
+class _Nursery:
+    """The child program, from the service's side."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._patience = settings.check_seconds + _MARGIN
+        self._lock = threading.Lock()
+        self._ready = False
+        self._control, its = socket.socketpair()
+        limits = {
+            "seconds": settings.check_seconds,
+            "memory": settings.check_memory,
+            "written": DOCUMENT_LIMIT + BLOCK_LIMIT,
+        }
+        program = Path(__file__).with_name("nursery.py")
+        argument = json.dumps({"path": sys.path, "limits": limits})
+        # The pools of Arrow and of the C library would reserve address space that the limit counts.
+        frugal = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
+        with its:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(program), str(its.fileno()), argument],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[its.fileno()],
+                env=os.environ | dict.fromkeys(_SINGLE_THREAD, "1") | frugal,
+                start_new_session=True,
+            )
+
+    @property
+    def alive(self) -> bool:
+        """Whether the program runs."""
+        return self._process.poll() is None
+
+    def ask(self, upload: BinaryIO, task: BinaryIO, result: BinaryIO) -> int | None:
+        """Have one file checked; the child's exit status, None when it did not end in time. Raises _Gone."""
+        mine, its = socket.socketpair()
+        with mine, its:
+            try:
+                with self._lock:
+                    self._wait_until_ready()
+                    files = [upload.fileno(), task.fileno(), result.fileno(), its.fileno()]
+                    socket.send_fds(self._control, [b"c"], files)
+                its.close()
+                mine.settimeout(self._patience)
+                status = mine.recv(4, socket.MSG_WAITALL)
+            except TimeoutError:
+                self.end()
+                return None
+            except OSError as error:
+                raise _Gone from error
+        if len(status) < 4:  # noqa: PLR2004 -- as the nursery sends it
+            raise _Gone
+        return int.from_bytes(status, "big")
+
+    def _wait_until_ready(self) -> None:
+        if not self._ready:
+            self._control.settimeout(START_PATIENCE)
+            if not self._control.recv(1):
+                raise ConnectionError
+            self._control.settimeout(None)
+            self._ready = True
+
+    def end(self) -> None:
+        """Kill the program and its children: they share a session of their own."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._control.close()

@@ -1,0 +1,95 @@
+"""What the checking process does with one file: the whole check, then everything that the service stores of it.
+
+Runs inside the limits that :mod:`codec_superb.server.ingest.nursery` sets. Whatever the file does to it, an outcome is
+written or the process ends; neither is trusted by the service.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from functools import partial
+from typing import BinaryIO
+
+import av
+import pyarrow.compute
+import pyarrow.parquet  # noqa: F401 -- imported before the process forks, so that no check waits for it
+
+from codec_superb.pipeline.aggregate import Aggregates, aggregate
+from codec_superb.pipeline.category_summary import summarise, summarise_dataset
+from codec_superb.pipeline.clip_table import write_table
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.submission.admission import check_admission
+from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_open
+from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.server.ingest.outcome import Accepted, BlockInfo, Outcome, write_outcome
+from codec_superb.server.ingest.task import OpenedTask
+
+av.logging.set_level(None)  # a damaged sample is a problem of its submission, not a line of our log
+
+
+def run(file: BinaryIO, task: BinaryIO, result: BinaryIO) -> None:
+    """Check ``file`` and write the outcome into ``result``."""
+    try:
+        outcome, blocks = examine(file, OpenedTask(task))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- a file that breaks the check is refused; it must not break the service
+        outcome, blocks = _broken(error), []
+    write_outcome(result, outcome, blocks)
+
+
+def examine(file: BinaryIO, task: OpenedTask) -> tuple[Outcome, Sequence[bytes]]:
+    """Return the outcome and, without problems, the blocks of clip rows."""
+    report, opened = check_and_open(
+        file, known=task.known, file_limit=task.task.file_limit, more=[partial(check_admission, known=task.known)]
+    )
+    verdict = Outcome(problems=report.problems, more=report.more, notes=report.notes, accepted=None)
+    if opened is None or not report.ok:
+        return verdict, []
+    accepted, blocks = _accept(opened)
+    return verdict.model_copy(update={"accepted": accepted}), blocks
+
+
+def _accept(opened: OpenedSubmission) -> tuple[Accepted, list[bytes]]:
+    submission, rows = opened.submission, opened.rows
+    aggregates = recomputed(opened)
+    blocks = [_block([row for row in rows if row.dataset == d.name], submission.metrics) for d in submission.datasets]
+    sizes = [d.selected for d in submission.datasets]
+    ok = sum(row.status == "ok" for row in rows)
+    accepted = Accepted(
+        submission=submission,
+        categories=tuple(summarise(aggregates, category) for category in aggregates.categories),
+        datasets=tuple(summarise_dataset(part) for part in aggregates.datasets),
+        blocks=tuple(
+            BlockInfo(dataset=dataset.name, rows=count, size=len(block))
+            for dataset, count, block in zip(submission.datasets, sizes, blocks, strict=True)
+        ),
+        clips=len(rows),
+        ok=ok,
+        failed=len(rows) - ok,
+        complete=all(part.complete for part in aggregates.datasets),
+    )
+    return accepted, blocks
+
+
+def recomputed(opened: OpenedSubmission) -> Aggregates:
+    """Compute the aggregates from the rows: what is stored never comes from the document."""
+    submission = opened.submission
+    clips = {dataset.name: dataset.clips for dataset in submission.datasets}
+    return aggregate(opened.rows, metrics=sorted(submission.metrics), expected=clips)
+
+
+def _block(rows: Sequence[ClipRow], metrics: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    ordered = sorted(rows, key=lambda row: row.clip)
+    write_table(out, ordered, metrics, compression="zstd")
+    return out.getvalue()
+
+
+def _broken(error: Exception) -> Outcome:
+    findings = Findings()
+    findings.add(
+        "the file", "a submission as pack writes it", f"{type(error).__name__}: {error}", "pack the runs again"
+    )
+    return Outcome(problems=tuple(findings.problems), more=0, notes=(), accepted=None)

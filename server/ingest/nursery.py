@@ -1,0 +1,146 @@
+"""The program that checks uploads: imports everything once, then makes a child for each file and watches over it.
+
+A child lives for one file, so nothing of a hostile one reaches the next, and it starts in milliseconds because its
+imports are there. It is given four open files (upload, task, result, a socket for its exit status) and no name of any;
+the system ends it when it takes more time, memory or disk than it may. This program starts no threads: it can fork.
+
+Started as a file, with nothing but the standard library, by :mod:`codec_superb.server.ingest.checker`.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import NoReturn
+
+OUT_OF_MEMORY = 77
+"""Exit code of a child that could not get memory; a library may end it by a signal instead."""
+FILES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use."""
+
+    seconds: float
+    """Of wall clock, and of processor time."""
+    memory: int
+    """Bytes of address space."""
+    written: int
+    """Bytes of any file."""
+
+    def apply(self) -> None:
+        """Have the system enforce them on this process; it ends without being asked."""
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+        whole = int(self.seconds) + 1
+        for kind, limit in (
+            (resource.RLIMIT_CPU, whole),
+            (resource.RLIMIT_AS, self.memory),
+            (resource.RLIMIT_FSIZE, self.written),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            resource.setrlimit(kind, (limit, limit))
+
+
+def main(arguments: list[str]) -> None:
+    """Serve the socket whose descriptor is the first argument; the second is JSON: ``sys.path`` and limits."""
+    settings = json.loads(arguments[1])
+    sys.path[:] = settings["path"]
+    limits = Limits(**settings["limits"])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the service's business
+    from codec_superb.server.ingest import examine  # noqa: F401 -- for the children
+
+    gc.collect()
+    gc.freeze()  # what is there stays shared between all children
+    control = socket.socket(fileno=int(arguments[0]))
+    control.set_inheritable(False)
+    _Nursery(control, limits).serve()
+
+
+class _Nursery:
+    """Makes children and reports how each ended."""
+
+    def __init__(self, control: socket.socket, limits: Limits) -> None:
+        self._control = control
+        self._limits = limits
+        self._children: dict[int, socket.socket] = {}
+
+    def serve(self) -> None:
+        """Work until the service is gone, then end with all children."""
+        woken, wakes = os.pipe()
+        os.set_blocking(woken, False)
+        os.set_blocking(wakes, False)
+        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._control.sendall(b"r")
+        while True:
+            watched: list[int] = [self._control.fileno(), woken]
+            ready, _, _ = select.select(watched, [], [])
+            if woken in ready:
+                os.read(woken, 512)
+                self._reap()
+            if self._control.fileno() in ready and not self._take():
+                os.killpg(0, signal.SIGKILL)  # this process leads its own group
+
+    def _take(self) -> bool:
+        """Start a check; whether the service is still there."""
+        try:
+            said, files, _, _ = socket.recv_fds(self._control, 1, FILES)
+        except ConnectionError:
+            return False
+        if not said:
+            return False
+        pid = os.fork()
+        if pid == 0:
+            self._be_child(files)
+        for file in files[:-1]:
+            os.close(file)
+        self._children[pid] = socket.socket(fileno=files[-1])
+        return True
+
+    def _reap(self) -> None:
+        while self._children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            with self._children.pop(pid) as link:
+                try:
+                    link.sendall(status.to_bytes(4, "big"))
+                except OSError:
+                    continue  # who asked has gone
+
+    def _be_child(self, files: list[int]) -> NoReturn:
+        """Check one file and end; never returns into the loop."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            self._control.close()
+            for link in self._children.values():
+                link.close()
+            os.close(files[-1])
+            self._limits.apply()
+            from codec_superb.server.ingest.examine import run
+
+            with open(files[0], "rb") as file, open(files[1], "rb") as task, open(files[2], "wb") as result:  # noqa: PTH123
+                run(file, task, result)
+            code = 0
+        except MemoryError:
+            code = OUT_OF_MEMORY
+        except BaseException:  # noqa: BLE001 -- the end of this process, whatever it was
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

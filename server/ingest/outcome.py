@@ -1,0 +1,104 @@
+"""What a check hands back to the service: validated, because the process that wrote it read a stranger's file.
+
+On disk: eight bytes with the length of a JSON document, the document (:class:`Outcome`), then the Parquet blocks one
+after another.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, BinaryIO
+
+from pydantic import Field, ValidationError
+
+from codec_superb.pipeline.category_summary import Summary
+from codec_superb.pipeline.record import Record
+from codec_superb.pipeline.submission.findings import Problem
+from codec_superb.pipeline.submission.schema import Name, Submission
+
+DOCUMENT_LIMIT = 32 << 20
+"""Bytes of the document; ``submission.json`` has at most four MiB."""
+BLOCK_LIMIT = 256 << 20
+"""Bytes of all blocks together."""
+_HEAD = struct.Struct(">Q")
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class BlockInfo(Record):
+    """One block of clip rows."""
+
+    dataset: Name
+    rows: Count
+    size: Count
+    """Bytes."""
+
+
+class Accepted(Record):
+    """Everything that is stored of a submission without problems."""
+
+    submission: Submission
+    categories: tuple[Summary, ...]
+    """By category, over all datasets."""
+    datasets: tuple[Summary, ...]
+    """By dataset and category."""
+    blocks: tuple[BlockInfo, ...]
+    clips: Count
+    ok: Count
+    failed: Count
+    complete: bool
+
+
+class Outcome(Record):
+    """The verdict."""
+
+    problems: tuple[Problem, ...]
+    more: Count
+    """Problems beyond those listed."""
+    notes: tuple[str, ...]
+    accepted: Accepted | None
+    """None where there are problems."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An outcome with its blocks."""
+
+    outcome: Outcome
+    blocks: tuple[bytes, ...]
+    """In the order of ``accepted.blocks``."""
+
+
+class Untrustworthy(Exception):
+    """The process that checked left something that is no outcome."""
+
+
+def write_outcome(file: BinaryIO, outcome: Outcome, blocks: Sequence[bytes]) -> None:
+    """Write an outcome as :func:`read_outcome` reads it."""
+    document = outcome.model_dump_json().encode()
+    file.write(_HEAD.pack(len(document)))
+    file.write(document)
+    file.writelines(blocks)
+    file.flush()
+
+
+def read_outcome(file: BinaryIO) -> Checked:
+    """Read and validate an outcome; Untrustworthy for anything that does not hold what it says, within limits."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    if not _HEAD.size < size <= _HEAD.size + DOCUMENT_LIMIT + BLOCK_LIMIT:
+        raise Untrustworthy(f"expected an outcome, got {size} bytes")
+    (length,) = _HEAD.unpack(file.read(_HEAD.size))
+    if length > min(DOCUMENT_LIMIT, size - _HEAD.size):
+        raise Untrustworthy(f"expected a document of at most {DOCUMENT_LIMIT} bytes inside {size}, got {length}")
+    try:
+        outcome = Outcome.model_validate_json(file.read(length), strict=True)
+    except ValidationError as error:
+        raise Untrustworthy(f"expected an outcome: {error.error_count()} fields do not fit") from error
+    if (outcome.accepted is None) != bool(outcome.problems):
+        raise Untrustworthy("expected either problems or results")
+    infos = outcome.accepted.blocks if outcome.accepted else ()
+    if sum(info.size for info in infos) != size - _HEAD.size - length:
+        raise Untrustworthy("expected blocks of the sizes that the document gives")
+    return Checked(outcome, tuple(file.read(info.size) for info in infos))

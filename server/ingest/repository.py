@@ -1,0 +1,91 @@
+"""Rows of a new submission: found, counted and made in one transaction."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, joinedload
+
+from codec_superb.pipeline.aggregate import MetricAggregate
+from codec_superb.pipeline.category_summary import Summary
+from codec_superb.server.database.models import ClipBlock, Codec, Result, Submission
+from codec_superb.server.ingest.outcome import Accepted, Checked
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_ID_LENGTH = 12
+
+
+def by_hash(session: Session, sha256: str) -> Submission | None:
+    """Find the submission made from a file."""
+    statement = select(Submission).where(Submission.file_sha256 == sha256).options(joinedload(Submission.codec))
+    return session.scalars(statement).one_or_none()
+
+
+def codec_by_name(session: Session, name: str, *, lock: bool = False) -> Codec | None:
+    """Find a codec; ``lock`` keeps others from counting its versions until the transaction ends."""
+    statement = select(Codec).where(Codec.name == name)
+    return session.scalars(statement.with_for_update() if lock else statement).one_or_none()
+
+
+def next_version(session: Session, codec: Codec) -> int:
+    """Count the versions of a codec that is locked."""
+    return (session.scalar(select(func.max(Submission.version)).where(Submission.codec_id == codec.id)) or 0) + 1
+
+
+def new_id() -> str:
+    """Draw an id: 62 bits."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(_ID_LENGTH))
+
+
+def described(accepted: Accepted) -> dict[str, object]:
+    """Columns of a submission that follow from its file."""
+    submission = accepted.submission
+    whole = submission.model_dump(mode="json")
+    submitter = submission.submitter
+    return {
+        "submitter": submitter.name if submitter else "",
+        "contact": submitter.contact if submitter else None,
+        "created": submission.created,
+        "card": whole["codec"],
+        "document": {name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},
+        "metrics": submission.metrics,
+        "clips": accepted.clips,
+        "ok": accepted.ok,
+        "failed": accepted.failed,
+        "complete": accepted.complete,
+    }
+
+
+def results(accepted: Accepted) -> Iterator[Result]:
+    """Rows of each category over all datasets (``dataset`` is ''), then of each dataset."""
+    for summary in accepted.categories:
+        yield _result(summary, "")
+    for summary in accepted.datasets:
+        yield _result(summary, summary.datasets[0])
+
+
+def blocks(identity: str, checked: Checked) -> Iterable[ClipBlock]:
+    """Blocks of clip rows."""
+    infos = checked.outcome.accepted.blocks if checked.outcome.accepted else ()
+    for info, data in zip(infos, checked.blocks, strict=True):
+        yield ClipBlock(submission_id=identity, dataset=info.dataset, rows=info.rows, data=data)
+
+
+def _result(summary: Summary, dataset: str) -> Result:
+    same = summary.model_dump(exclude={"datasets", "score", "metrics"})
+    score = summary.score
+    return Result(
+        **same,
+        dataset=dataset,
+        datasets=list(summary.datasets),
+        score=score.value,
+        low=score.low,
+        high=score.high,
+        metrics={key: _estimate(metric) for key, metric in sorted(summary.metrics.items())},
+    )
+
+
+def _estimate(metric: MetricAggregate) -> dict[str, float | int | None]:
+    return {"value": metric.mean, **metric.model_dump(include={"low", "high", "n", "undefined", "failed", "sd"})}

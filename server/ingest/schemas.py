@@ -1,0 +1,55 @@
+"""What an upload is answered."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Status = Literal["pending", "published", "verified", "withdrawn"]
+
+
+class Receipt(BaseModel):
+    """An accepted submission, as its sender sees it."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    id: str
+    """What links carry."""
+    codec: str
+    version: int
+    """Of this codec's results here, counted from 1."""
+    status: Status
+    """``pending`` waits for a moderator; ``published`` is on the leaderboard."""
+    url: str
+    """Page of the submission; there is none for the public while it is pending."""
+    datasets: list[str]
+    clips: int
+    ok: int
+    failed: int
+    complete: bool
+    """No clip failed and no dataset was cut short."""
+    notes: list[str]
+    """What is unusual without being wrong."""
+    warnings: list[dict[str, Any]]
+    """What a moderator should look at: ``{kind, where, text}`` each."""
+
+
+class ProblemAnswer(BaseModel):
+    """One reason why a submission is refused."""
+
+    path: str
+    """Member of the zip and the place in it."""
+    expected: str
+    got: str
+    how_to_fix: str
+
+
+class ErrorAnswer(BaseModel):
+    """Any answer that is no success."""
+
+    error: str
+    """Kind of error."""
+    detail: str
+    """What was expected, what came, what to do."""
+    problems: list[ProblemAnswer]
