@@ -62,7 +62,7 @@ def served(*arguments: str, before: str = "", environment: Mapping[str, str] | N
                 process.wait(10)
                 raise AssertionError(f"the service did not start:\n{first}{Path(log.name).read_text()}")
             url = first.rsplit(" ", 1)[-1].strip()
-            yield Served(process, url, [first, process.stdout.readline()], Path(log.name))
+            yield Served(process, url, [first, process.stdout.readline(), process.stdout.readline()], Path(log.name))
         finally:
             process.kill()
             process.wait(10)

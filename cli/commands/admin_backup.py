@@ -68,6 +68,5 @@ def _facts(manifest: Manifest) -> dict[str, Any]:
 
 def _words(manifest: Manifest) -> str:
     rows = count(sum(table.rows for table in manifest.tables.values()), "row")
-    return (
-        f"backup of {manifest.created}, schema {manifest.schema_revision}, {rows}, {count(len(manifest.files), 'file')}"
-    )
+    files = count(len(manifest.files), "file")
+    return f"backup of {manifest.created}, schema {manifest.schema_revision}, {rows}, {files}"

@@ -87,10 +87,9 @@ def _write(archive: zipfile.ZipFile, engine: Engine, folder: Path) -> Manifest:
 @contextmanager
 def _one_view(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that sees one state of the database to its end; SQLite's always do."""
-    options = (
-        {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-    )
-    with engine.connect().execution_options(**options) as connection, connection.begin():
+    with engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         yield connection
 
 

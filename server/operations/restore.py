@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, MetaData, func, inspect, select, text
+from sqlalchemy import Connection, Engine, MetaData, func, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from codec_superb.server.database import migrate
-from codec_superb.server.database.models import Base, Dataset, Revision, Submission
+from codec_superb.server.database.models import AuditEntry, Base, Dataset, Revision, Submission
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.backup_file import BackupFile, Manifest, file_name, open_backup, table_name
@@ -26,7 +26,7 @@ from codec_superb.server.operations.preparation import check_url, make_storage, 
 from codec_superb.server.operations.table_dump import read_table
 from codec_superb.server.settings import Settings
 
-PREPARED = frozenset({Dataset.__tablename__, Revision.__tablename__})
+PREPARED = frozenset({AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__})
 """Tables that have rows in a service nobody has used yet."""
 
 
@@ -67,9 +67,7 @@ def _put(settings: Settings, manifest: Manifest, staged: Path, *, replace: bool)
             number = _clear(connection)
             _load(connection, manifest, staged)
             migrate.upgrade_within(connection)
-            connection.execute(
-                text("UPDATE revision SET number = CASE WHEN number > :n THEN number ELSE :n END + 1"), {"n": number}
-            )
+            _outdate(connection, number)
             with _files_in_place(staged, settings.files, list(manifest.files)):
                 connection.commit()
     except DBAPIError as error:
@@ -119,7 +117,8 @@ def _refuse_used(connection: Connection, settings: Settings) -> None:
     if used:
         database = check_url(settings.database_url)
         raise OperationError(
-            f"expected an empty leaderboard in {database}, got one with {', '.join(used)}; --replace removes them for good"
+            f"expected an empty leaderboard in {database}, got one with {', '.join(used)}; "
+            "--replace removes them for good"
         )
 
 
@@ -129,6 +128,12 @@ def _clear(connection: Connection) -> int:
     number = connection.execute(select(func.max(Revision.number))).scalar() if Revision.__tablename__ in there else 0
     migrate.downgrade_within(connection, "base")
     return number or 0
+
+
+def _outdate(connection: Connection, number: int) -> None:
+    """Count public changes on from both pasts: what a running process has cached is old in any case."""
+    newest = max(number, connection.execute(select(Revision.number)).scalar_one())
+    connection.execute(update(Revision).values(number=newest + 1))
 
 
 def _load(connection: Connection, manifest: Manifest, staged: Path) -> None:
