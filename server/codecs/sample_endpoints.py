@@ -22,7 +22,10 @@ router = APIRouter(prefix="/api/v1/submissions", tags=["samples"])
 
 SubmissionId = Annotated[str, Path(pattern=r"^[a-z0-9]{1,12}$", description="Id of a submission.")]
 Number = Annotated[int, Path(ge=0, le=10**6, description="Number of the sample, counted from 0.")]
-_FILES: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/ogg": {}}}, 206: {"description": "The part that was asked for"}}
+_FILES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"audio/ogg": {}}},
+    206: {"description": "The part that was asked for"},
+}
 _PICTURES: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}}}
 
 

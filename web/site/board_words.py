@@ -14,8 +14,8 @@ from codec_superb.web.text import MISSING, number
 SOURCES: Mapping[SourceFilter, str] = MappingProxyType({
     "runs": "Submissions whose every number was recomputed here from their clips, run by their submitters or by us.",
     "verified": "Only submissions that the maintainers ran again themselves.",
-    "table3": "Figures of the benchmark’s paper: published, not re-run here. They have no intervals, and their bitrates "
-    "are nominal.",
+    "table3": "Figures of the benchmark’s paper: published, not re-run here. They have no intervals, and their "
+    "bitrates are nominal.",
     "tiny": "Figures of the authors’ re-run on a small sample: published, not re-run here. They have no intervals.",
     "ultraeval": "Figures of the UltraEval-Audio paper: published, not re-run here. Applications only, no bitrates.",
     "all": "Everything mixed. The sources differ in datasets, clips and definitions: small differences mean nothing.",

@@ -41,7 +41,10 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], chrome: Chrome)
         quantity=quantity,
         tabs=[Tab(category, _tab(addresses, category), category == state.category) for category in CATEGORIES],
         metrics=[(key, _metric_label(key)) for key in _with(view.choices.metrics, state.metric)],
-        datasets=[("", "All datasets of each codec"), *((name, name) for name in _with(view.choices.datasets, state.dataset))],
+        datasets=[
+            ("", "All datasets of each codec"),
+            *((name, name) for name in _with(view.choices.datasets, state.dataset)),
+        ],
         sources=[(key, f"{label} ({amount})") for key, label, amount in view.choices.sources],
         rates=[(rate, hertz(rate), rate in state.rates) for rate in sorted({*view.choices.rates, *state.rates})],
         source_words=SOURCES[state.source],
