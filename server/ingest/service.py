@@ -20,6 +20,7 @@ from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.vault import adding, move_in
+from codec_superb.server.moderation.plausibility import warnings_for
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.server.settings import Settings
@@ -111,16 +112,11 @@ def _name(
     session.flush()
     session.add_all(repository.blocks(submission.id, checked))
     session.flush()
-    submission.warnings = _warnings(session, submission.id)
+    submission.warnings = list(warnings_for(session, submission.id))
     _note(session, submission, accepted, caller)
     if submission.status in PUBLIC:
         changed(session)
     return receipt(submission, settings), True
-
-
-def _warnings(session: Session, submission_id: str) -> list[dict[str, Any]]:  # noqa: ARG001 -- see below
-    """Return what a moderator should look at."""
-    return []
 
 
 def _note(session: Session, submission: Submission, accepted: Accepted, caller: Identity) -> None:
