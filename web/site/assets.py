@@ -22,7 +22,7 @@ MEDIA_TYPES = MappingProxyType({
 })  # fmt: skip
 _PLOTLY = "plotly.js"
 _STYLE = "site.css"
-_STYLE_PARTS = ("base", "forms", "tables", "charts", "pages", "codec", "print")
+_STYLE_PARTS = ("base", "forms", "tables", "charts", "pages", "codec", "compare", "print")
 """In the order in which they may overrule each other."""
 
 
