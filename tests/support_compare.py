@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,10 @@ from typing import Any
 import av
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from starlette.testclient import TestClient
 from support_stats import card, draw_rows, ok, sha
 
 from codec_superb.metrics.table import METRICS
@@ -22,11 +26,34 @@ from codec_superb.pipeline.aggregate import Aggregates, DatasetAggregate, aggreg
 from codec_superb.pipeline.clip_table import write_table
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.archive import write_archive
+from codec_superb.server.app import create_app
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
-from codec_superb.server.database.session import changed
+from codec_superb.server.database.session import Database, changed
+from codec_superb.server.settings import Settings
 from codec_superb.web.report_data import Estimate
 
 _NUMBERS = itertools.count(1)
+
+
+@contextmanager
+def running_board(
+    request: pytest.FixtureRequest, folder: Path, fill: Callable[[Session, Settings], None]
+) -> Iterator[TestClient]:
+    """Run the service on a database of the kind ``request.param``, filled once for many tests that only read."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            file = folder / "leaderboard.sqlite"
+            shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
+            url = f"sqlite:///{file}"
+        else:
+            url = stack.enter_context(request.getfixturevalue("postgres").database())
+        limits: dict[str, Any] = {"computations_per_minute": 100_000}
+        settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **limits)
+        database = Database(url)
+        with database.transaction(write=True) as session:
+            fill(session, settings)
+        database.close()
+        yield stack.enter_context(TestClient(create_app(settings)))
 
 
 def store(

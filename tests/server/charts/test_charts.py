@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_compare import rows_of, store
+from support_compare import rows_of, running_board, store
 from support_stats import ok, sha
 from support_stats import row as clip_row
 
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.server.charts.correlate import CLIPS
 from codec_superb.server.database.session import Database
+from codec_superb.server.settings import Settings
 from codec_superb.web.site.charts import CHARTS
 
 HTML = {"accept": "text/html"}
@@ -43,17 +46,19 @@ def refreshed(client: TestClient) -> TestClient:
     return client
 
 
-@pytest.fixture
-def board(client: TestClient, database: Database) -> TestClient:
-    """Eight submissions of rising quality and bitrate."""
-    with database.transaction(write=True) as session:
-        for step in range(8):
-            rows = [
-                entry.model_copy(update={"bits": 16000 * 2**step // 4})
-                for entry in rows_of(step, 12, quality=0.1 * step)
-            ]
-            store(session, f"codec_{step}", rows, family="even" if step % 2 == 0 else "odd")
-    return refreshed(client)
+def fill(session: Session, settings: Settings) -> None:
+    """Store eight submissions of rising quality and bitrate."""
+    for step in range(8):
+        rows = rows_of(step, 12, quality=0.1 * step)
+        rows = [entry.model_copy(update={"bits": 16000 * 2**step // 4}) for entry in rows]
+        store(session, f"codec_{step}", rows, family="even" if step % 2 == 0 else "odd")
+
+
+@pytest.fixture(scope="module", params=("sqlite", "postgresql"))
+def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Run the service for all tests that only read."""
+    with running_board(request, tmp_path_factory.mktemp("board"), fill) as client:
+        yield client
 
 
 class TestRate:
@@ -162,11 +167,13 @@ class TestClips:
         (found,) = table(client, "clips", dataset="big")
         assert found["n"] == str(2 * CLIPS)
 
-    def test_another_state_of_the_dataset_is_not_pooled(self, board: TestClient, database: Database) -> None:
+    def test_another_state_of_the_dataset_is_not_pooled(self, client: TestClient, database: Database) -> None:
         """Other clips under the same name are other clips."""
         with database.transaction(write=True) as session:
+            for number in range(2):
+                store(session, f"usual_{number}", rows_of(number, 12))
             store(session, "stranger", rows_of(9, 12), hashes={"mini": sha("other")})
-        assert {row["n"] for row in table(refreshed(board), "clips", dataset="mini")} == {"32"}
+        assert {row["n"] for row in table(refreshed(client), "clips", dataset="mini")} == {"8"}
 
 
 class TestDistribution:
@@ -245,9 +252,9 @@ class TestPage:
         assert "<script>" not in client.get("/api/v1/charts/rate").text.replace('"family"', "")
         assert client.get("/api/v1/charts/rate.csv").text.splitlines()[1].startswith("'=cmd|x")
 
-    def test_only_what_is_computed_counts(self, board: TestClient) -> None:
+    def test_only_what_is_computed_counts(self, client: TestClient) -> None:
         """Kept answers cost nothing."""
         for _ in range(3):
-            board.get("/api/v1/charts/clips")
-        events = board.app.state.limiter.storage.events  # type: ignore[attr-defined]  # Starlette's application
+            client.get("/api/v1/charts/clips")
+        events = client.app.state.limiter.storage.events  # type: ignore[attr-defined]  # Starlette's application
         assert sum(len(entries) for entries in events.values()) == 1
