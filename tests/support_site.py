@@ -25,7 +25,12 @@ def running_site(settings: Settings, app: FastAPI | None = None) -> Iterator[str
     """Migrate the database, serve the application from a thread and yield its address, without a slash at the end."""
     upgrade(settings.database_url)
     config = uvicorn.Config(
-        app or create_app(settings), host="127.0.0.1", port=0, ws="none", log_level="warning", timeout_graceful_shutdown=5
+        app or create_app(settings),
+        host="127.0.0.1",
+        port=0,
+        ws="none",
+        log_level="warning",
+        timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
