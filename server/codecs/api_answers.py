@@ -4,40 +4,42 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from math import isnan
-from typing import Any
 
-from codec_superb.base_codec.card import Card
 from codec_superb.server.codecs import schemas
-from codec_superb.server.codecs.published import Entry
+from codec_superb.server.codecs.pages import Found
+from codec_superb.server.codecs.published import Published
 from codec_superb.server.database.models import Submission
+from codec_superb.server.leaderboard.entries import Entry
 from codec_superb.web.report_data import CodecResult
-from codec_superb.web.site.codec import BandView, CategoryView, CodecView
+from codec_superb.web.site.codec import BandView, CategoryView, SampleView
 
 
-def summary(submission: Submission) -> schemas.CodecSummary:
-    """Describe a codec for the list."""
-    card = submission.card
+def summary(entry: Entry) -> schemas.CodecSummary:
+    """Describe a codec of the board for the list."""
     return schemas.CodecSummary(
-        name=submission.codec.name, title=card["title"], family=card["family"], kind=card["kind"],
-        nominal_kbps=card["nominal_kbps"], submission=submission.id, version=submission.version,
-        status=submission.status, received=submission.received.isoformat(),
+        name=entry.codec, title=entry.title, family=entry.family, kind=entry.kind, nominal_kbps=entry.nominal_kbps,
+        submission=entry.submission or "", version=entry.version, status=entry.source, received=entry.received or "",
         categories=[
-            schemas.CategoryScore(category=row.category, score=row.score, kbps=row.kbps, complete=row.complete)
-            for row in submission.results
-            if row.dataset == ""
+            schemas.CategoryScore(
+                category=category, score=figures.score[0], kbps=figures.kbps, complete=figures.complete
+            )
+            for (category, dataset), figures in entry.figures.items()
+            if dataset == ""
         ],
     )  # fmt: skip
 
 
-def detail(view: CodecView, submission: Submission, card: Card, published: list[Entry]) -> schemas.CodecDetail:
-    """Describe a codec with results."""
+def detail(found: Found) -> schemas.CodecDetail:
+    """Describe a codec, with results or from published tables alone."""
+    view, measured = found.view, found.measured
+    submission = measured.submission if measured else None
     return schemas.CodecDetail(
-        name=view.name, title=view.title, family=view.family, card=card.model_dump(mode="json"),
-        submission=submission.id, version=submission.version, status=submission.status,
-        submitter=submission.submitter, received=submission.received.isoformat(), complete=submission.complete,
-        file_sha256=submission.file_sha256, datasets=submission.document["datasets"],
+        name=view.name, title=view.title, family=view.family,
+        card=measured.card.model_dump(mode="json") if measured else None,
+        submission=_version(submission) if submission else None,
+        datasets=submission.document["datasets"] if submission else [],
         categories=[_category(each) for each in view.categories],
-        samples=[_sample(submission.id, each.number, asdict(each)) for each in view.samples],
+        samples=[_sample(submission.id, each) for each in view.samples] if submission else [],
         history=[
             schemas.Version(
                 submission=each.id, version=each.version, status=each.status, received=each.received,
@@ -45,20 +47,19 @@ def detail(view: CodecView, submission: Submission, card: Card, published: list[
             )
             for each in view.history
         ],
-        published=[published_figures(entry) for entry in published],
+        published=[published_figures(entry) for entry in found.published],
     )  # fmt: skip
 
 
-def literature_detail(view: CodecView, published: list[Entry]) -> schemas.CodecDetail:
-    """Describe a codec that only published tables know."""
-    return schemas.CodecDetail(
-        name=view.name, title=view.title, family=view.family, card=None, submission=None, version=None, status=None,
-        submitter=None, received=None, complete=None, file_sha256=None, datasets=[], categories=[], samples=[],
-        history=[], published=[published_figures(entry) for entry in published],
+def _version(submission: Submission) -> schemas.CurrentVersion:
+    return schemas.CurrentVersion(
+        submission=submission.id, version=submission.version, status=submission.status,
+        received=submission.received.isoformat(), submitter=submission.submitter, reason=submission.reason or "",
+        complete=submission.complete, file_sha256=submission.file_sha256, metrics=submission.metrics,
     )  # fmt: skip
 
 
-def published_figures(entry: Entry) -> schemas.PublishedFigures:
+def published_figures(entry: Published) -> schemas.PublishedFigures:
     """Give a table's figures with their source."""
     table, codec = entry
     return schemas.PublishedFigures(
@@ -70,18 +71,13 @@ def published_figures(entry: Entry) -> schemas.PublishedFigures:
     )  # fmt: skip
 
 
-def sample_path(submission: str, number: int) -> str:
-    """Address below which everything of a sample lies."""
-    return f"/api/v1/submissions/{submission}/samples/{number}"
-
-
-def _sample(submission: str, number: int, fields: dict[str, Any]) -> schemas.ListeningSample:
-    path = sample_path(submission, number)
-    kept = {name: fields[name] for name in ("clip", "dataset", "category", "licence", "attribution")}
-    pictures = {name: f"{path}/spectrogram/{name}.png" for name in ("reference", "resynthesis", "difference")}
+def _sample(submission: str, sample: SampleView) -> schemas.ListeningSample:
+    path = f"/api/v1/submissions/{submission}/samples/{sample.number}"
     return schemas.ListeningSample(
-        **kept, reference=f"{path}/reference.ogg", resynthesis=f"{path}/resynthesis.ogg", spectrograms=pictures
-    )
+        clip=sample.clip, dataset=sample.dataset, category=sample.category, licence=sample.licence,
+        attribution=sample.attribution, reference=f"{path}/reference.ogg", resynthesis=f"{path}/resynthesis.ogg",
+        spectrograms={name: f"{path}/spectrogram/{name}.png" for name in ("reference", "resynthesis", "difference")},
+    )  # fmt: skip
 
 
 def _category(view: CategoryView) -> schemas.CategoryResults:

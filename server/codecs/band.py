@@ -9,6 +9,7 @@ from statistics import median
 
 from codec_superb.metrics.table import METRICS
 from codec_superb.server.codecs.scales import SCALES
+from codec_superb.server.leaderboard.entries import Entry, board_row
 from codec_superb.web.figures.radar import RadarAxis, Reading
 from codec_superb.web.quantity import from_metric
 from codec_superb.web.report_data import CodecResult
@@ -26,22 +27,29 @@ class Band:
     members: tuple[CodecResult, ...]
     """By bitrate, without the codec itself."""
     other_datasets: int
-    """Codecs of that bitrate that are left out, because their numbers rest on other datasets."""
+    """Codecs of that bitrate that are left out, because their numbers rest on other datasets, or other states."""
 
 
-def limits(kbps: float) -> tuple[float, float]:
-    """Return the band's ends in kbps; ValueError for a codec without a measured bitrate."""
-    if isnan(kbps) or kbps <= 0:
-        raise ValueError(f"expected a measured bitrate above 0 kbps, got {kbps}")
-    return kbps / FACTOR, kbps * FACTOR
+def band_of(own: CodecResult, states: Mapping[str, str], entries: Sequence[Entry]) -> Band | None:
+    """Choose the members of the band among the codecs of the board; None without a measured bitrate.
 
-
-def band_of(own: CodecResult, others: Sequence[CodecResult]) -> Band:
-    """Choose the members of the band among ``others``; those on other datasets cannot be compared and are counted."""
-    low, high = limits(own.kbps)
-    near = [row for row in others if row.codec != own.codec and low <= row.kbps <= high]
-    same = [row for row in near if sorted(row.datasets) == sorted(own.datasets)]
-    return Band(low, high, tuple(same), len(near) - len(same))
+    ``states`` maps each of the codec's own datasets to the hash of its manifest: others are comparable that rest on
+    the same sound.
+    """
+    if isnan(own.kbps) or own.kbps <= 0:
+        return None
+    low, high = own.kbps / FACTOR, own.kbps * FACTOR
+    mine = {(name, states.get(name)) for name in own.datasets}
+    members, elsewhere = [], 0
+    for entry in entries:
+        figures = entry.figures.get((own.category, ""))
+        if entry.codec == own.codec or figures is None or figures.kbps is None or not low <= figures.kbps <= high:
+            continue
+        if set(zip(figures.datasets, figures.states, strict=True)) == mine:
+            members.append(board_row(entry, own.category, "", None, "").result)
+        else:
+            elsewhere += 1
+    return Band(low, high, tuple(sorted(members, key=lambda row: (row.kbps, row.codec))), elsewhere)
 
 
 def axes(own: CodecResult, members: Sequence[CodecResult]) -> list[RadarAxis]:
@@ -52,16 +60,17 @@ def axes(own: CodecResult, members: Sequence[CodecResult]) -> list[RadarAxis]:
         if mine is None:
             continue
         theirs = [value for value in (_value(row, key) for row in members) if value is not None]
-        readings: Mapping[str, Reading | None] = dict.fromkeys(("median", "worst", "best"))
-        if theirs:
-            ordered = sorted(theirs, reverse=not metric.higher_is_better)
-            readings = {
-                "median": _reading(key, median(theirs)),
-                "worst": _reading(key, ordered[0]),
-                "best": _reading(key, ordered[-1]),
-            }
+        ordered = sorted(theirs, reverse=not metric.higher_is_better)
         found.append(
-            RadarAxis(from_metric(metric), SCALES[key].words, _reading(key, mine), others=len(theirs), **readings)
+            RadarAxis(
+                quantity=from_metric(metric),
+                scale=SCALES[key].words,
+                own=_reading(key, mine),
+                median=_reading(key, median(theirs)) if theirs else None,
+                worst=_reading(key, ordered[0]) if theirs else None,
+                best=_reading(key, ordered[-1]) if theirs else None,
+                others=len(theirs),
+            )
         )
     return found
 

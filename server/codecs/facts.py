@@ -17,7 +17,7 @@ _KINDS = {
 def summary(card: Card) -> str:
     """Say in one sentence what the codec is."""
     rate = "" if card.nominal_kbps is None else f" at {kbps(card.nominal_kbps)} kbps"
-    return f"A {_KINDS[card.kind].partition(':')[0]}{rate}, {_hertz(card)}; {card.standard} ({card.year})."
+    return f"{card.kind.capitalize()} codec{rate} that {_hertz(card)}. {card.standard.rstrip('.')}, {card.year}."
 
 
 def card_facts(card: Card) -> list[Fact]:
@@ -57,7 +57,8 @@ def _hertz(card: Card) -> str:
 
 def _rate(card: Card) -> list[Fact]:
     nominal = "none: it depends on the sound" if card.nominal_kbps is None else f"{kbps(card.nominal_kbps)} kbps"
-    tolerance = "" if card.nominal_tolerance is None else f"measured within {card.nominal_tolerance:.0%} of it"
+    within = None if card.nominal_tolerance is None else f"{100 * card.nominal_tolerance:g} %"
+    tolerance = f"a measured one is to lie within {within} of it" if within else ""
     frames = MISSING if card.frame_rate is None else f"{number_of(card.frame_rate)} Hz"
     books = "none: no tokens"
     if card.codebooks is not None:
@@ -66,7 +67,11 @@ def _rate(card: Card) -> list[Fact]:
     tokens = card.tokens_per_second
     rate = MISSING if tokens is None else f"{number_of(tokens)} per second over all codebooks (TPS)"
     return [
-        Fact("Nominal bitrate", nominal, card.bitrate_note or tolerance),
+        Fact(
+            "Nominal bitrate",
+            nominal,
+            card.bitrate_note or tolerance,
+        ),
         Fact("Frame rate", frames),
         Fact("Codebooks", books),
         Fact("Tokens", rate),
@@ -84,14 +89,14 @@ def _origin(card: Card) -> list[Fact]:
     needs = " ".join(card.requirements) or "nothing beyond the core install"
     extra = f"pip install codec-superb[{card.extra}]" if card.extra else ""
     return [
-        Fact("Parameters", parameters(card), "trained"),
+        Fact("Trained parameters", parameters(card)),
         Fact("Trained on", card.training_data or ("nothing" if card.kind != "neural" else _NOT_STATED)),
         *_weights(card),
         Fact("Licence", card.licence, "of the implementation and its parameters"),
         Fact("Paper", card.paper, url=web_address(card.paper)),
         Fact("Homepage", card.homepage, url=web_address(card.homepage)),
         Fact("Requires", needs, extra),
-        Fact("Settings", settings or "the library’s own", "passed to the library"),
+        Fact("Settings", settings or "the library’s own", "passed to the library" if settings else ""),
     ]
 
 

@@ -13,16 +13,17 @@ from codec_superb.server.codecs.band import axes
 from codec_superb.server.codecs.keep import kept_of
 from codec_superb.server.codecs.service import Measured
 from codec_superb.server.errors import NotFound
+from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.web.figures.cumulative import cumulative_chart, reached
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.radar import radar_chart
 from codec_superb.web.quantity import from_metric
 
 
-def radar_figure(session: Session, found: Measured, category: Category) -> bytes:
+def radar_figure(snapshot: Snapshot, found: Measured, category: Category) -> bytes:
     """Draw the codec against its bitrate band. Raises NotFound for a category without results."""
     own = service.category_of(found, category)
-    near = service.band(session, own)
+    near = service.band(snapshot, found, own)
     return _json(radar_chart(found.card.title, axes(own, near.members if near else ())))
 
 

@@ -1,64 +1,24 @@
-"""Keeps what was computed from a submission, which never changes; the least recently used goes first."""
+"""Keeps what was computed from a submission, which never changes, for longer than a state of the board lasts."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
-from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from codec_superb.server.codecs.listening import Picture
-from codec_superb.web.site.codec import SampleView, Spread
-
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
-
-
-class Kept(Generic[Key, Value]):
-    """At most ``limit`` values; threads that ask for the same missing one at once may each make it."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._values: OrderedDict[Key, Value] = OrderedDict()
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        """Return the number of values."""
-        return len(self._values)
-
-    def find(self, key: Key) -> Value | None:
-        """Look a value up."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def get(self, key: Key, make: Callable[[], Value]) -> Value:
-        """Return the kept value, or make it and keep it; what raises is not kept."""
-        found = self.find(key)
-        if found is not None:
-            return found
-        made = make()
-        with self._lock:
-            self._values[key] = made
-            self._values.move_to_end(key)
-            while len(self._values) > self.limit:
-                self._values.popitem(last=False)
-        return made
+from codec_superb.server.compare.kept import Kept
 
 
 class KeptOfCodecs:
-    """What the service keeps about codecs, some ten megabytes at most."""
+    """What the service keeps about codecs, some twenty megabytes at most."""
 
     def __init__(self) -> None:
-        self.spreads: Kept[tuple[str, str], Sequence[Spread]] = Kept(400)
-        """By submission and category."""
-        self.samples: Kept[str, Sequence[SampleView]] = Kept(400)
-        """By submission."""
-        self.distributions: Kept[tuple[str, str, str, str], bytes] = Kept(400)
-        """Figures, by submission, category, metric and dataset."""
-        self.pictures: Kept[tuple[str, str, str], dict[Picture, bytes]] = Kept(100)
-        """Spectrograms, by the hashes of both sounds and by submission, which knows the sampling rate."""
+        self.spreads = Kept(400)
+        """Quantiles, by submission and category."""
+        self.samples = Kept(400)
+        """What pages say of listening samples, by submission."""
+        self.distributions = Kept(400)
+        """Figures as JSON, by submission, category, metric and dataset."""
+        self.pictures = Kept(100)
+        """Spectrograms, by submission and number of the sample."""
 
 
 def kept_of(state: Any) -> KeptOfCodecs:

@@ -14,9 +14,14 @@ DIFFERENCE: Final = 30.0
 """dB at either end of the colours of a difference."""
 _STEPS: Final = 64
 """Colours of a palette: a step is 1.25 dB of level, less than a dB of difference."""
-_LEVEL = ((0, 0, 4), (40, 17, 89), (101, 26, 128), (159, 47, 127), (217, 70, 107), (247, 113, 92), (254, 174, 119), (252, 253, 191))  # fmt: skip
+_LEVEL = (
+    (0, 0, 4), (40, 17, 89), (101, 26, 128), (159, 47, 127), (217, 70, 107), (247, 113, 92), (254, 174, 119),
+    (252, 253, 191),
+)  # fmt: skip
 """From silent to loud; lightness rises evenly, so that it is read without colours too."""
-_CHANGE = ((33, 88, 168), (96, 150, 205), (168, 200, 226), (236, 236, 236), (240, 184, 142), (219, 122, 62), (158, 60, 10))  # fmt: skip
+_CHANGE = (
+    (33, 88, 168), (96, 150, 205), (168, 200, 226), (236, 236, 236), (240, 184, 142), (219, 122, 62), (158, 60, 10),
+)  # fmt: skip
 """From lost (blue) over equal (grey) to added (orange)."""
 
 

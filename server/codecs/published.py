@@ -9,7 +9,7 @@ from codec_superb.server.literature.tables import PublishedCodec, PublishedTable
 from codec_superb.web.site.codec import CodecView, Fact, Mark, PublishedView
 from codec_superb.web.text import kbps
 
-Entry = tuple[PublishedTable, PublishedCodec]
+Published = tuple[PublishedTable, PublishedCodec]
 
 
 def published_names() -> list[str]:
@@ -17,7 +17,7 @@ def published_names() -> list[str]:
     return [codec.id for table in literature() for codec in table.codecs]
 
 
-def entries_of(name: str, family: str | None = None) -> list[Entry]:
+def entries_of(name: str, family: str | None = None) -> list[Published]:
     """Find the tables that hold this very configuration.
 
     That is the codec of this id (a dot counts as an underscore), the codec of Table 3 that it is the same as, and
@@ -38,7 +38,7 @@ def _folded(name: str) -> str:
     return name.replace(".", "_")
 
 
-def published_views(entries: Iterable[Entry]) -> list[PublishedView]:
+def published_views(entries: Iterable[Published]) -> list[PublishedView]:
     """Describe each table's figures."""
     return [
         PublishedView(
@@ -50,7 +50,7 @@ def published_views(entries: Iterable[Entry]) -> list[PublishedView]:
     ]  # fmt: skip
 
 
-def published_page(entries: Sequence[Entry], name: str) -> CodecView:
+def published_page(entries: Sequence[Published], name: str) -> CodecView:
     """Make the view of a codec that nobody has submitted: what is published, and nothing else."""
     own = next(codec for _, codec in entries if _folded(codec.id) == _folded(name))
     sources = " and ".join(dict.fromkeys(table.label for table, _ in entries))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
+from sqlalchemy.orm import Session
 
 from codec_superb.server.codecs import repository
 from codec_superb.server.codecs.answers import answer, kept, sound_answer
@@ -17,6 +18,7 @@ from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.errors import NotFound
 from codec_superb.server.people.access import Caller, Identity
 from codec_superb.server.people.limits import check_limit
+from codec_superb.server.people.sessions import session_of
 
 router = APIRouter(prefix="/api/v1/submissions", tags=["samples"])
 
@@ -36,7 +38,7 @@ def listen(
     submission_id: SubmissionId, number: Number, side: Side, request: Request, session: ReadTransaction, caller: Caller
 ) -> Response:
     """Send the reference or the resynthesis of a sample as Ogg Opus, whole or in part (``Range``)."""
-    found = _visible(session, submission_id, caller)
+    found = _visible(request, session, submission_id, caller)
     content = sound(request.app.state.settings.files, found, sample(found, number), side)
     return sound_answer(request, content, kept(found))
 
@@ -58,20 +60,19 @@ def spectrogram(
     Both sounds share one scale of 80 dB below the loudest moment of the reference. The difference shows what the
     resynthesis has more (orange) or less (blue) of, up to 30 dB.
     """
-    found = _visible(session, submission_id, caller)
+    found = _visible(request, session, submission_id, caller)
     chosen = sample(found, number)
-    drawn = kept_of(request.app.state).pictures
-    key = (chosen.reference_sha256, chosen.resynthesis_sha256, found.id)
-    made = drawn.find(key)
-    if made is None:
+    drawn, key = kept_of(request.app.state).pictures, (found.id, number)
+    if key not in drawn:
         check_limit(request, caller, "computations")
-        made = drawn.get(key, lambda: pictures(session, request.app.state.settings.files, found, chosen))
+    made = drawn.get(key, lambda: pictures(session, request.app.state.settings.files, found, chosen))
     return answer(request, made[picture], "image/png", kept(found))
 
 
-def _visible(session: ReadTransaction, submission_id: str, caller: Identity) -> Submission:
-    """Find a submission that the caller may see. Raises NotFound."""
-    found = repository.submission(session, submission_id, also_hidden="moderate" in caller.scopes)
+def _visible(request: Request, session: Session, submission_id: str, caller: Identity) -> Submission:
+    """Find a submission that the caller may see: moderators see all. Raises NotFound."""
+    moderates = "moderate" in caller.scopes or session_of(request) is not None
+    found = repository.submission(session, submission_id, also_hidden=moderates)
     if found is None:
         raise NotFound(f"no public submission {submission_id}")
     return found

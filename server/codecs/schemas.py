@@ -61,7 +61,7 @@ class CodecSummary(Answer):
     status: str
     """``published`` or ``verified``."""
     received: str
-    """ISO 8601, UTC."""
+    """ISO date."""
     categories: list[CategoryScore]
 
 
@@ -159,6 +159,17 @@ class Version(Answer):
     """Why it was accepted or withdrawn, where somebody gave a reason."""
 
 
+class CurrentVersion(Version):
+    """The version whose results are shown."""
+
+    complete: bool
+    """No clip failed and no dataset was cut short."""
+    file_sha256: str
+    """Of the submission's file."""
+    metrics: dict[str, str]
+    """Metric key to version of its definition."""
+
+
 class PublishedFigures(Answer):
     """What a published table says of this very configuration; not re-run here."""
 
@@ -185,16 +196,8 @@ class CodecDetail(Answer):
     family: str
     card: dict[str, Any] | None
     """The codec's card; None for a codec that only published tables know."""
-    submission: str | None
-    version: int | None
-    status: str | None
-    """None for a codec that only published tables know."""
-    submitter: str | None
-    received: str | None
-    """ISO 8601, UTC."""
-    complete: bool | None
-    file_sha256: str | None
-    """Of the submission's file."""
+    submission: CurrentVersion | None
+    """The newest public version of its results; None for a codec that only published tables know."""
     datasets: list[dict[str, Any]]
     """With manifest hashes, counts and the provenance of each stage, as in ``submission.json``."""
     categories: list[CategoryResults]

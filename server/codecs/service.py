@@ -14,12 +14,13 @@ from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs import bibtex, facts, provenance, repository
-from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of, limits
+from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
 from codec_superb.server.codecs.clip_values import Values, clip_values
-from codec_superb.server.codecs.published import Entry, entries_of, published_views
+from codec_superb.server.codecs.published import Published, entries_of, published_views
 from codec_superb.server.codecs.results import codec_result
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import NotFound
+from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.web.figures.distribution import summarise
 from codec_superb.web.report_data import CodecResult
 from codec_superb.web.site.codec import (
@@ -76,12 +77,17 @@ def measured(session: Session, name: str) -> Measured | None:
     return Measured(found, Card.model_validate(found.card), datasets)
 
 
-def measured_or_not_found(session: Session, name: str) -> Measured:
+def measured_or_not_found(session: Session, snapshot: Snapshot, name: str) -> Measured:
     """Find the newest public results of a codec. Raises NotFound with near matches."""
     found = measured(session, name)
     if found is None:
-        raise unknown_codec(name, repository.public_names(session))
+        raise unknown_codec(name, known_names(snapshot))
     return found
+
+
+def known_names(snapshot: Snapshot) -> list[str]:
+    """List the names of all codecs with public results."""
+    return [entry.codec for entry in snapshot.runs]
 
 
 def unknown_codec(name: str, known: Iterable[str]) -> NotFound:
@@ -104,14 +110,10 @@ def category_of(found: Measured, category: Category) -> CodecResult:
     return result
 
 
-def band(session: Session, own: CodecResult) -> Band | None:
+def band(snapshot: Snapshot, found: Measured, own: CodecResult) -> Band | None:
     """Find the codecs of about the same bitrate on the same datasets; None where the bitrate is not known."""
-    try:
-        low, high = limits(own.kbps)
-    except ValueError:
-        return None
-    rows = repository.neighbours(session, own.category, low, high)
-    return band_of(own, [codec_result(result, card) for _, card, result in rows])
+    states = {dataset.name: dataset.manifest_hash for dataset in found.datasets}
+    return band_of(own, states, snapshot.runs)
 
 
 def values_of(session: Session, found: Measured, category: str, dataset: str) -> Mapping[str, Values]:
@@ -133,15 +135,16 @@ def spreads(session: Session, found: Measured, category: str) -> list[Spread]:
     return made
 
 
-def published_entries(name: str, found: Measured | None) -> list[Entry]:
+def published_entries(name: str, found: Measured | None) -> list[Published]:
     """Find the published tables that hold this configuration; of a measured codec, those of its own family."""
     return entries_of(name, None if found is None else found.card.family)
 
 
 def view_of(
     session: Session,
+    snapshot: Snapshot,
     found: Measured,
-    published: Sequence[Entry],
+    published: Sequence[Published],
     *,
     base_url: str,
     today: date,
@@ -162,7 +165,7 @@ def view_of(
             submission.submitter, submission.complete,
         ),
         card=facts.card_facts(card),
-        categories=[view for each in CATEGORIES if (view := _category(session, found, each, spreads_of)) is not None],
+        categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
         published=published_views(published),
         samples=samples,
         machines=provenance.machines(found.datasets),
@@ -170,7 +173,7 @@ def view_of(
         stages=provenance.stages(submission, found.datasets),
         history=_history(repository.history(session, submission.codec_id)),
         citations=citations + bibtex.dataset_citations(found.datasets),
-        relatives=_relatives(session, card),
+        relatives=_relatives(snapshot, card),
     )  # fmt: skip
 
 
@@ -187,11 +190,11 @@ def _marks(submission: Submission, card: Card) -> list[Mark]:
     return found
 
 
-def _category(session: Session, found: Measured, category: Category, spreads_of: SpreadsOf) -> CategoryView | None:
+def _category(snapshot: Snapshot, found: Measured, category: Category, spreads_of: SpreadsOf) -> CategoryView | None:
     overall = found.result(category)
     if overall is None:
         return None
-    near = band(session, overall)
+    near = band(snapshot, found, overall)
     return CategoryView(
         category=category,
         overall=overall,
@@ -220,7 +223,7 @@ def _history(versions: Sequence[Submission]) -> list[VersionView]:
     ]  # fmt: skip
 
 
-def _relatives(session: Session, card: Card) -> list[Neighbour]:
-    rows = repository.family_members(session, card.family)
-    members = [Neighbour(name, other["title"], other["nominal_kbps"]) for name, other in rows if name != card.name]
-    return sorted(members, key=lambda each: (each.kbps is None, each.kbps or 0.0, each.name))
+def _relatives(snapshot: Snapshot, card: Card) -> list[Neighbour]:
+    members = [entry for entry in snapshot.runs if entry.family == card.family and entry.codec != card.name]
+    found = [Neighbour(entry.codec, entry.title, entry.nominal_kbps) for entry in members]
+    return sorted(found, key=lambda each: (each.kbps is None, each.kbps or 0.0, each.name))

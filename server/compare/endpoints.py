@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from codec_superb.server.chrome import chrome_of
 from codec_superb.server.compare import service
+from codec_superb.server.compare.clip import compared_clip
 from codec_superb.server.compare.kept import kept_of
 from codec_superb.server.compare.repository import public_names
 from codec_superb.server.database.session import ReadTransaction
@@ -19,6 +20,7 @@ from codec_superb.server.people.limits import check_limit
 from codec_superb.web.figures.forest import forest_chart
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.site import compare_page
+from codec_superb.web.site.clip import ComparedClip
 from codec_superb.web.site.compare import FEWEST, MOST, Comparison, metric_choices, quantity_of
 from codec_superb.web.site.page import render
 
@@ -87,6 +89,34 @@ def compare_codecs(
             known=public_names(session),
             most=MOST,
             page=compare_page,
+        )
+    )
+
+
+ClipId = Annotated[str, Query(description="Id of the clip", max_length=1000)]
+DatasetName = Annotated[str, Query(description="Name of the dataset", max_length=200)]
+
+
+@router.get("/api/v1/compare/clip", tags=["compare"])
+def clip_rows(session: ReadTransaction, codec: Codecs, dataset: DatasetName, clip: ClipId) -> ComparedClip:
+    """Answer with the rows of one clip, a column for each codec."""
+    return compared_clip(session, service.find_submissions(session, service.wanted(codec)), dataset, clip)
+
+
+@router.get("/compare/clip", include_in_schema=False)
+def clip_page(
+    request: Request, session: ReadTransaction, codec: Codecs, dataset: DatasetName, clip: ClipId
+) -> HTMLResponse:
+    """Show the rows of one clip."""
+    names = service.wanted(codec)
+    found = compared_clip(session, service.find_submissions(session, names), dataset, clip)
+    return HTMLResponse(
+        render(
+            "compare_clip.html.j2",
+            chrome_of(request, f"{found.clip} through {len(names)} codecs"),
+            found=found,
+            quantity_of=quantity_of,
+            compare=compare_page.compare_url(names),
         )
     )
 

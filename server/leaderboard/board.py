@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import structlog
 from fastapi import Request
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -12,7 +11,9 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.leaderboard.repository import revision_number
 from codec_superb.server.leaderboard.snapshot import Snapshot, take
+from codec_superb.server.operations.logs import get_logger
 
+_LOG = get_logger(__name__)
 POLL_SECONDS = 0.25
 """How old what other processes changed may be, besides the time it takes to read it."""
 
@@ -30,7 +31,7 @@ class Board:
     def start(self) -> None:
         """Read everything, then watch for changes."""
         self.refresh()
-        self._database.after_change.append(self.refresh)
+        self._database.after_change.append(self._refresh_or_say)
         self._thread.start()
 
     def stop(self) -> None:
@@ -58,10 +59,14 @@ class Board:
 
     def _watch(self) -> None:
         while not self._stopped.wait(POLL_SECONDS):
-            try:
-                self.refresh()
-            except SQLAlchemyError as error:  # the database is away: what was read stays, the next look may succeed
-                structlog.get_logger().warning("leaderboard.refresh_failed", error=str(error))
+            self._refresh_or_say()
+
+    def _refresh_or_say(self) -> None:
+        """Refresh; should the database be away, what was read stays, and the next look may succeed."""
+        try:
+            self.refresh()
+        except SQLAlchemyError as error:
+            _LOG.warning("leaderboard.refresh_failed", error=str(error))
 
 
 def board_of(request: Request) -> Board:

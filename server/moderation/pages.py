@@ -20,6 +20,7 @@ from codec_superb.server.people.csrf import FIELD, verify
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.sessions import Moderator
 from codec_superb.web.site.page import render
+from codec_superb.web.site.paging import page_links
 
 router = APIRouter(prefix="/moderation", include_in_schema=False)
 QUEUE_PAGE = 50
@@ -40,8 +41,8 @@ def queue(
     )
     recent = repository.recently_decided(session, RECENT)
     return _page(
-        request, "moderation.html.j2", "Moderation", pending=pending, recent=recent, waiting=waiting, page=page,
-        pages=max(1, -(-waiting // QUEUE_PAGE)),
+        request, "moderation.html.j2", "Moderation", pending=pending, recent=recent, waiting=waiting,
+        links=page_links(page, -(-waiting // QUEUE_PAGE), lambda number: f"/moderation?page={number}"),
     )  # fmt: skip
 
 
@@ -80,7 +81,9 @@ def decide_by_form(
     decision = next((known for known in DECISIONS if known == form.get("decision")), None)
     if decision is None:
         raise BadRequest(f"expected a decision among {', '.join(DECISIONS)}, got {form.get('decision', '')[:80]!r}")
-    decide(session, submission_id, decision, form.get("reason", ""), actor=moderator.identity.name)
+    decide(
+        session, submission_id, decision, form.get("reason", ""), actor=moderator.identity.name, seen=form.get("seen")
+    )
     return RedirectResponse(f"/moderation/{submission_id}", 303)
 
 

@@ -46,7 +46,7 @@ def radar_chart(title: str, axes: Sequence[RadarAxis]) -> Figure:
 
     Metrics without a reading of the band leave a gap in the ring. Fewer than three axes give no chart but its reason.
     """
-    layout = {**base_layout(), "polar": _polar(axes), "margin": {"l": 76, "r": 76, "t": 36, "b": 36, "pad": 0}}
+    layout = {**base_layout(), "polar": _polar(axes), "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 0}}
     if len(axes) < LEAST_AXES:
         layout["polar"]["angularaxis"]["visible"] = layout["polar"]["radialaxis"]["visible"] = False
         place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
@@ -65,6 +65,8 @@ def radar_chart(title: str, axes: Sequence[RadarAxis]) -> Figure:
 def _polar(axes: Sequence[RadarAxis]) -> dict[str, Any]:
     return {
         "bgcolor": "rgba(0,0,0,0)",
+        # Names stand outside the rim, in lines of a word each; on a narrow screen too there must be room for them.
+        "domain": {"x": [0.21, 0.79], "y": [0.12, 0.88]},
         "radialaxis": {
             "range": [0, 1],
             "tickvals": [0, 0.25, 0.5, 0.75, 1],
@@ -81,7 +83,7 @@ def _polar(axes: Sequence[RadarAxis]) -> dict[str, Any]:
             "categoryarray": [_label(axis) for axis in axes],
             "rotation": 90,
             "direction": "clockwise",
-            "tickfont": {"size": 13, "color": LIGHT.ink},
+            "tickfont": {"size": 12, "color": LIGHT.ink},
             "gridcolor": LIGHT.line,
             "linecolor": LIGHT.line,
         },
@@ -89,7 +91,7 @@ def _polar(axes: Sequence[RadarAxis]) -> dict[str, Any]:
 
 
 def _label(axis: RadarAxis) -> str:
-    return chart_text(axis.quantity.label)
+    return "<br>".join(map(chart_text, axis.quantity.label.split()))
 
 
 def _closed(axes: Sequence[RadarAxis], readings: Sequence[Reading | None]) -> dict[str, Any]:
