@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codec_superb.cli.server_options import INSTALL, server_settings
+from codec_superb.cli.server_options import missing_extra, server_settings
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -30,9 +30,7 @@ def server_transaction(database: str | None, storage: Path | None, *, write: boo
         from codec_superb.server.database.session import Database
         from codec_superb.server.errors import Unavailable
     except ModuleNotFoundError as error:
-        from codec_superb.base_codec.errors import MissingDependency
-
-        raise MissingDependency(f"the leaderboard service needs {error.name}, which is missing: {INSTALL}") from error
+        raise missing_extra(error) from error
     settings.storage.mkdir(parents=True, exist_ok=True)
     try:
         upgrade(settings.database_url)
