@@ -11,6 +11,9 @@ INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 demo: $(VENV)/.installed ## install, fetch the dataset `mini`, benchmark real codecs on it, print the ranking, write runs/report.html
 	@$(VENV)/bin/codec-superb bench --out runs
 
+serve: $(VENV)/.server ## run the leaderboard on http://127.0.0.1:8000, on SQLite with nothing configured
+	@$(VENV)/bin/codec-superb serve
+
 test: $(TEST_VENV)/.installed chromium postgres ## set up the test environment (torch included) and run all tests
 	$(TEST_VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
@@ -60,6 +63,12 @@ $(VENV)/.installed: $(INPUTS)
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing codec-superb into $(VENV) (pesq and pyworld are compiled the first time) ..."
 	$(VENV)/bin/pip install $(PIP_FLAGS) -e .
+	@touch $@
+
+# The demo does not wait for the packages of the service.
+$(VENV)/.server: $(VENV)/.installed
+	@echo "installing the leaderboard service into $(VENV) ..."
+	$(VENV)/bin/pip install $(PIP_FLAGS) -e '.[server]'
 	@touch $@
 
 # torch is pinned: 2.13.0 has a CPU wheel where the index offers one; an unpinned torch brings gigabytes of CUDA.

@@ -6,6 +6,7 @@ import typer
 
 from codec_superb import __version__
 from codec_superb.cli.commands import (
+    admin,
     bench,
     check,
     codecs,
@@ -16,6 +17,7 @@ from codec_superb.cli.commands import (
     report,
     resynth,
     score,
+    serve,
     submit,
 )
 
@@ -28,7 +30,8 @@ app = typer.Typer(
 )
 app.add_typer(codecs.app, name="codecs")
 app.add_typer(datasets.app, name="datasets")
-for module in (resynth, score, pack, check, submit, report, compare, bench, doctor):
+app.add_typer(admin.app, name="admin")
+for module in (resynth, score, pack, check, submit, report, compare, bench, doctor, serve):
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 
 

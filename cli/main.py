@@ -45,12 +45,12 @@ def _call(arguments: Sequence[str]) -> int:
     from codec_superb.data_manifests.errors import DatasetError
     from codec_superb.metrics.errors import MetricError
     from codec_superb.pipeline.errors import PipelineError
-    from codec_superb.server.errors import ServerError
+    from codec_superb.server.errors import OperationError, ServerError
     from codec_superb.web.errors import WebError
 
     try:
         app(args=spread(arguments), prog_name="codec-superb")
-    except (CodecError, DatasetError, MetricError, PipelineError, ServerError, WebError) as error:
+    except (CodecError, DatasetError, MetricError, PipelineError, OperationError, ServerError, WebError) as error:
         sys.stderr.write(f"codec-superb: {error}\n")
         return CANNOT_START
     except BrokenPipeError:

@@ -45,7 +45,7 @@ def server_settings(database: str | None = None, storage: Path | None = None) ->
 
         from codec_superb.server.settings import Settings
     except ModuleNotFoundError as error:
-        raise MissingDependency(f"the leaderboard service needs {error.name}, which is missing: {INSTALL}") from error
+        raise missing_extra(error) from error
     given = {"database": database, "storage": None if storage is None else storage.absolute()}
     try:
         return Settings.model_validate({name: value for name, value in given.items() if value is not None})
@@ -54,3 +54,10 @@ def server_settings(database: str | None = None, storage: Path | None = None) ->
             f"CODEC_SUPERB_SERVER_{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors()
         )
         raise typer.BadParameter(f"settings of the service: {faults}") from error
+
+
+def missing_extra(error: ModuleNotFoundError) -> Exception:
+    """Return what to raise when a module of the service cannot be imported: a missing package names the extra."""
+    if (error.name or "codec_superb").partition(".")[0] == "codec_superb":
+        return error
+    return MissingDependency(f"the leaderboard service needs {error.name}, which is missing: {INSTALL}")

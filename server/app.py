@@ -7,25 +7,47 @@ from contextlib import asynccontextmanager
 
 from anyio.to_thread import run_sync
 from fastapi import FastAPI
+from starlette.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from codec_superb import __version__
+from codec_superb.server.compression import Compression
 from codec_superb.server.database.session import Database
 from codec_superb.server.error_pages import handle_errors
 from codec_superb.server.features import routers
+from codec_superb.server.headers import SecurityHeaders
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.vault import clean
+from codec_superb.server.leaderboard.board import Board
+from codec_superb.server.operations.meters import Meters, meters
+from codec_superb.server.operations.requests import catch_unexpected, observe
+from codec_superb.server.people.attempts import make_limiter
 from codec_superb.server.settings import Settings
 from codec_superb.server.static_files import router as static_router
+
+
+class _Service(FastAPI):
+    """The application within what concerns every answer."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Put the outermost layers around everything, the answer to a fault of ours included."""
+        settings: Settings = self.state.settings
+        app: ASGIApp = SecurityHeaders(super().build_middleware_stack(), settings)
+        if not settings.trusted_proxies:
+            return app
+        # X-Forwarded-For of anybody else is ignored: who could choose an address could escape every limit.
+        return ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type,return-value]
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Make the application; nothing is opened before it starts, and everything is closed when it stops.
 
     The database must have been migrated (:func:`codec_superb.server.database.migrate.upgrade`; ``codec-superb serve``
-    does it). ``app.state`` carries ``settings`` and, while it runs, ``database``.
+    does it). ``app.state`` carries ``settings``, ``meters``, ``limiter`` and, while it runs, ``database``, ``board``
+    and ``checker``.
     """
     chosen = settings or Settings()
-    app = FastAPI(
+    app = _Service(
         title="Codec-SUPERB leaderboard",
         version=__version__,
         docs_url=None,  # its page would load scripts from elsewhere; ours is /api/docs
@@ -34,7 +56,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.settings = chosen
+    app.state.meters = Meters()
+    app.state.limiter = make_limiter()
     handle_errors(app)
+    catch_unexpected(app)  # first of the middleware: what follows also sees the answers that it makes
+    app.add_middleware(Compression)
+    observe(app)  # last of the middleware: it sees all others
     app.include_router(static_router)
     for router in routers():
         app.include_router(router)
@@ -47,11 +74,15 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     for folder in (settings.storage, settings.files, settings.incoming):
         folder.mkdir(parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
+    meters(app).watch(app.state.database.engine)
+    app.state.board = Board(app.state.database, meters(app))
     app.state.checker = Checker(settings)
     try:
         await run_sync(clean, settings, app.state.database)
+        app.state.board.start()
         yield
     finally:
+        app.state.board.stop()
         await run_sync(app.state.checker.close)
         app.state.database.close()
-        del app.state.checker, app.state.database
+        del app.state.board, app.state.checker, app.state.database

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fastapi import Request
 
 from codec_superb import __version__
+from codec_superb.server.people.csrf import issue
+from codec_superb.server.people.sessions import session_of
 from codec_superb.web.site.page import Chrome
 
 
 def chrome_of(request: Request, title: str) -> Chrome:
-    """Describe the frame of a page."""
+    """Describe the frame of a page. For a moderator it is personal: such a page must not be kept for others."""
+    session = session_of(request)
+    if session is None:
+        return plain_chrome(request, title)
+    return replace(plain_chrome(request, title), account=session.identity.name, csrf=issue(request))
+
+
+def plain_chrome(request: Request, title: str) -> Chrome:
+    """Describe the frame of a page that is the same for everybody."""
     return Chrome(title=title, path=request.url.path, version=__version__)

@@ -1,9 +1,13 @@
-"""What the service answers when it cannot do what was asked: each error is a class with a status and a reason."""
+"""What the service answers, or a maintainer's command says, when it cannot do what was asked: classes with a reason."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+
+class OperationError(Exception):
+    """What stops a command of the maintainers (``serve``, ``admin``); its text is shown without a traceback."""
 
 
 class ServerError(Exception):
@@ -77,3 +81,9 @@ class Unavailable(ServerError):
     """The service cannot do it right now: the database is away, or all workers are busy."""
 
     status = 503
+
+
+class InternalError(ServerError):
+    """A fault of this program. The log has its traceback; the answer has only the number of the request."""
+
+    status = 500

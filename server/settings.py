@@ -5,9 +5,10 @@ Every field is documented in ``docs/leaderboard.md``; a test compares.
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from codec_superb.data_manifests.home import codec_superb_home
@@ -58,6 +59,26 @@ class Settings(BaseSettings):
     """Serve ``/metrics-internal`` to anybody; by default only to bearers of the scope ``metrics``."""
     log_format: str = Field(default="json", pattern="^(json|text)$")
     """``json``: a line of JSON per event; ``text``: for reading in a terminal."""
+    shutdown_seconds: int = Field(default=30, ge=1)
+    """How long running requests, uploads included, may take to finish once the service is told to stop."""
+    free_bytes: int = 1_000 * MEGABYTE
+    """Bytes that must be free where ``storage`` lies; with fewer ``/readyz`` says that the service is not ready."""
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_addresses(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse what is no address: a name or a mistyped network would silently trust nobody."""
+        for text in given:
+            try:
+                ip_network(text)
+            except ValueError as error:
+                raise ValueError(f"expected an address or a network such as 172.16.0.0/12: {error}") from error
+        return given
+
+    @property
+    def https(self) -> bool:
+        """Whether people reach the service by HTTPS."""
+        return self.base_url.startswith("https:")
 
     @property
     def database_url(self) -> str:

@@ -44,7 +44,8 @@ class Palette:
 
     def variables(self) -> dict[str, str]:
         """Names of CSS custom properties and their values."""
-        fixed = {name: getattr(self, name) for name in ("paper", "raised", "ink", "muted", "line", "accent", "warning")}
+        names = ("paper", "raised", "ink", "muted", "line", "accent", "warning", "front", "soft")
+        fixed = {name: getattr(self, name) for name in names}
         return {**fixed, **{f"family-{index}": colour for index, colour in enumerate(self.families)}}
 
 

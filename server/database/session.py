@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -13,6 +13,8 @@ from sqlalchemy.orm import Session, sessionmaker
 from codec_superb.server.database.models import Revision
 from codec_superb.server.errors import Unavailable
 
+_CHANGED = "public data changed"
+
 
 class Database:
     """One engine and what makes sessions of it; made by :func:`codec_superb.server.app.create_app`."""
@@ -20,6 +22,8 @@ class Database:
     def __init__(self, url: str) -> None:
         """Connect lazily. SQLite gets write-ahead logging, foreign keys and patience with other writers."""
         self.engine = make_engine(url)
+        self.after_change: list[Callable[[], object]] = []
+        """Called after a transaction that changed what the public sees, before its request is answered."""
         self._make = sessionmaker(self.engine, expire_on_commit=False)
 
     @contextmanager
@@ -32,6 +36,9 @@ class Database:
             if write:
                 session.connection(execution_options={"write": True})
             yield session
+        if session.info.get(_CHANGED):
+            for call in self.after_change:
+                call()
 
     def close(self) -> None:
         """Give all connections back."""
@@ -39,13 +46,16 @@ class Database:
 
 
 def make_engine(url: str) -> Engine:
-    """Create an engine for SQLite or PostgreSQL."""
+    """Create an engine for SQLite or PostgreSQL; its errors show no parameters, which must not reach a log."""
     if url.startswith("sqlite"):
-        engine = create_engine(url, connect_args={"timeout": 30})
+        engine = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    return create_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=20)
+    return create_engine(
+        url, pool_pre_ping=True, pool_size=10, max_overflow=20, hide_parameters=True,
+        connect_args={"connect_timeout": 5},
+    )  # fmt: skip
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
@@ -61,6 +71,7 @@ def _begin_sqlite(connection: Any) -> None:
 def changed(session: Session) -> None:
     """Say that what the public sees has changed; in the transaction that changes it, as its last statement."""
     session.execute(update(Revision).values(number=Revision.number + 1))
+    session.info[_CHANGED] = True
 
 
 def database_of(request: Request) -> Database:

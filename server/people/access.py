@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from hashlib import sha256
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from fastapi import Depends, Request
-from sqlalchemy import select
+from fastapi import BackgroundTasks, Depends, Request
+from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from codec_superb.server.database.models import Token, now
-from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.database.session import Database, ReadTransaction, database_of
 from codec_superb.server.errors import Forbidden, Unauthenticated
+from codec_superb.server.people.attempts import check_wrong_tokens, count_wrong_token
 
 Scope = Literal["submit", "moderate", "metrics"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 ANONYMOUS = "anonymous"
+_USE_IS_NEWS = timedelta(hours=1)
+"""How old ``last_used`` may be: a token that is used often shall not make a write of every request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +58,81 @@ def secret_hash(secret: str) -> str:
 
 
 def identity_of_secret(session: Session, secret: str) -> Identity:
-    """Find whose token it is. Raises Unauthenticated for one that is unknown, expired or revoked."""
-    statement = select(Token).where(Token.secret_sha256 == secret_hash(secret)).options(joinedload(Token.account))
-    token = session.scalars(statement).one_or_none()
+    """Find whose token it is. Raises Unauthenticated for one that is unknown, expired or revoked.
+
+    For a secret that comes with a request, call :func:`identify`, which counts wrong ones.
+    """
+    return identity_of_token(_valid_token(session, Token.secret_sha256 == secret_hash(secret)))
+
+
+def identify(request: Request, session: Session, secret: str) -> Identity:
+    """Find whose token came with a request, in its header or in a form; a wrong one counts against the address.
+
+    Raises Unauthenticated for a wrong one, TooManyRequests where the address has sent too many of them.
+    """
+    check_wrong_tokens(request)
+    try:
+        return identity_of_secret(session, secret.strip())
+    except Unauthenticated:
+        count_wrong_token(request)
+        raise
+
+
+def valid_token(session: Session, token_id: int) -> Token:
+    """Return a token by its id. Raises Unauthenticated for one that is unknown, expired or revoked."""
+    return _valid_token(session, Token.id == token_id)
+
+
+def identity_of_token(token: Token) -> Identity:
+    """Describe the bearer of a valid token."""
+    return Identity(token.account_id, token.account.name, frozenset(map(str, token.scopes)), token.id)
+
+
+def _valid_token(session: Session, which: ColumnElement[bool]) -> Token:
+    token = session.scalars(select(Token).where(which).options(joinedload(Token.account))).one_or_none()
     if token is None or token.revoked is not None or (token.expires is not None and token.expires <= now()):
         reason = "unknown" if token is None else "revoked" if token.revoked is not None else "expired"
         raise Unauthenticated(
             f"expected a valid API token, got one that is {reason}; ask a maintainer for a new one",
             headers={"WWW-Authenticate": "Bearer"},
         )
-    return Identity(token.account_id, token.account.name, frozenset(map(str, token.scopes)), token.id)
+    return token
 
 
-def _caller(request: Request, session: ReadTransaction) -> Identity:
+def note_use(database: Database, token_id: int) -> None:
+    """Store that a token was used now, unless that was stored within the hour."""
+    with database.transaction(write=True) as session:
+        session.execute(
+            update(Token)
+            .where(Token.id == token_id, or_(Token.last_used.is_(None), Token.last_used < now() - _USE_IS_NEWS))
+            .values(last_used=now())
+        )
+
+
+def _caller(request: Request, session: ReadTransaction, background: BackgroundTasks) -> Identity:
     """Identify the sender by the header ``Authorization: Bearer …``; nobody without it."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if not scheme:
         return Identity(None, ANONYMOUS)
     if scheme.lower() != "bearer" or not secret:
         raise Unauthenticated("expected the header Authorization: Bearer TOKEN", headers={"WWW-Authenticate": "Bearer"})
-    return identity_of_secret(session, secret.strip())
+    caller = identify(request, session, secret)
+    token = session.get_one(Token, caller.token_id)
+    if token.last_used is None or token.last_used < now() - _USE_IS_NEWS:
+        # After the answer: the endpoint's own transaction may hold the only right to write that SQLite gives.
+        background.add_task(note_use, database_of(request), token.id)
+    request.state.identity = caller  # for the log
+    return caller
 
 
 Caller = Annotated[Identity, Depends(_caller, scope="function")]
 """Who sends the request."""
+
+
+def _moderating(caller: Caller) -> Identity:
+    caller.require("moderate")
+    return caller
+
+
+ModeratingCaller = Annotated[Identity, Depends(_moderating, scope="function")]
+"""Bearer of the scope ``moderate``; put it before a transaction that writes, so that nobody else begins one."""

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-HEAVY = ["torch", "transformers", "plotly", "scipy.signal", "pyarrow", "av", "numba", "soundfile", "soxr", "datasets"]
+HEAVY = ["torch", "transformers", "plotly", "scipy.signal", "pyarrow", "av", "numba", "soundfile", "soxr", "datasets",
+         "fastapi", "sqlalchemy", "uvicorn", "pydantic_settings"]  # fmt: skip
 PROGRAM = """
 import json, sys
 from codec_superb.cli.main import call
@@ -19,7 +20,15 @@ print("MODULES", json.dumps([code, sorted(sys.modules)]))
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["codecs", "list"], ["codecs", "show", "opus_12k"], ["datasets", "list"], ["bench", "--help"]],
+    [
+        ["--help"],
+        ["codecs", "list"],
+        ["codecs", "show", "opus_12k"],
+        ["datasets", "list"],
+        ["bench", "--help"],
+        ["admin", "--help"],
+        ["serve", "--help"],
+    ],
 )
 def test_imports_nothing_heavy(arguments: list[str]) -> None:
     """Help and listings read data only."""

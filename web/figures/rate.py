@@ -22,11 +22,14 @@ _MOST_TICK_LABELS = 8
 _Point = tuple[CodecResult, Estimate]
 
 
-def rate_chart(results: Sequence[CodecResult], quantity: Quantity, styles: Mapping[str, Style]) -> Figure:
+def rate_chart(
+    results: Sequence[CodecResult], quantity: Quantity, styles: Mapping[str, Style], *, lines: bool = True
+) -> Figure:
     """Draw the codecs of one category; those without a value or a bitrate are left out.
 
     The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front. Open markers are
-    incomplete. Each trace says in ``meta`` what it is, for the page's legend.
+    incomplete. Each trace says in ``meta`` what it is, for the page's legend. Without ``lines`` all lossy codecs are
+    small dots of one trace without intervals, and only the front tells them apart: for more families than eyes follow.
     """
     points = _points(results, quantity)
     layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
@@ -38,8 +41,10 @@ def rate_chart(results: Sequence[CodecResult], quantity: Quantity, styles: Mappi
     front = _front(lossy, quantity)
     shown = _labelled([*front, *(point for point in points if point[0].lossless)], points, layout)
     traces = [_front_trace(front)] if front else []
-    for family, members in _by_family(lossy):
-        traces.append(_family_trace(members, quantity, styles[family]))
+    if lines:
+        traces += [_family_trace(members, quantity, styles[family]) for family, members in _by_family(lossy)]
+    else:
+        traces += [_dots_trace(lossy, quantity), _front_dots_trace(front, quantity)]
     for family, members in _by_family(point for point in points if point[0].lossless):
         traces.append(_ceiling_trace(members, quantity, styles[family]))
     # Names come last, so that no line is drawn over them.
@@ -103,6 +108,32 @@ def _family_trace(members: list[_Point], quantity: Quantity, style: Style) -> di
     return {**trace, "mode": "lines+markers", "line": line, "meta": {"role": "family", "family": members[0][0].family}}
 
 
+def _dots_trace(members: list[_Point], quantity: Quantity) -> dict[str, Any]:
+    """Draw many codecs: what the texts say is short, because there are thousands of them."""
+    return {
+        "type": "scatter",
+        "name": "codecs",
+        "meta": {"role": "points"},
+        "mode": "markers",
+        "marker": {
+            "symbol": ["circle" if row.complete else "circle-open" for row, _ in members],
+            "size": 6,
+            "color": LIGHT.families[0],
+            "opacity": 0.55,
+        },
+        "x": [row.kbps for row, _ in members],
+        "y": [_value(e) for _, e in members],
+        "hovertext": [f"<b>{chart_text(row.title)}</b><br>{quantity.write(e.value)}" for row, e in members],
+        "hoverinfo": "text",
+    }
+
+
+def _front_dots_trace(front: list[_Point], quantity: Quantity) -> dict[str, Any]:
+    """Draw the codecs of the front over the dots, with their intervals and full texts."""
+    trace = _marker_trace(front, quantity, LIGHT.families[1], "diamond", size=9)
+    return {**trace, "name": "Pareto front", "meta": {"role": "front points"}}
+
+
 def _ceiling_trace(members: list[_Point], quantity: Quantity, style: Style) -> dict[str, Any]:
     trace = _marker_trace(members, quantity, style.colour, CEILING_SYMBOL, size=12)
     return {**trace, "meta": {"role": "ceiling", "family": members[0][0].family}}
@@ -154,13 +185,17 @@ def _label_trace(members: list[_Point]) -> dict[str, Any]:
 
 
 def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
-    """Say everything about one point: name, bitrates, value with interval, clips, marks."""
-    rate = f"{kbps(row.kbps)} kbps measured"
-    if row.nominal_kbps is not None:
+    """Say everything about one point: name, bitrates, value with interval, clips, marks.
+
+    Without clips nothing was measured: bitrate and value are as somebody else published them.
+    """
+    rate = f"{kbps(row.kbps)} kbps {'measured' if row.clips else 'nominal'}"
+    if row.clips and row.nominal_kbps is not None:
         rate += f", {kbps(row.nominal_kbps)} nominal"
     value = f"{chart_text(quantity.title)}: <b>{quantity.write(estimate.value)}</b>"
     ends = interval(estimate.low, estimate.high, quantity.decimals)
-    lines = [f"<b>{chart_text(row.title)}</b>", rate, f"{value}  {ends}".rstrip(), f"over {count(estimate.n, 'clip')}"]
+    lines = [f"<b>{chart_text(row.title)}</b>", rate, f"{value}  {ends}".rstrip()]
+    lines.append(f"over {count(estimate.n, 'clip')}" if row.clips else "published, not re-run here")
     if row.lossless:
         lines.append("lossless: a ceiling")
     if not row.complete:

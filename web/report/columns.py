@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isnan
 from typing import Literal
 
@@ -63,13 +63,26 @@ def ranking_table(results: Sequence[CodecResult], metrics: Sequence[Quantity], e
 
     ``explanations`` is by key: that of the overall score and of each metric.
     """
-    columns = [_codec_column(), _rate_column(), _score_column(explanations[SCORE.key]), _rank_column()]
+    columns = [codec_column(), *value_columns(metrics, explanations)]
+    return filled(columns, sorted(by_bitrate(results), key=_by_score))
+
+
+def value_columns(metrics: Sequence[Quantity], explanations: dict[str, str]) -> list[Column]:
+    """Make all columns but the name: bitrate, score, rank, each metric, and what the codec costs.
+
+    ``explanations`` may replace that of any other column too.
+    """
+    columns = [_rate_column(), _score_column(explanations[SCORE.key]), _rank_column()]
     columns += [_metric_column(metric, explanations[metric.key]) for metric in metrics]
     columns += _cost_columns()
-    ordered = sorted(by_bitrate(results), key=_by_score)
-    filled = [(column, [column.fill(row) for row in ordered]) for column in columns]
-    kept = [(column, cells) for column, cells in filled if any(cell.sort for cell in cells)]
-    rows = zip(*(cells for _, cells in kept), strict=True)
+    return [replace(column, explanation=explanations.get(column.key, column.explanation)) for column in columns]
+
+
+def filled(columns: Sequence[Column], ordered: Sequence[CodecResult]) -> Table:
+    """Fill the columns for rows in their order; a column that no row fills is left out."""
+    cells = [(column, [column.fill(row) for row in ordered]) for column in columns]
+    kept = [(column, of_column) for column, of_column in cells if any(cell.sort for cell in of_column)]
+    rows = zip(*(of_column for _, of_column in kept), strict=True)
     return Table(tuple(column for column, _ in kept), tuple(rows))
 
 
@@ -77,7 +90,8 @@ def _by_score(row: CodecResult) -> float:
     return -row.score.value if row.score.value is not None else inf
 
 
-def _codec_column() -> Column:
+def codec_column() -> Column:
+    """Make the column of names and marks."""
     text = "Name of the configuration, and the name to use on the command line."
     return Column("codec", "Codec", text, "ascending", _codec_cell, kind="text")
 
@@ -110,7 +124,7 @@ def _plain(value: float | None, digits: int) -> Cell:
 
 
 def _score_column(explanation: str) -> Column:
-    return Column(SCORE.key, "Score", explanation, "descending", lambda row: _estimate_cell(row.score, SCORE))
+    return Column(SCORE.key, "Score", explanation, "descending", lambda row: estimate_cell(row.score, SCORE))
 
 
 def _rank_column() -> Column:
@@ -128,13 +142,14 @@ def _metric_column(metric: Quantity, explanation: str) -> Column:
 
     def fill(row: CodecResult) -> Cell:
         estimate = row.metrics.get(metric.key)
-        return Cell(MISSING, title="not computed") if estimate is None else _estimate_cell(estimate, metric)
+        return Cell(MISSING, title="not computed") if estimate is None else estimate_cell(estimate, metric)
 
     arrow = "↑" if metric.higher_is_better else "↓"
     return Column(metric.key, metric.label, explanation, best, fill, unit=f"{metric.unit} {arrow}".strip())
 
 
-def _estimate_cell(estimate: Estimate, quantity: Quantity) -> Cell:
+def estimate_cell(estimate: Estimate, quantity: Quantity) -> Cell:
+    """Write a value with its interval; the title says what it rests on."""
     ends = interval(estimate.low, estimate.high, quantity.decimals)
     parts = [f"Mean over {count(estimate.n, 'clip')}" if quantity is not SCORE else f"Over {count(estimate.n, 'clip')}"]
     if ends:

@@ -1,4 +1,7 @@
-"""Static files of the leaderboard by hashed name: ``site.css`` is served as ``site.<hash>.css`` and never changes."""
+"""Static files of the leaderboard by hashed name: ``site.css`` is served as ``site.<hash>.css`` and never changes.
+
+``site.css`` itself is put together from the palettes and the parts in ``static/site/style``: one request, one name.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,17 @@ from importlib.resources import files
 from pathlib import PurePath
 from types import MappingProxyType
 
+from codec_superb.web.site.colours import colour_rules
+
 MEDIA_TYPES = MappingProxyType({
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 })  # fmt: skip
 _PLOTLY = "plotly.js"
+_STYLE = "site.css"
+_STYLE_PARTS = ("base", "forms", "tables", "charts", "pages", "codec", "compare", "print")
+"""In the order in which they may overrule each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,12 @@ class Asset:
 
 def asset_url(name: str) -> str:
     """Return the address of ``static/site/<name>``, or of ``plotly.js``; KeyError for a file that is not there."""
-    return f"/static/{_by_name()[name].name}"
+    return f"/static/{asset_named(name).name}"
+
+
+def asset_named(name: str) -> Asset:
+    """Find a file by its plain name; KeyError for a file that is not there."""
+    return _by_name()[name]
 
 
 def asset(hashed: str) -> Asset | None:
@@ -44,6 +57,7 @@ def asset(hashed: str) -> Asset | None:
 def _by_name() -> dict[str, Asset]:
     folder = files("codec_superb.web") / "static" / "site"
     found = {entry.name: entry.read_bytes() for entry in folder.iterdir() if PurePath(entry.name).suffix in MEDIA_TYPES}
+    found[_STYLE] = _style()
     found[_PLOTLY] = _plotly()
     return {name: _asset(name, content) for name, content in found.items()}
 
@@ -62,6 +76,12 @@ def _asset(name: str, content: bytes) -> Asset:
         content=content,
         compressed=compressed if len(compressed) < len(content) else None,
     )
+
+
+def _style() -> bytes:
+    parts = files("codec_superb.web") / "static" / "site" / "style"
+    texts = [colour_rules(), *((parts / f"{name}.css").read_text(encoding="utf-8") for name in _STYLE_PARTS)]
+    return "\n".join(texts).encode()
 
 
 def _plotly() -> bytes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Literal
+from urllib.parse import urlencode
 
 from codec_superb.metrics.table import Category
 from codec_superb.web.report_data import CodecResult
@@ -17,18 +19,24 @@ SourceFilter = Literal["runs", "verified", "table3", "tiny", "ultraeval", "all"]
 ``all``: everything, mixed on the visitor's demand."""
 
 
+RankBasis = Literal["intervals", "values", "mixed"]
+"""How ranks were made. ``intervals``: a range of places from 95 % intervals, among complete submissions on the same
+datasets. ``values``: by the figures of one published table, which has no intervals. ``mixed``: by value alone across
+sources whose conditions differ, because the visitor asked for all."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoardRow:
     """One codec in one category, from a submission or from a published table."""
 
     result: CodecResult
-    """``rank`` is that among the rows shown with the same datasets; None where it cannot be ranked."""
+    """``rank`` is that among the rows that pass the filters and have the same datasets; None where it has none."""
     source: Source
     source_label: str
     """``verified``, ``published`` or the citation of the table."""
     source_url: str | None
     submission: str | None
-    """Id of the submission; None for literature."""
+    """Id of the submission; None for literature, whose ``result.codec`` is ``<table>:<id>``."""
     received: str | None
     """ISO date on which it came."""
     submitter: str
@@ -40,10 +48,19 @@ class BoardRow:
     """Anybody can get what it needs to run (always so for a classical codec); None where it is not known."""
     causal: bool | None
     undefined: int
+    """Clips on which a metric is not defined: of the metric that has most of them."""
     unranked: str
     """Why it has no rank; '' when it has one."""
     applications: dict[str, float] = field(default_factory=dict)
     """Application metric (``asr_wer_pct``, …) to value, where the source has it."""
+
+
+COLUMNS: Mapping[str, bool] = MappingProxyType({
+    "codec": False, "family": False, "kbps": False, "nominal_kbps": False, "tokens_per_second": False,
+    "compression_ratio": True, "encode_rtf": False, "decode_rtf": False, "largest_lag": False, "clipped_samples": False,
+    "sampling_rate": True, "clips": True, "failed": False, "undefined": False, "received": True, "source": True,
+})  # fmt: skip
+"""Columns besides scores and metrics by which rows are sorted, and whether their own order is descending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +69,7 @@ class BoardState:
 
     category: Category = "speech"
     metric: str = "score"
-    """Key of the quantity of the chart and of the default order: ``score`` or a metric's key."""
+    """Key of the quantity of chart, ranks and default order: ``score``, a metric's or an application metric's key."""
     source: SourceFilter = "runs"
     dataset: str = ""
     """'' for the category score over all datasets of each codec; else one dataset's results alone."""
@@ -67,12 +84,43 @@ class BoardState:
     causal: bool = False
     """Only causal codecs."""
     search: str = ""
-    """Part of name, title or family."""
+    """Part of name, title or family; finds rows without changing ranks."""
     sort: str = ""
-    """Column key; '' for the order of ``metric``, best first."""
+    """Column: one of :data:`COLUMNS`, ``score`` or a key like ``metric``'s; '' for the order of ``metric``, best first,
+    codecs without a rank behind."""
     descending: bool | None = None
     """None for the column's own best order."""
     page: int = 1
+
+
+def to_query(state: BoardState, default_source: SourceFilter = "runs") -> str:
+    """Write what the visitor chose as the canonical query of an address, without ``?``; '' where all is the default.
+
+    One parameter a field, by its name, in the order of the fields; ``rates`` repeats, yes and no are 1 and 0.
+    ``default_source`` is :attr:`BoardView.default_source`.
+    """
+    usual = BoardState(source=default_source, metric=default_metric(state.source, state.dataset))
+    pairs: list[tuple[str, str]] = []
+    for entry in fields(BoardState):
+        value = getattr(state, entry.name)
+        if value == getattr(usual, entry.name):
+            continue
+        parts = value if isinstance(value, tuple) else (value,)
+        pairs += [(entry.name, _written(part)) for part in parts]
+    return urlencode(pairs)
+
+
+def default_metric(source: SourceFilter, dataset: str) -> str:
+    """Name the quantity that is shown when nobody chooses: the overall score wherever there is one."""
+    if source != "ultraeval":
+        return "score"
+    return "ultra_error_rate_pct" if dataset else "ultra_average"
+
+
+def _written(value: str | float | bool) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +129,7 @@ class Choices:
 
     datasets: Sequence[str]
     metrics: Sequence[str]
-    """Keys with a value in some row."""
+    """Keys with a value in some row: ``score``, those of the metric table, those of ``web.site.applications``."""
     rates: Sequence[int]
     sources: Sequence[tuple[SourceFilter, str, int]]
     """Filter, label, number of codecs."""
@@ -104,3 +152,6 @@ class BoardView:
     """Changes when the public data do."""
     updated: str | None
     """ISO date of the newest submission shown."""
+    default_source: SourceFilter = "runs"
+    """What is shown when nobody chooses: ``table3`` as long as there is no public submission."""
+    rank_basis: RankBasis = "intervals"

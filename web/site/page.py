@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from codec_superb.web import text
+from codec_superb.web.report.columns import estimate_cell
 from codec_superb.web.site.assets import asset_url
 from codec_superb.web.theme import DARK, LIGHT
 
@@ -46,5 +47,5 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(asset_url=asset_url, text=text, light=LIGHT, dark=DARK)
+    made.globals.update(asset_url=asset_url, text=text, estimate_cell=estimate_cell, light=LIGHT, dark=DARK)
     return made

@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from alembic import context
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection
 
 from codec_superb.server.database.models import Base
 from codec_superb.server.database.session import make_engine
 
 
 def _run() -> None:
+    given: Connection | None = context.config.attributes.get("connection")
+    if given is not None:
+        _migrate(given)
+        return
     engine = make_engine(context.config.attributes["url"])
-    with engine.connect() as connection:
-        # SQLite cannot alter most of a table in place: alembic then copies it ("batch").
-        context.configure(
-            connection, target_metadata=Base.metadata, render_as_batch=True, transaction_per_migration=True
-        )
-        with context.begin_transaction():
-            context.run_migrations()
-    engine.dispose()
+    try:
+        with engine.connect().execution_options(write=True) as connection:
+            if engine.dialect.name == "sqlite":
+                # A copied table is dropped in between, which must not touch the rows that refer to it. SQLite listens
+                # to this outside of a transaction only, so it goes past SQLAlchemy, which would begin one.
+                connection.connection.cursor().execute("PRAGMA foreign_keys=OFF")
+            _migrate(connection)
+    finally:
+        engine.dispose()
+
+
+def _migrate(connection: Connection) -> None:
+    context.configure(
+        connection,
+        target_metadata=Base.metadata,
+        render_as_batch=True,  # SQLite cannot alter most of a table in place: alembic then copies it
+        transaction_per_migration=True,
+        transactional_ddl=True,  # true of SQLite as well, since our engine begins its transactions itself
+        on_version_apply=_check_references,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+def _check_references(*_: Any, **facts: Any) -> None:
+    """Undo a step that leaves rows which refer to nothing: foreign keys were not looked after on SQLite."""
+    ctx: MigrationContext = facts["ctx"]
+    assert ctx.connection is not None
+    if ctx.dialect.name != "sqlite":
+        return
+    broken = ctx.connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(5)
+    if broken:
+        raise ValueError(f"expected every reference to lead to a row after the migration, got none for {broken}")
 
 
 _run()

@@ -1,42 +1,19 @@
-"""A real browser without network, and the report that it opens from disk."""
+"""The report, and a window without network that opens it from disk."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 from support_report import TABLE, make_report
 
 from codec_superb.web.report import render
 
-ARGUMENTS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 EVIL = '</script>"\'><img src=x onerror=window.stung=1><a href="https://x.example">%{x}</a>\n&amp;'
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Start the system's Chromium, once."""
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    assert path, "these tests need Chromium: install it, for example with `apt-get install chromium`"
-    expect.set_options(timeout=15_000)  # machines that test may be busy
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="session")

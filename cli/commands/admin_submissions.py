@@ -1,0 +1,120 @@
+"""``codec-superb admin submissions``: list submissions and decide about them, as moderators do on the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from codec_superb.cli.console import print_json, print_table
+from codec_superb.cli.options import JsonOption
+from codec_superb.cli.server_database import ACTOR, server_transaction
+from codec_superb.cli.server_options import DatabaseOption, StorageOption
+
+if TYPE_CHECKING:
+    from codec_superb.server.database.models import Submission
+    from codec_superb.server.moderation.service import Decision
+
+app = typer.Typer(help="List submissions and decide about them.", no_args_is_help=True)
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of a submission.")]
+ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Shown with the submission.")]
+NeededReason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; shown with the submission.")]
+
+
+@app.command("list")
+def list_submissions(
+    status: Annotated[
+        Literal["pending", "published", "verified", "withdrawn"] | None, typer.Option(help="Only this status.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Only this many, the newest.")] = 100,
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List submissions, the newest first, with their warnings."""
+    with server_transaction(database, storage) as session:
+        from codec_superb.server.moderation.repository import of_status
+
+        found = [_data(entry) for entry in of_status(session, status, limit=limit)]
+    if as_json:
+        print_json(found)
+        return
+    head = ("id", "codec", "version", "status", "from", "received", "clips", "warnings")
+    rows = [
+        (entry["id"], entry["codec"], str(entry["version"]), entry["status"], entry["account"] or "anonymous",
+         entry["received"][:10], str(entry["clips"]), str(len(entry["warnings"])))
+        for entry in found
+    ]  # fmt: skip
+    print_table("", head, rows, numbers_from=len(head), spare=("from", "received", "clips"))
+
+
+@app.command("accept")
+def accept(
+    submission: IdArgument,
+    reason: ReasonOption = "",
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Publish what is pending; with a reason, publish again what was withdrawn."""
+    _decide(submission, "accept", reason, database, storage, as_json=as_json)
+
+
+@app.command("reject")
+def reject(
+    submission: IdArgument,
+    reason: NeededReason,
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Turn down what is pending."""
+    _decide(submission, "reject", reason, database, storage, as_json=as_json)
+
+
+@app.command("verify")
+def verify(
+    submission: IdArgument,
+    reason: ReasonOption = "",
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Mark what is published as run again by the maintainers."""
+    _decide(submission, "verify", reason, database, storage, as_json=as_json)
+
+
+@app.command("withdraw")
+def withdraw(
+    submission: IdArgument,
+    reason: NeededReason,
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take back what is public; its file and its history stay."""
+    _decide(submission, "withdraw", reason, database, storage, as_json=as_json)
+
+
+def _decide(
+    submission: str, decision: Decision, reason: str, database: str | None, storage: Path | None, *, as_json: bool
+) -> None:
+    with server_transaction(database, storage, write=True) as session:
+        from codec_superb.server.moderation.service import decide
+
+        after = _data(decide(session, submission, decision, reason, actor=ACTOR))
+    if as_json:
+        print_json(after)
+    else:
+        typer.echo(f"{after['codec']}, version {after['version']} ({after['id']}) is {after['status']}")
+
+
+def _data(entry: Submission) -> dict[str, Any]:
+    return {
+        "id": entry.id, "codec": entry.codec.name, "version": entry.version, "status": entry.status,
+        "account": None if entry.account is None else entry.account.name, "submitter": entry.submitter,
+        "received": entry.received.isoformat(timespec="seconds"), "clips": entry.clips, "complete": entry.complete,
+        "warnings": entry.warnings, "decided_by": entry.decided_by, "reason": entry.reason,
+        "decided": None if entry.decided is None else entry.decided.isoformat(timespec="seconds"),
+    }  # fmt: skip

@@ -1,0 +1,34 @@
+"""Opens the leaderboard's database for a command of the maintainers, brought to the newest schema first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from codec_superb.cli.server_options import missing_extra, server_settings
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+ACTOR = "command line"
+"""Who acts, in the audit log."""
+
+
+@contextmanager
+def server_transaction(database: str | None, storage: Path | None, *, write: bool = False) -> Iterator[Session]:
+    """Yield a session on the database that the options name; commit when the block ends, roll back when it raises.
+
+    Raises MissingDependency where the extra is not installed, OperationError for a database or storage that cannot be
+    had.
+    """
+    settings = server_settings(database, storage)
+    try:
+        from codec_superb.server.database.session import Database
+        from codec_superb.server.operations.preparation import prepare
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) from error
+    prepare(settings)
+    with closing(Database(settings.database_url)) as opened, opened.transaction(write=write) as session:
+        yield session

@@ -1,0 +1,1 @@
+"""One codec: its page, its figures, and its listening samples with their spectrograms."""

@@ -1,0 +1,58 @@
+"""Answers that a browser keeps: an ETag each, 304 where the browser has it already, and parts of a sound."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from codec_superb.server.database.models import PUBLIC, Submission
+
+_RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
+
+
+def kept(submission: Submission) -> str:
+    """Choose how long an answer made of a submission's fixed content is kept: for good, unless it is not public."""
+    public = submission.status in PUBLIC
+    return "public, max-age=31536000, immutable" if public else "private, no-store"
+
+
+def answer(request: Request, content: bytes, media_type: str, cache_control: str) -> Response:
+    """Answer with content, or with 304 where the request names its ETag."""
+    tag = f'"{sha256(content).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"}
+    if tag in re.findall(r'"[^"]*"', request.headers.get("if-none-match", "")):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def sound_answer(request: Request, content: bytes, cache_control: str) -> Response:
+    """Answer with a sound, or with the one part of it that the header ``Range`` asks for (RFC 9110).
+
+    Several parts, another unit, or what makes no sense get the whole; a part beyond the end gets 416 with the length.
+    """
+    whole = answer(request, content, "audio/ogg", cache_control)
+    whole.headers["Accept-Ranges"] = "bytes"
+    asked = _RANGE.fullmatch(request.headers.get("range", "").strip())
+    condition = request.headers.get("if-range")
+    backwards = asked is not None and asked[1] and asked[2] and int(asked[1]) > int(asked[2])
+    if whole.status_code != 200 or asked is None or backwards or (condition and condition != whole.headers["etag"]):  # noqa: PLR2004
+        return whole
+    span = _span(asked[1], asked[2], len(content))
+    headers = {name: whole.headers[name] for name in ("etag", "cache-control", "x-content-type-options")}
+    headers |= {"Accept-Ranges": "bytes"}
+    if span is None:
+        return Response(status_code=416, headers=headers | {"Content-Range": f"bytes */{len(content)}"})
+    first, last = span
+    headers |= {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
+    return Response(content[first : last + 1], 206, headers, "audio/ogg")
+
+
+def _span(first: str, last: str, length: int) -> tuple[int, int] | None:
+    """Return the first and the last byte; None where nothing of it is there."""
+    if not first:
+        return (max(0, length - int(last)), length - 1) if last and int(last) and length else None
+    start, end = int(first), min(int(last), length - 1) if last else length - 1
+    return (start, end) if start <= end else None

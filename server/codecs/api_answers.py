@@ -1,0 +1,105 @@
+"""From typed rows to the answers of the API."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from math import isnan
+
+from codec_superb.server.codecs import schemas
+from codec_superb.server.codecs.pages import Found
+from codec_superb.server.codecs.published import Published
+from codec_superb.server.database.models import Submission
+from codec_superb.server.leaderboard.entries import Entry
+from codec_superb.web.report_data import CodecResult
+from codec_superb.web.site.codec import BandView, CategoryView, SampleView
+
+
+def summary(entry: Entry) -> schemas.CodecSummary:
+    """Describe a codec of the board for the list."""
+    return schemas.CodecSummary(
+        name=entry.codec, title=entry.title, family=entry.family, kind=entry.kind, nominal_kbps=entry.nominal_kbps,
+        submission=entry.submission or "", version=entry.version, status=entry.source, received=entry.received or "",
+        categories=[
+            schemas.CategoryScore(
+                category=category, score=figures.score[0], kbps=figures.kbps, complete=figures.complete
+            )
+            for (category, dataset), figures in entry.figures.items()
+            if dataset == ""
+        ],
+    )  # fmt: skip
+
+
+def detail(found: Found) -> schemas.CodecDetail:
+    """Describe a codec, with results or from published tables alone."""
+    view, measured = found.view, found.measured
+    submission = measured.submission if measured else None
+    return schemas.CodecDetail(
+        name=view.name, title=view.title, family=view.family,
+        card=measured.card.model_dump(mode="json") if measured else None,
+        submission=_version(submission) if submission else None,
+        datasets=submission.document["datasets"] if submission else [],
+        categories=[_category(each) for each in view.categories],
+        samples=[_sample(submission.id, each) for each in view.samples] if submission else [],
+        history=[
+            schemas.Version(
+                submission=each.id, version=each.version, status=each.status, received=each.received,
+                submitter=each.submitter, reason=each.reason,
+            )
+            for each in view.history
+        ],
+        published=[published_figures(entry) for entry in found.published],
+    )  # fmt: skip
+
+
+def _version(submission: Submission) -> schemas.CurrentVersion:
+    return schemas.CurrentVersion(
+        submission=submission.id, version=submission.version, status=submission.status,
+        received=submission.received.isoformat(), submitter=submission.submitter, reason=submission.reason or "",
+        complete=submission.complete, file_sha256=submission.file_sha256, metrics=submission.metrics,
+    )  # fmt: skip
+
+
+def published_figures(entry: Published) -> schemas.PublishedFigures:
+    """Give a table's figures with their source."""
+    table, codec = entry
+    return schemas.PublishedFigures(
+        table=table.name, id=codec.id, citation=table.citation, url=table.url, statement=table.statement,
+        kbps=codec.kbps, scores={str(key): value for key, value in codec.scores.items()},
+        metrics={str(key): dict(value) for key, value in codec.metrics.items()},
+        applications=dict(codec.applications),
+        dataset_applications={key: dict(value) for key, value in codec.dataset_applications.items()},
+    )  # fmt: skip
+
+
+def _sample(submission: str, sample: SampleView) -> schemas.ListeningSample:
+    path = f"/api/v1/submissions/{submission}/samples/{sample.number}"
+    return schemas.ListeningSample(
+        clip=sample.clip, dataset=sample.dataset, category=sample.category, licence=sample.licence,
+        attribution=sample.attribution, reference=f"{path}/reference.ogg", resynthesis=f"{path}/resynthesis.ogg",
+        spectrograms={name: f"{path}/spectrogram/{name}.png" for name in ("reference", "resynthesis", "difference")},
+    )  # fmt: skip
+
+
+def _category(view: CategoryView) -> schemas.CategoryResults:
+    return schemas.CategoryResults(
+        category=view.category,
+        overall=_results(view.overall),
+        datasets=[_results(part.result) for part in view.datasets],
+        band=None if view.band is None else _band(view.band),
+    )
+
+
+def _band(band: BandView) -> schemas.BitrateBand:
+    members = [schemas.BandMember(name=each.name, title=each.title, kbps=each.kbps) for each in band.members]
+    return schemas.BitrateBand(low=band.low, high=band.high, members=members, other_datasets=band.other_datasets)
+
+
+def _results(result: CodecResult) -> schemas.Results:
+    return schemas.Results(
+        datasets=list(result.datasets), complete=result.complete, clips=result.clips, failed=result.failed,
+        kbps=None if isnan(result.kbps) else result.kbps, tokens_per_second=result.tokens_per_second,
+        compression_ratio=result.compression_ratio, encode_rtf=result.encode_rtf, decode_rtf=result.decode_rtf,
+        largest_lag=result.largest_lag, clipped_samples=result.clipped_samples,
+        score=schemas.Estimate(**asdict(result.score)),
+        metrics={key: schemas.Estimate(**asdict(estimate)) for key, estimate in result.metrics.items()},
+    )  # fmt: skip

@@ -1,0 +1,84 @@
+"""A codec among those of about its bitrate: who they are, and where each metric of theirs lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+from statistics import median
+
+from codec_superb.metrics.table import METRICS
+from codec_superb.server.codecs.scales import SCALES
+from codec_superb.server.leaderboard.entries import Entry, board_row
+from codec_superb.web.figures.radar import RadarAxis, Reading
+from codec_superb.web.quantity import from_metric
+from codec_superb.web.report_data import CodecResult
+
+FACTOR = 1.5
+"""Widest ratio between the measured bitrate of the codec and that of a member of its band."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The other codecs between ``low`` and ``high`` kbps that were measured on the same datasets."""
+
+    low: float
+    high: float
+    members: tuple[CodecResult, ...]
+    """By bitrate, without the codec itself."""
+    other_datasets: int
+    """Codecs of that bitrate that are left out, because their numbers rest on other datasets, or other states."""
+
+
+def band_of(own: CodecResult, states: Mapping[str, str], entries: Sequence[Entry]) -> Band | None:
+    """Choose the members of the band among the codecs of the board; None without a measured bitrate.
+
+    ``states`` maps each of the codec's own datasets to the hash of its manifest: others are comparable that rest on
+    the same sound.
+    """
+    if isnan(own.kbps) or own.kbps <= 0:
+        return None
+    low, high = own.kbps / FACTOR, own.kbps * FACTOR
+    mine = {(name, states.get(name)) for name in own.datasets}
+    members, elsewhere = [], 0
+    for entry in entries:
+        figures = entry.figures.get((own.category, ""))
+        if entry.codec == own.codec or figures is None or figures.kbps is None or not low <= figures.kbps <= high:
+            continue
+        if set(zip(figures.datasets, figures.states, strict=True)) == mine:
+            members.append(board_row(entry, own.category, "", None, "").result)
+        else:
+            elsewhere += 1
+    return Band(low, high, tuple(sorted(members, key=lambda row: (row.kbps, row.codec))), elsewhere)
+
+
+def axes(own: CodecResult, members: Sequence[CodecResult]) -> list[RadarAxis]:
+    """Make an axis for each metric of the codec with a value, in the order of the metric table."""
+    found = []
+    for key, metric in METRICS.items():
+        mine = _value(own, key)
+        if mine is None:
+            continue
+        theirs = [value for value in (_value(row, key) for row in members) if value is not None]
+        ordered = sorted(theirs, reverse=not metric.higher_is_better)
+        found.append(
+            RadarAxis(
+                quantity=from_metric(metric),
+                scale=SCALES[key].words,
+                own=_reading(key, mine),
+                median=_reading(key, median(theirs)) if theirs else None,
+                worst=_reading(key, ordered[0]) if theirs else None,
+                best=_reading(key, ordered[-1]) if theirs else None,
+                others=len(theirs),
+            )
+        )
+    return found
+
+
+def _value(row: CodecResult, key: str) -> float | None:
+    estimate = row.metrics.get(key)
+    return None if estimate is None else estimate.value
+
+
+def _reading(key: str, value: float) -> Reading:
+    return Reading(value, SCALES[key].of(value))

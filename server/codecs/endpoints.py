@@ -1,0 +1,113 @@
+"""``/codecs/{name}`` and what the API says of codecs: answered from memory, or made in a thread."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, Response
+
+from codec_superb.metrics.table import Category
+from codec_superb.server.chrome import chrome_of, plain_chrome
+from codec_superb.server.codecs import api_answers, schemas
+from codec_superb.server.codecs.figures import distribution_figure, radar_figure
+from codec_superb.server.codecs.pages import find
+from codec_superb.server.codecs.sample_endpoints import router as sample_router
+from codec_superb.server.codecs.service import measured_or_not_found
+from codec_superb.server.database.models import now
+from codec_superb.server.database.session import database_of
+from codec_superb.server.leaderboard.board import board_of
+from codec_superb.server.leaderboard.cache import HTML, JSON, Made, cached
+from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.people.sessions import has_cookie
+from codec_superb.web.site.codec import codec_page
+
+router = APIRouter()
+router.include_router(sample_router)
+
+Name = Annotated[str, Path(description="Name of the configuration, such as `opus_12k`.")]
+CategoryChoice = Annotated[Category, Query(description="Category of the clips.")]
+MetricKey = Annotated[str, Query(max_length=64, description="Key of a metric.")]
+_MOST = 1000
+
+
+@router.get("/codecs/{name}", include_in_schema=False)
+async def page(name: Name, request: Request) -> Response:
+    """Everything that is public about one codec."""
+    if has_cookie(request):
+        return await run_in_threadpool(_own_page, request, name)
+
+    def make(snapshot: Snapshot) -> Made:
+        with database_of(request).transaction() as session:
+            view = find(request.app.state, session, snapshot, name).view
+        return Made(codec_page(plain_chrome(request, view.title), view), HTML)
+
+    return await cached(request, now().date().isoformat(), make)  # the day is in the citation
+
+
+def _own_page(request: Request, name: str) -> Response:
+    """Make the page in the frame of who is logged in."""
+    with database_of(request).transaction() as session:
+        view = find(request.app.state, session, board_of(request).current, name).view
+    html = codec_page(chrome_of(request, view.title), view)
+    return HTMLResponse(html, headers={"Cache-Control": "private, no-store"})
+
+
+@router.get("/api/v1/codecs", tags=["codecs"], responses={200: {"model": schemas.CodecList}})
+async def codecs(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=_MOST, description="Codecs in the answer.")] = 200,
+    offset: Annotated[int, Query(ge=0, le=10**9, description="Codecs to leave out first.")] = 0,
+) -> Response:
+    """List the codecs with public results, by name, with the newest version of each."""
+
+    def make(snapshot: Snapshot) -> Made:
+        chosen = [api_answers.summary(entry) for entry in snapshot.runs[offset : offset + limit]]
+        body = schemas.CodecList(total=len(snapshot.runs), limit=limit, offset=offset, codecs=chosen)
+        return Made(body.model_dump_json(), JSON)
+
+    return await cached(request, f"{limit} {offset}", make)
+
+
+@router.get("/api/v1/codecs/{name}", tags=["codecs"], responses={200: {"model": schemas.CodecDetail}})
+async def codec(name: Name, request: Request) -> Response:
+    """Give a codec's card, results, provenance, samples and history, and what published tables say of it."""
+
+    def make(snapshot: Snapshot) -> Made:
+        with database_of(request).transaction() as session:
+            found = find(request.app.state, session, snapshot, name)
+            return Made(api_answers.detail(found).model_dump_json(), JSON)
+
+    return await cached(request, "", make)
+
+
+@router.get("/api/v1/codecs/{name}/figures/radar", tags=["figures"], responses={200: {"model": schemas.FigureAnswer}})
+async def radar(name: Name, category: CategoryChoice, request: Request) -> Response:
+    """Draw the codec's metrics against those of the codecs of about its bitrate, as a Plotly figure."""
+
+    def make(snapshot: Snapshot) -> Made:
+        with database_of(request).transaction() as session:
+            return Made(radar_figure(snapshot, measured_or_not_found(session, snapshot, name), category), JSON)
+
+    return await cached(request, category, make, counted=True)
+
+
+@router.get(
+    "/api/v1/codecs/{name}/figures/distribution", tags=["figures"], responses={200: {"model": schemas.FigureAnswer}}
+)
+async def distribution(
+    name: Name,
+    category: CategoryChoice,
+    metric: MetricKey,
+    request: Request,
+    dataset: Annotated[str, Query(max_length=200, description="Name of one dataset; all of them without.")] = "",
+) -> Response:
+    """Draw which share of the clips is at least as good as each value of a metric, a line per dataset."""
+
+    def make(snapshot: Snapshot) -> Made:
+        with database_of(request).transaction() as session:
+            found = measured_or_not_found(session, snapshot, name)
+            return Made(distribution_figure(request.app.state, session, found, category, metric, dataset), JSON)
+
+    return await cached(request, f"{category} {metric} {dataset}", make, counted=True)

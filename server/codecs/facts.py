@@ -1,0 +1,121 @@
+"""A codec's card in words and units, line by line; a test sees to it that no field is forgotten."""
+
+from __future__ import annotations
+
+from codec_superb.base_codec.card import Card
+from codec_superb.web.site.codec import Fact
+from codec_superb.web.text import MISSING, count, kbps, number, significant
+
+_NOT_STATED = "not stated"
+_KINDS = {
+    "classical": "classical codec, designed by hand",
+    "neural": "neural codec, trained on sound",
+    "lossless": "lossless codec: its output is its input, and shows the best that can be reached",
+}
+
+
+def summary(card: Card) -> str:
+    """Say in one sentence what the codec is."""
+    rate = "" if card.nominal_kbps is None else f" at {kbps(card.nominal_kbps)} kbps"
+    return f"{card.kind.capitalize()} codec{rate} that {_hertz(card)}. {card.standard.rstrip('.')}, {card.year}."
+
+
+def card_facts(card: Card) -> list[Fact]:
+    """Describe every field of the card."""
+    return [*_identity(card), *_signal(card), *_rate(card), *_origin(card)]
+
+
+def _identity(card: Card) -> list[Fact]:
+    return [
+        Fact("Name", card.name, "name on the command line and in addresses"),
+        Fact("Family", card.family, "what the points of one rate–score curve share"),
+        Fact("Kind", _KINDS[card.kind]),
+        Fact("Standard", f"{card.standard}, first published {card.year}"),
+        Fact("Implementation", card.version),
+    ]
+
+
+def _signal(card: Card) -> list[Fact]:
+    delay = f"{card.delay_samples:g} samples at {card.sampling_rate:,} Hz"
+    milliseconds = 1000 * card.delay_samples / card.sampling_rate
+    causal = "yes: it can run on a stream" if card.causal else "no: it needs the sound as a whole, or far ahead"
+    return [
+        Fact("Sampling rate", _hertz(card)),
+        Fact("Channels", " or ".join(map(str, card.channels)), "other counts are averaged to mono"),
+        Fact("Causal", causal),
+        Fact("Latency", f"{significant(card.latency_ms, 3)} ms", "frame and look-ahead: the shortest way in and out"),
+        Fact("Delay", f"{delay} ({significant(milliseconds, 3)} ms)", "of the wrapper’s chain; removed before scoring"),
+        Fact("Encodes only", "yes: it gives tokens and no resynthesis" if card.encode_only else "no"),
+    ]
+
+
+def _hertz(card: Card) -> str:
+    if card.input_rate:
+        return f"works at the rate of its input (stated at {card.sampling_rate:,} Hz)"
+    return f"works at {card.sampling_rate:,} Hz"
+
+
+def _rate(card: Card) -> list[Fact]:
+    nominal = "none: it depends on the sound" if card.nominal_kbps is None else f"{kbps(card.nominal_kbps)} kbps"
+    within = None if card.nominal_tolerance is None else f"{100 * card.nominal_tolerance:g} %"
+    tolerance = f"a measured one is to lie within {within} of it" if within else ""
+    frames = MISSING if card.frame_rate is None else f"{number_of(card.frame_rate)} Hz"
+    books = "none: no tokens"
+    if card.codebooks is not None:
+        size = "" if card.codebook_size is None else f" of {card.codebook_size:,} entries"
+        books = f"{count(card.codebooks, 'codebook')}{size}"
+    tokens = card.tokens_per_second
+    rate = MISSING if tokens is None else f"{number_of(tokens)} per second over all codebooks (TPS)"
+    return [
+        Fact(
+            "Nominal bitrate",
+            nominal,
+            card.bitrate_note or tolerance,
+        ),
+        Fact("Frame rate", frames),
+        Fact("Codebooks", books),
+        Fact("Tokens", rate),
+    ]
+
+
+def number_of(value: float) -> str:
+    """Write a rate with up to three decimals, as many as it has."""
+    text = number(value, 3)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _origin(card: Card) -> list[Fact]:
+    settings = ", ".join(f"{name} = {value}" for name, value in sorted(card.settings.items()))
+    needs = " ".join(card.requirements) or "nothing beyond the core install"
+    extra = f"pip install codec-superb[{card.extra}]" if card.extra else ""
+    return [
+        Fact("Trained parameters", parameters(card)),
+        Fact("Trained on", card.training_data or ("nothing" if card.kind != "neural" else _NOT_STATED)),
+        *_weights(card),
+        Fact("Licence", card.licence, "of the implementation and its parameters"),
+        Fact("Paper", card.paper, url=web_address(card.paper)),
+        Fact("Homepage", card.homepage, url=web_address(card.homepage)),
+        Fact("Requires", needs, extra),
+        Fact("Settings", settings or "the library’s own", "passed to the library" if settings else ""),
+    ]
+
+
+def parameters(card: Card) -> str:
+    """Say how many parameters were trained."""
+    if card.parameters is not None:
+        return f"{card.parameters:,}"
+    return _NOT_STATED if card.kind == "neural" else "none"
+
+
+def _weights(card: Card) -> list[Fact]:
+    if card.weights is None:
+        return [Fact("Weights", "none: it was not trained")]
+    weights = card.weights
+    parts = (("revision", weights.revision), ("SHA-256", weights.sha256))
+    note = ", ".join(f"{name} {value}" for name, value in parts if value)
+    return [Fact("Weights", weights.source, note, web_address(weights.source))]
+
+
+def web_address(text: str) -> str | None:
+    """Return the text where it is an address that a page may link to; a card is a stranger's text."""
+    return text if text.startswith(("https://", "http://")) and not any(map(str.isspace, text)) else None

@@ -1,0 +1,59 @@
+"""The figures of a codec's page as JSON, kept by submission where they rest on its clips alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from codec_superb.metrics.table import METRICS, Category
+from codec_superb.server.codecs import service
+from codec_superb.server.codecs.band import axes
+from codec_superb.server.codecs.keep import kept_of
+from codec_superb.server.codecs.service import Measured
+from codec_superb.server.errors import NotFound
+from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.web.figures.cumulative import cumulative_chart, reached
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.figures.radar import radar_chart
+from codec_superb.web.quantity import from_metric
+
+
+def radar_figure(snapshot: Snapshot, found: Measured, category: Category) -> bytes:
+    """Draw the codec against its bitrate band. Raises NotFound for a category without results."""
+    own = service.category_of(found, category)
+    near = service.band(snapshot, found, own)
+    return _json(radar_chart(found.card.title, axes(own, near.members if near else ())))
+
+
+def distribution_figure(
+    state: Any, session: Session, found: Measured, category: Category, metric: str, dataset: str
+) -> bytes:
+    """Draw the spread of a metric over the clips of one dataset, or of each where ``dataset`` is ''.
+
+    Raises NotFound, naming what there is, for a category, a dataset or a metric without results.
+    """
+    datasets = service.category_of(found, category).datasets
+    if dataset and dataset not in datasets:
+        raise NotFound(f"{found.card.name} has {category} results on {', '.join(datasets)}, not on {dataset!r}")
+    if metric not in METRICS:
+        raise NotFound(f"no metric {metric!r}; there are {', '.join(METRICS)}")
+    key = (found.submission.id, category, metric, dataset)
+    chosen = [dataset] if dataset else list(datasets)
+    return kept_of(state).distributions.get(key, lambda: _distribution(session, found, category, metric, chosen))
+
+
+def _distribution(session: Session, found: Measured, category: Category, metric: str, datasets: list[str]) -> bytes:
+    row = METRICS[metric]
+    curves = []
+    for name in datasets:
+        values = service.values_of(session, found, category, name).get(metric)
+        if values is not None:
+            curves.append(reached(found.title(name), values.tolist(), higher_is_better=row.higher_is_better))
+    return _json(cumulative_chart(curves, from_metric(row)))
+
+
+def _json(figure: Figure) -> bytes:
+    """Write a figure as strict JSON."""
+    return json.dumps(figure, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()

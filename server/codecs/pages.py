@@ -1,0 +1,54 @@
+"""Finds what a codec's page shows: its results, or what published tables say, or near names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from codec_superb.server.codecs import service
+from codec_superb.server.codecs.keep import kept_of
+from codec_superb.server.codecs.listening import sample_views
+from codec_superb.server.codecs.published import Published, published_names, published_page
+from codec_superb.server.codecs.service import Measured
+from codec_superb.server.database.models import now
+from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.web.site.codec import CodecView
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One codec and its view."""
+
+    view: CodecView
+    measured: Measured | None
+    """None for a codec that only published tables know."""
+    published: list[Published]
+
+
+def find(state: Any, session: Session, snapshot: Snapshot, name: str) -> Found:
+    """Find a codec by its name. Raises NotFound with near matches.
+
+    What rests on the submission alone is kept in ``state``, that of the application.
+    """
+    measured = service.measured(session, name)
+    published = service.published_entries(name, measured)
+    if measured is None:
+        if not published:
+            raise service.unknown_codec(name, [*service.known_names(snapshot), *published_names()])
+        return Found(published_page(published, name), None, published)
+    identity, kept = measured.submission.id, kept_of(state)
+    view = service.view_of(
+        session,
+        snapshot,
+        measured,
+        published,
+        base_url=state.settings.base_url,
+        today=now().date(),
+        spreads_of=lambda category: kept.spreads.get(
+            (identity, category), lambda: service.spreads(session, measured, category)
+        ),
+        samples=kept.samples.get(identity, lambda: sample_views(session, measured.submission)),
+    )
+    return Found(view, measured, published)

@@ -1,0 +1,47 @@
+"""What the database knows of one codec; only what is public is ever found here, unless a moderator asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload, selectinload, undefer
+
+from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Submission
+
+
+def newest(session: Session, name: str) -> Submission | None:
+    """Find the newest public version of a codec's results, with its results and its document."""
+    statement = (
+        select(Submission)
+        .join(Codec, Codec.id == Submission.codec_id)
+        .where(Codec.name == name, Submission.status.in_(PUBLIC))
+        .order_by(Submission.version.desc())
+        .limit(1)
+        .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))
+    )
+    return session.scalars(statement).one_or_none()
+
+
+def submission(session: Session, identity: str, *, also_hidden: bool) -> Submission | None:
+    """Find one submission with its document; one that is not public only where ``also_hidden``."""
+    statement = select(Submission).where(Submission.id == identity).options(undefer(Submission.document))
+    if not also_hidden:
+        statement = statement.where(Submission.status.in_(PUBLIC))
+    return session.scalars(statement).one_or_none()
+
+
+def history(session: Session, codec_id: int) -> Sequence[Submission]:
+    """List the versions that were decided on, newest first: public ones and withdrawn ones."""
+    statement = (
+        select(Submission)
+        .where(Submission.codec_id == codec_id, Submission.status != "pending")
+        .order_by(Submission.version.desc())
+    )
+    return session.scalars(statement).all()
+
+
+def clip_block(session: Session, identity: str, dataset: str) -> bytes | None:
+    """Return the Parquet block of a submission's clips on one dataset."""
+    statement = select(ClipBlock.data).where(ClipBlock.submission_id == identity, ClipBlock.dataset == dataset)
+    return session.scalars(statement).one_or_none()

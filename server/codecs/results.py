@@ -1,0 +1,38 @@
+"""From rows of the database to the rows that pages and figures take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import nan
+from typing import Any
+
+from codec_superb.base_codec.card import Card
+from codec_superb.server.database.models import Result
+from codec_superb.web.report_data import CodecResult, Estimate
+
+
+def codec_result(row: Result, card: Card | Mapping[str, Any]) -> CodecResult:
+    """Make the typed row of one category, over all datasets or on one; ranks are the leaderboard's affair."""
+    known = card if isinstance(card, Card) else Card.model_construct(**card)
+    return CodecResult(
+        codec=known.name,
+        title=known.title,
+        family=known.family,
+        category=row.category,  # type: ignore[arg-type]  # the check let no other category in
+        kbps=nan if row.kbps is None else row.kbps,
+        nominal_kbps=known.nominal_kbps,
+        tokens_per_second=row.tokens_per_second,
+        lossless=known.kind == "lossless",
+        score=Estimate(row.score, row.low, row.high, n=row.ok, failed=row.failed),
+        rank=None,
+        metrics={key: Estimate(**estimate) for key, estimate in row.metrics.items()},
+        datasets=tuple(row.datasets),
+        clips=row.clips,
+        failed=row.failed,
+        complete=row.complete,
+        largest_lag=row.largest_lag,
+        clipped_samples=row.clipped_samples,
+        encode_rtf=row.encode_rtf,
+        decode_rtf=row.decode_rtf,
+        compression_ratio=row.compression_ratio,
+    )

@@ -1,0 +1,78 @@
+"""Listening samples and their spectrograms, straight from the stored files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import Response
+from sqlalchemy.orm import Session
+
+from codec_superb.server.codecs import repository
+from codec_superb.server.codecs.answers import answer, kept, sound_answer
+from codec_superb.server.codecs.keep import kept_of
+from codec_superb.server.codecs.listening import Picture, pictures
+from codec_superb.server.codecs.samples import Side, sample, sound
+from codec_superb.server.database.models import Submission
+from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.errors import NotFound
+from codec_superb.server.people.access import Caller, Identity
+from codec_superb.server.people.limits import check_limit
+from codec_superb.server.people.sessions import session_of
+
+router = APIRouter(prefix="/api/v1/submissions", tags=["samples"])
+
+SubmissionId = Annotated[str, Path(pattern=r"^[a-z0-9]{1,12}$", description="Id of a submission.")]
+Number = Annotated[int, Path(ge=0, le=10**6, description="Number of the sample, counted from 0.")]
+_FILES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"audio/ogg": {}}},
+    206: {"description": "The part that was asked for"},
+}
+_PICTURES: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}}}
+
+
+@router.get(
+    "/{submission_id}/samples/{number}/{side}.ogg", summary="Hear a sample", response_class=Response, responses=_FILES
+)
+def listen(
+    submission_id: SubmissionId, number: Number, side: Side, request: Request, session: ReadTransaction, caller: Caller
+) -> Response:
+    """Send the reference or the resynthesis of a sample as Ogg Opus, whole or in part (``Range``)."""
+    found = _visible(request, session, submission_id, caller)
+    content = sound(request.app.state.settings.files, found, sample(found, number), side)
+    return sound_answer(request, content, kept(found))
+
+
+@router.get(
+    "/{submission_id}/samples/{number}/spectrogram/{picture}.png", summary="See a sample", response_class=Response,
+    responses=_PICTURES,
+)  # fmt: skip
+def spectrogram(
+    submission_id: SubmissionId,
+    number: Number,
+    picture: Picture,
+    request: Request,
+    session: ReadTransaction,
+    caller: Caller,
+) -> Response:
+    """Send the spectrogram of a sample: time to the right, frequency upward, level as colour.
+
+    Both sounds share one scale of 80 dB below the loudest moment of the reference. The difference shows what the
+    resynthesis has more (orange) or less (blue) of, up to 30 dB.
+    """
+    found = _visible(request, session, submission_id, caller)
+    chosen = sample(found, number)
+    drawn, key = kept_of(request.app.state).pictures, (found.id, number)
+    if key not in drawn:
+        check_limit(request, caller, "computations")
+    made = drawn.get(key, lambda: pictures(session, request.app.state.settings.files, found, chosen))
+    return answer(request, made[picture], "image/png", kept(found))
+
+
+def _visible(request: Request, session: Session, submission_id: str, caller: Identity) -> Submission:
+    """Find a submission that the caller may see: moderators see all. Raises NotFound."""
+    moderates = "moderate" in caller.scopes or session_of(request) is not None
+    found = repository.submission(session, submission_id, also_hidden=moderates)
+    if found is None:
+        raise NotFound(f"no public submission {submission_id}")
+    return found

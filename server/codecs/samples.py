@@ -1,0 +1,54 @@
+"""Listening samples out of the stored zip: only members that the submission lists, with the hash it gives them."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from codec_superb.pipeline.submission.archive import SAMPLE_LIMIT
+from codec_superb.pipeline.submission.schema import Sample
+from codec_superb.server.database.models import Submission
+from codec_superb.server.errors import NotFound, Refused
+
+Side = Literal["reference", "resynthesis"]
+
+
+def samples_of(submission: Submission) -> Sequence[Sample]:
+    """Read which samples the submission lists; their member names follow the schema's pattern."""
+    return tuple(Sample.model_validate(entry) for entry in submission.document.get("samples", ()))
+
+
+def sample(submission: Submission, number: int) -> Sample:
+    """Return the sample of a number, counted from 0. Raises NotFound."""
+    listed = samples_of(submission)
+    if not 0 <= number < len(listed):
+        have = f"samples 0 to {len(listed) - 1}" if listed else "no sample"
+        raise NotFound(f"submission {submission.id} has {have}, got {number}")
+    return listed[number]
+
+
+def digest(chosen: Sample, side: Side) -> str:
+    """SHA-256 of one sound of the sample, as the submission gives it."""
+    return chosen.reference_sha256 if side == "reference" else chosen.resynthesis_sha256
+
+
+def sound(files: Path, submission: Submission, chosen: Sample, side: Side) -> bytes:
+    """Read one Ogg Opus file of the sample out of ``files/<sha256>.zip``.
+
+    Raises NotFound where the zip or the member is not there, Refused where the member is not what the submission says.
+    """
+    member = chosen.reference if side == "reference" else chosen.resynthesis
+    try:
+        with zipfile.ZipFile(files / f"{submission.file_sha256}.zip") as archive, archive.open(member) as opened:
+            content = opened.read(SAMPLE_LIMIT + 1)
+    except (FileNotFoundError, KeyError):
+        raise NotFound(f"{member} of submission {submission.id} is not stored here") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise Refused(f"{member} of submission {submission.id} is damaged: {error}") from error
+    if sha256(content).hexdigest() != digest(chosen, side):
+        raise Refused(f"{member} of submission {submission.id} is not the file whose SHA-256 the submission gives")
+    return content

@@ -1,0 +1,229 @@
+"""Puts a codec's page together from its newest public submission, its neighbours and the published tables."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+
+from sqlalchemy.orm import Session
+
+from codec_superb.base_codec.card import Card
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.pipeline.submission.schema import SubmittedDataset
+from codec_superb.server.codecs import bibtex, facts, provenance, repository
+from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
+from codec_superb.server.codecs.clip_values import Values, clip_values
+from codec_superb.server.codecs.published import Published, entries_of, published_views
+from codec_superb.server.codecs.results import codec_result
+from codec_superb.server.database.models import Submission
+from codec_superb.server.errors import NotFound
+from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.web.figures.distribution import summarise
+from codec_superb.web.report_data import CodecResult
+from codec_superb.web.site.codec import (
+    BandView,
+    CategoryView,
+    CodecView,
+    DatasetResult,
+    Mark,
+    Neighbour,
+    SampleView,
+    Spread,
+    SubmissionView,
+    VersionView,
+)
+
+SpreadsOf = Callable[[Category], Sequence[Spread]]
+
+_LONGEST_NAME = 200
+"""Letters; a longer name is nobody's, and comparing it with all others would take long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The newest public results of a codec."""
+
+    submission: Submission
+    card: Card
+    datasets: tuple[SubmittedDataset, ...]
+
+    def result(self, category: str, dataset: str = "") -> CodecResult | None:
+        """Return the results of a category, over all datasets or on one; None where there are none."""
+        for row in self.submission.results:
+            if row.category == category and row.dataset == dataset:
+                return codec_result(row, self.card)
+        return None
+
+    def parts(self, category: str) -> list[CodecResult]:
+        """Return the results on each dataset of a category, in the order of the submission."""
+        found = (self.result(category, dataset.name) for dataset in self.datasets)
+        return [part for part in found if part is not None]
+
+    def title(self, dataset: str) -> str:
+        """Name of a dataset for people."""
+        return next((entry.title for entry in self.datasets if entry.name == dataset), dataset)
+
+
+def measured(session: Session, name: str) -> Measured | None:
+    """Find the newest public results of a codec; None for a codec without."""
+    # PostgreSQL takes no zero character, and no name has one.
+    found = repository.newest(session, name) if len(name) <= _LONGEST_NAME and "\0" not in name else None
+    if found is None:
+        return None
+    datasets = tuple(SubmittedDataset.model_validate(entry) for entry in found.document["datasets"])
+    return Measured(found, Card.model_validate(found.card), datasets)
+
+
+def measured_or_not_found(session: Session, snapshot: Snapshot, name: str) -> Measured:
+    """Find the newest public results of a codec. Raises NotFound with near matches."""
+    found = measured(session, name)
+    if found is None:
+        raise unknown_codec(name, known_names(snapshot))
+    return found
+
+
+def known_names(snapshot: Snapshot) -> list[str]:
+    """List the names of all codecs with public results."""
+    return [entry.codec for entry in snapshot.runs]
+
+
+def unknown_codec(name: str, known: Iterable[str]) -> NotFound:
+    """Say that no codec has this name, and which have one like it."""
+    names = sorted(known)
+    if len(name) > _LONGEST_NAME:
+        return NotFound(f"no codec has a name of {len(name)} letters; /api/v1/codecs lists all")
+    by_lower = {each.lower(): each for each in names}
+    near = [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, n=5, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(near)}?" if near else "/api/v1/codecs lists those that there are"
+    return NotFound(f"no codec {name!r} has public results; {hint}")
+
+
+def category_of(found: Measured, category: Category) -> CodecResult:
+    """Return the results of a category over all datasets. Raises NotFound, naming the categories that there are."""
+    result = found.result(category)
+    if result is None:
+        have = ", ".join(each for each in CATEGORIES if found.result(each) is not None)
+        raise NotFound(f"{found.card.name} has results in {have or 'no category'}, not in {category}")
+    return result
+
+
+def band(snapshot: Snapshot, found: Measured, own: CodecResult) -> Band | None:
+    """Find the codecs of about the same bitrate on the same datasets; None where the bitrate is not known."""
+    states = {dataset.name: dataset.manifest_hash for dataset in found.datasets}
+    return band_of(own, states, snapshot.runs)
+
+
+def values_of(session: Session, found: Measured, category: str, dataset: str) -> Mapping[str, Values]:
+    """Read the values of single clips of one dataset."""
+    block = repository.clip_block(session, found.submission.id, dataset)
+    return {} if block is None else clip_values(block, category)
+
+
+def spreads(session: Session, found: Measured, category: str) -> list[Spread]:
+    """Quantiles of each metric on each dataset, metric by metric in the order of the table."""
+    by_dataset = {part.datasets[0]: values_of(session, found, category, part.datasets[0])
+                  for part in found.parts(category)}  # fmt: skip
+    made = []
+    for key in METRICS:
+        for dataset, values in by_dataset.items():
+            summary = summarise(values[key].tolist()) if key in values else None
+            if summary is not None:
+                made.append(Spread(dataset, key, summary))
+    return made
+
+
+def published_entries(name: str, found: Measured | None) -> list[Published]:
+    """Find the published tables that hold this configuration; of a measured codec, those of its own family."""
+    return entries_of(name, None if found is None else found.card.family)
+
+
+def view_of(
+    session: Session,
+    snapshot: Snapshot,
+    found: Measured,
+    published: Sequence[Published],
+    *,
+    base_url: str,
+    today: date,
+    spreads_of: SpreadsOf,
+    samples: Sequence[SampleView],
+) -> CodecView:
+    """Make the view of a codec with public results; ``spreads_of`` gives the quantiles of a category, kept or made."""
+    submission, card = found.submission, found.card
+    citations = [bibtex.codec_citation(card), bibtex.result_citation(submission, card.title, base_url, today)]
+    return CodecView(
+        name=card.name,
+        title=card.title,
+        family=card.family,
+        summary=facts.summary(card),
+        marks=_marks(submission, card),
+        submission=SubmissionView(
+            submission.id, submission.version, submission.status, submission.received.date().isoformat(),
+            submission.submitter, submission.complete,
+        ),
+        card=facts.card_facts(card),
+        categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
+        published=published_views(published),
+        samples=samples,
+        machines=provenance.machines(found.datasets),
+        parameters=facts.parameters(card),
+        stages=provenance.stages(submission, found.datasets),
+        history=_history(repository.history(session, submission.codec_id)),
+        citations=citations + bibtex.dataset_citations(found.datasets),
+        relatives=_relatives(snapshot, card),
+    )  # fmt: skip
+
+
+def _marks(submission: Submission, card: Card) -> list[Mark]:
+    marks = {
+        "verified": Mark("verified", "The maintainers ran it again and found the same.", "good"),
+        "published": Mark("published", "Submitted, and its numbers recomputed from its clip rows; not run again here."),
+    }
+    found = [marks[submission.status]]
+    if not submission.complete:
+        found.append(Mark("partial", "Clips failed, or datasets were cut short: see the results.", "warning"))
+    if card.kind == "lossless":
+        found.append(Mark("ceiling", "Lossless: the best that can be reached; not part of a Pareto front."))
+    return found
+
+
+def _category(snapshot: Snapshot, found: Measured, category: Category, spreads_of: SpreadsOf) -> CategoryView | None:
+    overall = found.result(category)
+    if overall is None:
+        return None
+    near = band(snapshot, found, overall)
+    return CategoryView(
+        category=category,
+        overall=overall,
+        datasets=[DatasetResult(part.datasets[0], found.title(part.datasets[0]), part)
+                  for part in found.parts(category)],
+        axes=axes(overall, near.members if near else ()),
+        band=None if near is None else _band_view(near),
+        spreads=spreads_of(category),
+    )  # fmt: skip
+
+
+def _band_view(near: Band) -> BandView:
+    members = [Neighbour(row.codec, row.title, row.kbps) for row in near.members]
+    return BandView(near.low, near.high, FACTOR, members, near.other_datasets)
+
+
+def _history(versions: Sequence[Submission]) -> list[VersionView]:
+    public = [each for each in versions if each.status != "withdrawn"]
+    before = {later.id: earlier.id for later, earlier in pairwise(public)}
+    return [
+        VersionView(
+            each.id, each.version, each.received.date().isoformat(), each.status, each.submitter, each.reason or "",
+            each.decided.date().isoformat() if each.decided else "", before.get(each.id),
+        )
+        for each in versions
+    ]  # fmt: skip
+
+
+def _relatives(snapshot: Snapshot, card: Card) -> list[Neighbour]:
+    members = [entry for entry in snapshot.runs if entry.family == card.family and entry.codec != card.name]
+    found = [Neighbour(entry.codec, entry.title, entry.nominal_kbps) for entry in members]
+    return sorted(found, key=lambda each: (each.kbps is None, each.kbps or 0.0, each.name))

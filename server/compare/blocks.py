@@ -1,0 +1,75 @@
+"""Reads clip blocks: the rows of one submission on one dataset, as the ingest stored them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.pipeline.clip_table import FIXED, ClipTable
+from codec_superb.pipeline.rows import ClipRow
+
+_EACH_METRIC = 3
+"""Columns of a metric: its value, its status and its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Some metrics of one block as arrays, without building a row for each clip."""
+
+    clips: tuple[str, ...]
+    categories: tuple[str, ...]
+    values: dict[str, NDArray[np.float64]]
+    """Metric key to one value a clip; NaN where the metric is undefined, failed, or the clip has no resynthesis."""
+
+
+def block_rows(data: bytes, name: str) -> list[ClipRow]:
+    """Read all rows; ``name`` is what errors call the block. ClipTableError when it does not hold what it should.
+
+    The pages were compressed here after the check of the file that came, so the limits on foreign files do not apply.
+    """
+    import pyarrow.parquet as pq
+
+    source = io.BytesIO(data)
+    with pq.ParquetFile(source, pre_buffer=False) as file:
+        metrics, count = _metric_keys(file.schema_arrow.names), file.metadata.num_rows
+    return list(ClipTable(source, name, metrics, count))
+
+
+def block_row(data: bytes, clip: str, name: str) -> ClipRow | None:
+    """Read the row of one clip; None where the block has none of it."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        table = file.read(use_threads=False)
+    out = io.BytesIO()
+    pq.write_table(table.filter(pc.equal(table.column("clip"), clip)), out)
+    return next(iter(block_rows(out.getvalue(), name)), None)
+
+
+def block_columns(data: bytes, wanted: Sequence[str]) -> Columns:
+    """Read the metrics of ``wanted`` that the block has, and nothing else of it."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        keys = [key for key in _metric_keys(file.schema_arrow.names) if key in set(wanted)]
+        table = file.read(columns=["clip", "category", *keys], use_threads=False)
+    return Columns(
+        clips=tuple(table.column("clip").to_pylist()),
+        categories=tuple(table.column("category").to_pylist()),
+        values={key: _floats(table.column(key)) for key in keys},
+    )
+
+
+def _metric_keys(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(names[len(FIXED) :: _EACH_METRIC])
+
+
+def _floats(column: Any) -> NDArray[np.float64]:
+    """Nulls become NaN, as everywhere in the statistics."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -1,0 +1,181 @@
+"""Blind listening: which clips all chosen codecs carry, in which order their versions stand, and where they are heard.
+
+The order of the versions X1, X2 … of a clip is drawn from the service's key, the seed in the address, the codecs and
+the clip. Whoever has the seed gets the same test again; who lacks the key cannot tell from a page, an address or an
+answer which version is which. Addresses are signed, so that only what a page has offered can be asked for. What the
+listener chooses is sent once, to be counted against the key, and kept by nobody.
+"""
+
+from __future__ import annotations
+
+import hmac
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from itsdangerous import BadSignature, URLSafeSerializer
+from sqlalchemy.orm import Session
+
+from codec_superb.pipeline.submission.archive import SAMPLE_LIMIT
+from codec_superb.pipeline.submission.schema import Sample
+from codec_superb.server.compare.ogg import without_tags
+from codec_superb.server.compare.repository import datasets_of, samples_of
+from codec_superb.server.database.models import Submission
+from codec_superb.server.errors import NotFound
+from codec_superb.web.site.listening import BlindClip, BlindTest, Revealed, RevealedClip, Tally
+
+_SALT = "listening"
+REFERENCE = 0
+"""Place of the open reference; the versions are 1, 2 …"""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSample:
+    """A clip that every one of the submissions carries."""
+
+    samples: tuple[Sample, ...]
+    """One for each submission, in their order."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Dataset and clip id."""
+        return self.samples[0].dataset, self.samples[0].clip
+
+
+def shared_samples(session: Session, submissions: Sequence[Submission]) -> list[SharedSample]:
+    """Find the clips of the same datasets that can be heard through all submissions, by dataset and clip id."""
+    states = datasets_of(session, [submission.id for submission in submissions])
+    found: list[dict[tuple[str, str], Sample]] = []
+    for submission in submissions:
+        hashes = {info.name: info.manifest_hash for info in states[submission.id]}
+        listed = [Sample.model_validate(entry) for entry in samples_of(session, submission.id)]
+        found.append({(hashes.get(sample.dataset, ""), sample.clip): sample for sample in listed})
+    shared = [SharedSample(tuple(each[key] for each in found)) for key in set.intersection(*map(set, found))]
+    return sorted(shared, key=lambda entry: entry.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Blind:
+    """The hidden side of one test: made anew for each request from what the address says and the service's key."""
+
+    key: str
+    """Secret of the service."""
+    seed: str
+    submissions: Sequence[Submission]
+    clips: Sequence[SharedSample]
+
+    def order(self) -> list[int]:
+        """Order in which the clips are heard, as positions in ``clips``."""
+        return _shuffled(len(self.clips), self._stream("clips"))
+
+    def versions(self, clip: int) -> list[int]:
+        """Which submission stands behind X1, X2 … of a clip, as positions in ``submissions``."""
+        identity = "\x1f".join(self.clips[clip].key)
+        return _shuffled(len(self.submissions), self._stream(identity))
+
+    def _stream(self, *names: str) -> bytes:
+        ids = [submission.id for submission in self.submissions]
+        return _digest(self.key, self.seed, *ids, *names)
+
+    def test(self) -> BlindTest:
+        """Describe what the listener may see and hear."""
+        clips = []
+        for clip in self.order():
+            sample = self.clips[clip].samples[0]
+            places = range(len(self.submissions) + 1)
+            reference, *versions = (self._address(clip, place) for place in places)
+            clips.append(
+                BlindClip(
+                    number=clip,
+                    dataset=sample.dataset,
+                    category=sample.category,
+                    clip=sample.clip,
+                    licence=sample.licence,
+                    attribution=sample.attribution,
+                    reference=reference,
+                    versions=versions,
+                )
+            )
+        return BlindTest(seed=self.seed, codecs=[entry.codec.name for entry in self.submissions], clips=clips)
+
+    def _address(self, clip: int, place: int) -> str:
+        ids = [submission.id for submission in self.submissions]
+        token = URLSafeSerializer(self.key, salt=_SALT).dumps([ids, self.seed, clip, place])
+        return f"/api/v1/listening/{token}.ogg"
+
+    def sound(self, files: Path, clip: int, place: int) -> bytes:
+        """Read the reference (place 0) or a version of a clip. NotFound where there is none."""
+        if not (0 <= clip < len(self.clips) and REFERENCE <= place <= len(self.submissions)):
+            raise NotFound("there is no such clip or version any more; open the listening test again")
+        position = 0 if place == REFERENCE else self.versions(clip)[place - 1]
+        sample = self.clips[clip].samples[position]
+        member = sample.reference if place == REFERENCE else sample.resynthesis
+        digest = sample.reference_sha256 if place == REFERENCE else sample.resynthesis_sha256
+        return _read(files / f"{self.submissions[position].file_sha256}.zip", member, digest)
+
+    def reveal(self, choices: Mapping[int, int]) -> Revealed:
+        """Tell which version was which; ``choices`` maps a clip's number to the version preferred, 0 for none."""
+        names = [entry.codec.name for entry in self.submissions]
+        clips, wins, undecided = [], dict.fromkeys(names, 0), 0
+        for clip in self.order():
+            behind = [names[position] for position in self.versions(clip)]
+            choice = choices.get(clip)
+            chosen = behind[choice - 1] if choice is not None and 1 <= choice <= len(behind) else None
+            if chosen is not None:
+                wins[chosen] += 1
+            elif choice == 0:
+                undecided += 1
+            dataset, identity = self.clips[clip].key
+            clips.append(RevealedClip(dataset, identity, versions=behind, chosen=chosen, decided=choice is not None))
+        tally = [Tally(name, wins[name]) for name in names]
+        answered = sum(entry.decided for entry in clips)
+        return Revealed(clips=clips, tally=tally, no_difference=undecided, answered=answered)
+
+
+def opened_address(key: str, token: str) -> tuple[list[str], str, int, int]:
+    """Read submission ids, seed, clip and place out of an address. NotFound for one that was not given out."""
+    try:
+        ids, seed, clip, place = URLSafeSerializer(key, salt=_SALT).loads(token)
+    except (BadSignature, ValueError, TypeError):
+        raise NotFound("no sound is at this address; open the listening test again") from None
+    return [str(identity) for identity in ids], str(seed), int(clip), int(place)
+
+
+def _digest(key: str, *names: str) -> bytes:
+    return hmac.new(key.encode(), "\x1e".join([_SALT, *names]).encode(), sha256).digest()
+
+
+def _shuffled(length: int, bits: bytes) -> list[int]:
+    """Permute ``range(length)``: each place is drawn by a hash of its own, without a bias that could be heard."""
+    return sorted(range(length), key=lambda place: sha256(bits + place.to_bytes(4, "big")).digest())
+
+
+def _read(file: Path, member: str, digest: str) -> bytes:
+    """Read a sample and take away what would name its codec."""
+    try:
+        with zipfile.ZipFile(file) as archive, archive.open(member) as opened:
+            content = opened.read(SAMPLE_LIMIT + 1)
+        _check(content, digest)
+        return without_tags(content)
+    except (OSError, KeyError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        # Neither file nor member is named: the answer goes to somebody who must not learn which codec it is.
+        raise NotFound("this sample cannot be played; leave the clip out") from error
+
+
+def _check(content: bytes, digest: str) -> None:
+    if sha256(content).hexdigest() != digest:
+        raise ValueError("the sound is not what the submission lists")
+
+
+def parse_choices(fields: Mapping[str, Any]) -> dict[int, int]:
+    """Read ``choice-<clip>=<version>`` out of a form; what is neither is ignored."""
+    found = {}
+    for name, value in fields.items():
+        clip = name.removeprefix("choice-")
+        if name.startswith("choice-") and clip.isdecimal() and str(value).isdecimal():
+            found[int(clip[:6])] = int(str(value)[:6])
+    return found

@@ -1,0 +1,138 @@
+"""Blind listening: the test as a form, its key as the answer to the form, and the sounds without names."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from codec_superb.server.chrome import chrome_of
+from codec_superb.server.compare.kept import kept_of
+from codec_superb.server.compare.listening import Blind, opened_address, parse_choices, shared_samples
+from codec_superb.server.compare.service import find_submissions, wanted
+from codec_superb.server.database.models import PUBLIC, Submission
+from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.errors import BadRequest, NotFound
+from codec_superb.server.people.secret import key_of
+from codec_superb.server.settings import Settings
+from codec_superb.web.site.compare import FEWEST, MOST
+from codec_superb.web.site.compare_page import compare_url
+from codec_superb.web.site.page import render
+
+router = APIRouter()
+
+_FIELDS = 60
+_SEED = r"^[A-Za-z0-9_-]{1,40}$"
+_RANGE = re.compile(r"bytes=(\d{0,12})-(\d{0,12})")
+PATH = "/compare/listen"
+
+Codecs = Annotated[list[str], Query(alias="codec", max_length=50)]
+
+
+@router.get(PATH, include_in_schema=False)
+def listening_test(
+    request: Request,
+    session: ReadTransaction,
+    codec: Codecs,
+    seed: Annotated[str | None, Query(pattern=_SEED)] = None,
+) -> Response:
+    """Show the test; without a seed one is drawn and put into the address, so that the test can be repeated."""
+    if seed is None:
+        return RedirectResponse(compare_url(wanted(codec), PATH, seed=secrets.token_urlsafe(6)), 303)
+    blind = _by_name(request, session, codec, seed)
+    page = render(
+        "listening.html.j2",
+        chrome_of(request, "Blind listening"),
+        test=blind.test(),
+        compare=compare_url(wanted(codec)),
+        action=compare_url(wanted(codec), PATH, seed=seed),
+        again=compare_url(wanted(codec), PATH),
+    )
+    return HTMLResponse(page, headers={"Cache-Control": "private, no-store"})
+
+
+async def _fields(request: Request) -> Mapping[str, Any]:
+    """Read the form here, where waiting is allowed: the endpoint itself runs in a thread."""
+    async with request.form(max_files=0, max_fields=_FIELDS, max_part_size=1000) as form:
+        return dict(form)
+
+
+@router.post(PATH, include_in_schema=False)
+def reveal(
+    request: Request,
+    session: ReadTransaction,
+    fields: Annotated[Mapping[str, Any], Depends(_fields)],
+    codec: Codecs,
+    seed: Annotated[str, Query(pattern=_SEED)],
+) -> HTMLResponse:
+    """Answer with the key and a count of the choices, which are kept nowhere."""
+    blind = _by_name(request, session, codec, seed)
+    page = render(
+        "listening_key.html.j2",
+        chrome_of(request, "Blind listening: the key"),
+        revealed=blind.reveal(parse_choices(fields)),
+        compare=compare_url(wanted(codec)),
+        same=compare_url(wanted(codec), PATH, seed=seed),
+        again=compare_url(wanted(codec), PATH),
+    )
+    return HTMLResponse(page, headers={"Cache-Control": "private, no-store"})
+
+
+@router.get("/api/v1/listening/{address}.ogg", tags=["compare"], response_class=Response)
+def sound(request: Request, session: ReadTransaction, address: str) -> Response:
+    """Answer with one version of a clip, as Ogg Opus without tags; addresses come from the page of the test."""
+    ids, seed, clip, place = opened_address(key_of(request), address)
+    statement = select(Submission).where(Submission.id.in_(ids), Submission.status.in_(PUBLIC))
+    found = {submission.id: submission for submission in session.scalars(statement)}
+    if set(found) != set(ids):
+        raise NotFound("a codec of this test is not public any more; open the listening test again")
+    settings: Settings = request.app.state.settings
+    blind = _blind(request, session, [found[identity] for identity in ids], seed)
+    key = ("sound", tuple(ids), seed, clip, place)
+    content = kept_of(request).get(key, partial(blind.sound, settings.files, clip, place))
+    return _partial(content, request.headers.get("range", ""))
+
+
+def _by_name(request: Request, session: Session, names: list[str], seed: str) -> Blind:
+    """Find what the test is made of. BadRequest for too few codecs, NotFound where no clip is shared."""
+    chosen = wanted(names)
+    if len(chosen) < FEWEST:
+        raise BadRequest(f"expected {FEWEST} to {MOST} codecs, got {len(chosen)}; choose them at /compare")
+    blind = _blind(request, session, find_submissions(session, chosen), seed)
+    if not blind.clips:
+        raise NotFound("there is no clip that can be heard through all of these codecs; choose others")
+    return blind
+
+
+def _blind(request: Request, session: Session, submissions: list[Submission], seed: str) -> Blind:
+    key = ("samples", tuple(submission.id for submission in submissions))
+    clips = kept_of(request).get(key, partial(shared_samples, session, submissions))
+    return Blind(key_of(request), seed, submissions, clips)
+
+
+def _partial(content: bytes, wanted_range: str) -> Response:
+    """Answer whole or in part: some browsers play nothing that they cannot ask for in parts."""
+    # No entity tag, no name: both could be compared with the samples of a codec's page.
+    headers = {
+        "Cache-Control": "private, max-age=3600",
+        "Accept-Ranges": "bytes",
+        "Content-Disposition": "inline",
+        "X-Content-Type-Options": "nosniff",
+    }
+    asked = _RANGE.fullmatch(wanted_range)
+    if asked is None or not any(asked.groups()):
+        return Response(content, media_type="audio/ogg", headers=headers)
+    first, last = asked.groups()
+    start = int(first) if first else max(0, len(content) - int(last))
+    end = min(int(last), len(content) - 1) if first and last else len(content) - 1
+    if start > end:
+        return Response(status_code=416, headers=headers | {"Content-Range": f"bytes */{len(content)}"})
+    headers["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
+    return Response(content[start : end + 1], 206, media_type="audio/ogg", headers=headers)

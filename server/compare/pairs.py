@@ -1,0 +1,128 @@
+"""One codec against the baseline: the paired comparison of the pipeline, as the page and the API show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from codec_superb.metrics.table import METRICS, Category
+from codec_superb.pipeline.compare import ComparisonReport, compare_results
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.results import Results
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.statistics.groups import group_rows, values_of
+from codec_superb.pipeline.statistics.paired import Difference, PairedDataset, PairedMetric
+from codec_superb.web.site.compare import (
+    CategoryGap,
+    ClipGap,
+    DatasetGap,
+    Extremes,
+    Gap,
+    LeftOutItem,
+    MetricGap,
+    Pair,
+    verdict_of,
+)
+
+EXTREMES = 5
+"""Clips named at each end."""
+
+
+def compare_pair(codec: Results, baseline: Results) -> Pair:
+    """Compare on the clips that both have; a pair that shares nothing says why in ``reason``."""
+    names = codec.card.name, baseline.card.name
+    try:
+        report = compare_results(codec, baseline)
+    except PipelineError as error:
+        return Pair(*names, reason=str(error), categories=(), datasets=(), left_out=())
+    rows = _rows_by_group(codec.rows), _rows_by_group(baseline.rows)
+    return Pair(
+        *names,
+        reason="",
+        categories=[
+            CategoryGap(entry.category, entry.datasets, entry.left_out, _gap(entry.score))
+            for entry in report.categories
+        ],
+        datasets=[_dataset(entry, rows) for entry in report.datasets],
+        left_out=_left_out(report, *names),
+    )
+
+
+_Rows = dict[tuple[str, Category], list[ClipRow]]
+
+
+def _rows_by_group(rows: Sequence[ClipRow]) -> _Rows:
+    return {(group.dataset, group.category): members for group, members in group_rows(rows).items()}
+
+
+def _left_out(report: ComparisonReport, codec: str, baseline: str) -> list[LeftOutItem]:
+    """Take over what was left out; who is first and second is said by name."""
+    return [
+        LeftOutItem(
+            entry.what,
+            entry.reason.replace(f"the first, {codec},", codec).replace(f"the second, {baseline},", baseline),
+        )
+        for entry in report.left_out
+    ]
+
+
+def _gap(found: Difference | None, *, higher_is_better: bool = True) -> Gap | None:
+    if found is None:
+        return None
+    return Gap(
+        codec=found.first,
+        baseline=found.second,
+        difference=found.difference,
+        low=found.low,
+        high=found.high,
+        share_better=found.first_better,
+        verdict=verdict_of(found.low, found.high, higher_is_better=higher_is_better),
+    )
+
+
+def _dataset(found: PairedDataset, rows: tuple[_Rows, _Rows]) -> DatasetGap:
+    key = found.dataset, found.category
+    return DatasetGap(
+        dataset=found.dataset,
+        category=found.category,
+        shared=found.shared,
+        only_codec=found.only_first,
+        only_baseline=found.only_second,
+        score=_gap(found.score),
+        metrics=[_metric(entry) for entry in found.metrics if entry.n or entry.only_first or entry.only_second],
+        extremes=_extremes(rows[0][key], rows[1][key], [entry.metric for entry in found.metrics if entry.n]),
+    )
+
+
+def _metric(found: PairedMetric) -> MetricGap:
+    return MetricGap(
+        metric=found.metric,
+        n=found.n,
+        only_codec=found.only_first,
+        only_baseline=found.only_second,
+        wins=found.wins,
+        losses=found.losses,
+        ties=found.ties,
+        gap=_gap(found.result, higher_is_better=METRICS[found.metric].higher_is_better),
+    )
+
+
+def _extremes(codec: Sequence[ClipRow], baseline: Sequence[ClipRow], keys: Sequence[str]) -> list[Extremes]:
+    by_clip: tuple[Mapping[str, ClipRow], ...] = tuple({row.clip: row for row in rows} for rows in (codec, baseline))
+    shared = sorted(by_clip[0].keys() & by_clip[1].keys())
+    one, two = (values_of([rows[clip] for clip in shared], keys) for rows in by_clip)
+    found = []
+    for column, key in enumerate(keys):
+        gained = one[:, column] - two[:, column]
+        better = gained if METRICS[key].higher_is_better else -gained
+        order = np.argsort(-better, kind="stable")  # NaN comes last
+        known = [int(place) for place in order if np.isfinite(better[place])]
+        rows = {
+            place: ClipGap(shared[place], float(one[place, column]), float(two[place, column]), float(gained[place]))
+            for place in {*known[:EXTREMES], *known[-EXTREMES:]}
+        }
+        gains = [rows[place] for place in known[:EXTREMES] if better[place] > 0]
+        losses = [rows[place] for place in known[::-1][:EXTREMES] if better[place] < 0]
+        found.append(Extremes(key, gains, losses))
+    return found

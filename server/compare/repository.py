@@ -1,0 +1,122 @@
+"""What a comparison reads from the database: public codecs, their newest submission, its rows and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from codec_superb.base_codec.card import Card
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.aggregate import Aggregates, CategoryAggregate, Score
+from codec_superb.pipeline.results import ResultDataset, Results
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.run_info import DatasetInfo
+from codec_superb.server.compare.blocks import block_rows
+from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Revision, Submission
+
+
+def revision(session: Session) -> int:
+    """Return the number of the state of the public data."""
+    return session.scalars(select(Revision.number)).one()
+
+
+def public_names(session: Session) -> list[str]:
+    """List the codecs that have public results, sorted."""
+    statement = select(Codec.name).join(Submission).where(Submission.status.in_(PUBLIC)).distinct().order_by(Codec.name)
+    return list(session.scalars(statement))
+
+
+def newest_public(session: Session, names: Collection[str]) -> dict[str, Submission]:
+    """Find the newest public submission of each codec; a name without one is absent."""
+    statement = (
+        select(Submission)
+        .join(Submission.codec)
+        .where(Codec.name.in_(names), Submission.status.in_(PUBLIC))
+        .options(joinedload(Submission.codec))
+        .order_by(Submission.version)
+    )
+    return {submission.codec.name: submission for submission in session.scalars(statement)}
+
+
+def newest_of_families(session: Session, families: Collection[str]) -> list[Submission]:
+    """Find the newest public submission of every codec of the families, sorted by the codec's name."""
+    statement = (
+        select(Submission)
+        .join(Submission.codec)
+        .where(Submission.card["family"].as_string().in_(families), Submission.status.in_(PUBLIC))
+        .options(joinedload(Submission.codec))
+        .order_by(Submission.version)
+    )
+    newest = {submission.codec.name: submission for submission in session.scalars(statement)}
+    return [newest[name] for name in sorted(newest)]
+
+
+def category_results(session: Session, submissions: Collection[str]) -> dict[str, list[Result]]:
+    """Find the aggregates over all datasets, by submission, in the order of the categories."""
+    found: dict[str, list[Result]] = {submission: [] for submission in submissions}
+    statement = select(Result).where(Result.submission_id.in_(submissions), Result.dataset == "")
+    for row in sorted(session.scalars(statement), key=lambda row: CATEGORIES.index(row.category)):
+        found[row.submission_id].append(row)
+    return found
+
+
+def datasets_of(session: Session, submissions: Collection[str]) -> dict[str, list[DatasetInfo]]:
+    """Find which datasets the submissions are over, and which state of each."""
+    statement = select(Submission.id, Submission.document["datasets"]).where(Submission.id.in_(submissions))
+    return {key: [_info(entry) for entry in entries] for key, entries in session.execute(statement)}
+
+
+def samples_of(session: Session, submission: str) -> list[dict[str, Any]]:
+    """Return the listening samples that the submission's file carries, as its ``submission.json`` names them."""
+    statement = select(Submission.document["samples"]).where(Submission.id == submission)
+    return list(session.scalars(statement).one() or [])
+
+
+def results_with_rows(session: Session, submission: Submission) -> Results:
+    """Read a submission with all of its clip rows."""
+    blocks = session.execute(select(ClipBlock.dataset, ClipBlock.data).where(ClipBlock.submission_id == submission.id))
+    rows = [row for dataset, data in blocks for row in block_rows(data, f"{submission.id} on {dataset}")]
+    return _results(submission, datasets_of(session, [submission.id])[submission.id], rows, ())
+
+
+def results_without_rows(
+    submission: Submission, datasets: Sequence[DatasetInfo], aggregates: Sequence[Result]
+) -> Results:
+    """Describe a submission by its category scores alone."""
+    return _results(submission, datasets, (), aggregates)
+
+
+def _results(
+    submission: Submission, datasets: Sequence[DatasetInfo], rows: Sequence[ClipRow], aggregates: Sequence[Result]
+) -> Results:
+    source = Path(f"{submission.file_sha256}.zip")
+    metrics = {str(key): str(version) for key, version in submission.metrics.items()}
+    return Results(
+        card=Card.model_validate(submission.card),
+        datasets=tuple(
+            ResultDataset(info=info, custom=False, metrics=metrics, provenance=(), source=source)
+            for info in sorted(datasets, key=lambda info: info.name)
+        ),
+        rows=tuple(rows),
+        metrics=metrics,
+        aggregates=Aggregates(categories=tuple(_category(row) for row in aggregates)),
+    )
+
+
+def _category(row: Result) -> CategoryAggregate:
+    return CategoryAggregate.model_validate({
+        "category": row.category,
+        "datasets": tuple(row.datasets),
+        "complete": row.complete,
+        "kbps": row.kbps,
+        "score": Score(value=row.score, low=row.low, high=row.high),
+    })  # fmt: skip
+
+
+def _info(entry: dict[str, Any]) -> DatasetInfo:
+    """Take what both records have: the document adds counts and provenance, a run adds its folder."""
+    return DatasetInfo.model_validate({key: entry[key] for key in DatasetInfo.model_fields if key in entry})

@@ -1,0 +1,128 @@
+"""Compares codecs by name: finds their submissions, computes what is not known yet and puts it together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property, partial
+
+from sqlalchemy.orm import Session
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.results import Results
+from codec_superb.server.compare.kept import Kept
+from codec_superb.server.compare.listening import shared_samples
+from codec_superb.server.compare.pairs import compare_pair
+from codec_superb.server.compare.rates import compare_rates
+from codec_superb.server.compare.repository import (
+    category_results,
+    newest_public,
+    public_names,
+    results_with_rows,
+    revision,
+)
+from codec_superb.server.database.models import Result, Submission
+from codec_superb.server.errors import BadRequest, NotFound, ServerError
+from codec_superb.web.site.compare import FEWEST, MOST, CodecScore, ComparedCodec, Comparison, Pair
+
+
+def wanted(names: Sequence[str], most: int | None = MOST) -> list[str]:
+    """Clean a list of names: blanks and repetitions go, the order stays. Raises BadRequest for more than ``most``."""
+    chosen = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if most is not None and len(chosen) > most:
+        raise BadRequest(f"expected {FEWEST} to {most} codecs, got {len(chosen)}; leave out {len(chosen) - most}")
+    return chosen
+
+
+def find_submissions(session: Session, names: Sequence[str]) -> list[Submission]:
+    """Find the submissions that stand for the codecs, in their order. Raises NotFound with near matches."""
+    found = newest_public(session, names)
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise _not_found(missing, public_names(session))
+    return [found[name] for name in names]
+
+
+def _not_found(missing: Sequence[str], known: Sequence[str]) -> ServerError:
+    problems = []
+    for name in missing:
+        near = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else "see the leaderboard for those that there are"
+        problems.append({
+            "path": "codec", "expected": "a codec with public results", "got": name[:200], "how_to_fix": hint,
+        })  # fmt: skip
+    first = problems[0]
+    return NotFound(
+        f"no public results of the codec {first['got']!r}; {first['how_to_fix']} Figures of papers come without clips "
+        "and cannot be compared clip by clip.",
+        problems=problems,
+    )
+
+
+def compare(session: Session, names: Sequence[str], kept: Kept, on_miss: Callable[[], None]) -> Comparison:
+    """Compare 2 to 6 codecs, the first being the baseline; ``on_miss`` is called once before anything is computed.
+
+    Raises BadRequest for another number of codecs, NotFound for an unknown one.
+    """
+    chosen = wanted(names)
+    if len(chosen) < FEWEST:
+        raise BadRequest(f"expected {FEWEST} to {MOST} codecs, got {len(chosen)}; name them with codec=…&codec=…")
+    submissions = find_submissions(session, chosen)
+    baseline, *others = (_Side(session, submission) for submission in submissions)
+    families = tuple(sorted({str(submission.card["family"]) for submission in submissions}))
+    keys = [("pair", side.submission.id, baseline.submission.id) for side in others]
+    rates_key = ("rates", revision(session), families)
+    if any(key not in kept for key in [*keys, *([rates_key] if len(families) > 1 else [])]):
+        on_miss()
+    pairs = [kept.get(key, partial(_pair, side, baseline)) for key, side in zip(keys, others, strict=True)]
+    rates, notes = kept.get(rates_key, partial(compare_rates, session, families)) if len(families) > 1 else ([], [])
+    return Comparison(
+        codecs=_described(session, submissions),
+        pairs=pairs,
+        rates=rates,
+        rates_left_out=notes,
+        listening_clips=len(shared_samples(session, submissions)),
+    )
+
+
+@dataclass
+class _Side:
+    """A codec whose rows are read when they are needed first."""
+
+    session: Session
+    submission: Submission
+
+    @cached_property
+    def results(self) -> Results:
+        """Read all rows, once."""
+        return results_with_rows(self.session, self.submission)
+
+
+def _pair(codec: _Side, baseline: _Side) -> Pair:
+    pair = compare_pair(codec.results, baseline.results)
+    del codec.results  # 30 MB for 5,000 clips; the baseline's are needed for the next pair
+    return pair
+
+
+def _described(session: Session, submissions: Sequence[Submission]) -> list[ComparedCodec]:
+    scores = category_results(session, [submission.id for submission in submissions])
+    return [
+        ComparedCodec(
+            name=submission.codec.name,
+            title=str(submission.card["title"]),
+            family=str(submission.card["family"]),
+            submission=submission.id,
+            version=submission.version,
+            status=submission.status,
+            scores=[_score(row) for row in scores[submission.id]],
+        )
+        for submission in submissions
+    ]
+
+
+def _score(row: Result) -> CodecScore:
+    category = next(category for category in CATEGORIES if category == row.category)
+    return CodecScore(
+        category, row.score, row.low, row.high, row.kbps, [str(name) for name in row.datasets], row.clips, row.complete
+    )

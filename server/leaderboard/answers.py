@@ -1,0 +1,86 @@
+"""From a view of the board to JSON, strictly: unknown numbers are null, never NaN."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+from codec_superb.web.report_data import Estimate
+from codec_superb.web.site.board import BoardRow, BoardView, to_query
+
+
+def board_json(view: BoardView) -> bytes:
+    """Write the whole view; the layout is :class:`~codec_superb.server.leaderboard.schemas.BoardAnswer`."""
+    return json.dumps(board_answer(view), allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def board_answer(view: BoardView) -> dict[str, Any]:
+    """Describe the view."""
+    choices = view.choices
+    return {
+        "query": to_query(view.state, view.default_source),
+        "revision": view.revision,
+        "updated": view.updated,
+        "state": {**asdict(view.state), "rates": list(view.state.rates)},
+        "total": view.total,
+        "page_size": view.page_size,
+        "ranked_datasets": list(view.ranked_datasets),
+        "rank_basis": view.rank_basis,
+        "choices": {
+            "datasets": list(choices.datasets),
+            "metrics": list(choices.metrics),
+            "rates": list(choices.rates),
+            "sources": [{"source": key, "label": label, "codecs": n} for key, label, n in choices.sources],
+        },
+        "rows": [row_answer(row) for row in view.rows],
+    }
+
+
+def row_answer(row: BoardRow) -> dict[str, Any]:
+    """Describe one row."""
+    result = row.result
+    return {
+        "codec": result.codec,
+        "title": result.title,
+        "family": result.family,
+        "category": result.category,
+        "source": row.source,
+        "source_label": row.source_label,
+        "source_url": row.source_url,
+        "submission": row.submission,
+        "received": row.received,
+        "submitter": row.submitter,
+        "kind": row.kind,
+        "sampling_rate": row.sampling_rate,
+        "open_weights": row.open_weights,
+        "causal": row.causal,
+        "rank": list(result.rank) if result.rank else None,
+        "unranked": row.unranked,
+        "kbps": None if math.isnan(result.kbps) else result.kbps,
+        "nominal_kbps": result.nominal_kbps,
+        "tokens_per_second": result.tokens_per_second,
+        "lossless": result.lossless,
+        "score": estimate_answer(result.score),
+        "metrics": {key: estimate_answer(estimate) for key, estimate in result.metrics.items()},
+        "applications": row.applications,
+        "datasets": list(result.datasets),
+        "clips": result.clips,
+        "failed": result.failed,
+        "undefined": row.undefined,
+        "complete": result.complete,
+        "largest_lag": result.largest_lag,
+        "clipped_samples": result.clipped_samples,
+        "encode_rtf": result.encode_rtf,
+        "decode_rtf": result.decode_rtf,
+        "compression_ratio": result.compression_ratio,
+    }
+
+
+def estimate_answer(estimate: Estimate) -> dict[str, Any]:
+    """Describe a value with what it rests on."""
+    return {
+        "value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n,
+        "undefined": estimate.undefined, "failed": estimate.failed, "sd": estimate.sd,
+    }  # fmt: skip

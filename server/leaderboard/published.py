@@ -1,0 +1,76 @@
+"""The codecs of the published tables as entries of the board."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.server.leaderboard.entries import Entry, Figures, MetricFigures, by_codec
+from codec_superb.server.literature.tables import PublishedCodec, PublishedTable, TableName, literature
+
+
+@cache
+def published_entries() -> dict[TableName, tuple[Entry, ...]]:
+    """Entries by table, ordered by name; the codec is called ``<table>:<id>``."""
+    return {table.name: by_codec([_entry(table, codec) for codec in table.codecs]) for table in literature()}
+
+
+def _entry(table: PublishedTable, codec: PublishedCodec) -> Entry:
+    figures: dict[tuple[Category, str], Figures] = {}
+    for category in CATEGORIES:
+        datasets = table.datasets.get(category, ())
+        if datasets:
+            score = codec.scores.get(category)
+            figures[category, ""] = _figures(table, codec, category, datasets, score)
+        for dataset in datasets:
+            score = codec.dataset_scores.get(category, {}).get(dataset)
+            figures[category, dataset] = _figures(table, codec, category, (dataset,), score)
+    return Entry(
+        codec=f"{table.name}:{codec.id}",
+        title=codec.name,
+        family=codec.family,
+        source="literature",
+        source_label=table.label,
+        source_url=table.url,
+        submission=None,
+        version=0,
+        received=None,
+        submitter="",
+        kind="neural",
+        sampling_rate=codec.sampling_rate,
+        nominal_kbps=codec.kbps,
+        open_weights=None,
+        causal=None,
+        figures=figures,
+        applications=codec.applications,
+        dataset_applications=codec.dataset_applications,
+    )
+
+
+def _figures(
+    table: PublishedTable, codec: PublishedCodec, category: Category, datasets: tuple[str, ...], score: float | None
+) -> Figures:
+    """Figures without intervals and counts, which the tables do not have; the bitrate is the stated one."""
+    whole = len(datasets) == len(table.datasets[category])  # metrics are published over all datasets of a table
+    metrics = codec.metrics.get(category, {}) if whole else {}
+    return Figures(
+        datasets=datasets,
+        states=(table.name,) * len(datasets),
+        complete=True,
+        clips=0,
+        ok=0,
+        failed=0,
+        kbps=codec.kbps,
+        tokens_per_second=None,
+        compression_ratio=None,
+        encode_rtf=None,
+        decode_rtf=None,
+        largest_lag=None,
+        clipped_samples=0,
+        score=_bare(score),
+        metrics={key: _bare(value) for key, value in metrics.items()},
+    )
+
+
+def _bare(value: float | None) -> MetricFigures:
+    return (value, None, None, 0, 0, 0, None)

@@ -1,0 +1,231 @@
+"""Filters, ranks, sorts and pages the codecs of a snapshot as a visitor chose: the whole answer of the leaderboard.
+
+Filters choose the class in which ranks are given; a search only finds rows in it. Everything works on arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.metrics.table import METRICS
+from codec_superb.server.leaderboard.entries import Figures, board_row
+from codec_superb.server.leaderboard.ranks import Places, rank_ranges
+from codec_superb.server.leaderboard.snapshot import Frame, Snapshot
+from codec_superb.server.literature.tables import TABLES, published_table
+from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
+from codec_superb.web.site.applications import APPLICATIONS
+from codec_superb.web.site.board import COLUMNS, BoardRow, BoardState, BoardView, Choices, RankBasis, SourceFilter
+
+PAGE_SIZE = 50
+_Mask = NDArray[np.bool_]
+_Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The codecs of a frame that pass the filters, with their ranks."""
+
+    frame: Frame
+    key: str
+    """Quantity by which they are ranked."""
+    passed: _Mask
+    """Of all codecs of the frame."""
+    best: Places
+    """0 for a codec without a rank."""
+    worst: Places
+    datasets: tuple[str, ...]
+    """What the ranks rest on."""
+    combination: int
+    """Number of that combination of datasets and their states; -1 where ranks do not ask for it."""
+    basis: RankBasis
+
+
+def select(snapshot: Snapshot, state: BoardState) -> BoardView:
+    """Answer one page of the leaderboard."""
+    ranked = rank(snapshot, state)
+    order = ordered(ranked, state)
+    start = (state.page - 1) * PAGE_SIZE
+    return _view(snapshot, state, ranked, order, order[start : start + PAGE_SIZE], PAGE_SIZE)
+
+
+def select_all(snapshot: Snapshot, state: BoardState) -> BoardView:
+    """Answer with the rows of all pages, in order, as one page: what exports and charts hold."""
+    ranked = rank(snapshot, state)
+    order = ordered(ranked, state)
+    return _view(snapshot, replace(state, page=1), ranked, order, order, max(1, len(order)))
+
+
+def quantity_of(key: str) -> Quantity:
+    """Describe the score, a metric or an application metric. Raises KeyError."""
+    if key == SCORE_KEY:
+        return SCORE
+    return APPLICATIONS[key] if key in APPLICATIONS else from_metric(METRICS[key])
+
+
+def rank(snapshot: Snapshot, state: BoardState) -> Ranked:
+    """Apply the filters and rank what passes by the chosen quantity."""
+    frame = snapshot.frame(state.category, state.dataset, state.source)
+    passed = _passed(frame, state)
+    basis = _basis(state.source)
+    low, high = frame.ends(state.metric)
+    combination = -1
+    datasets: tuple[str, ...] = ()
+    fit = passed & ~np.isnan(frame.numbers(state.metric))
+    if basis == "intervals":
+        combination, datasets = _most_common(frame, passed)
+        fit &= (frame.combinations().numbers == combination) & (frame.numbers("complete") == 1) & ~np.isnan(low)
+    else:
+        low = high = frame.numbers(state.metric)
+        if basis == "values":
+            datasets = _most_common(frame, passed)[1]
+    best, worst = np.zeros(len(frame), np.int64), np.zeros(len(frame), np.int64)
+    better = quantity_of(state.metric).higher_is_better
+    best[fit], worst[fit] = rank_ranges(low[fit], high[fit], higher_is_better=better)
+    return Ranked(frame, state.metric, passed, best, worst, datasets, combination, basis)
+
+
+def _basis(source: SourceFilter) -> RankBasis:
+    if source == "all":
+        return "mixed"
+    return "values" if source in TABLES else "intervals"
+
+
+def _passed(frame: Frame, state: BoardState) -> _Mask:
+    passed = np.ones(len(frame), np.bool_)
+    for key, low, high in (
+        ("kbps", state.kbps_min, state.kbps_max),
+        ("tokens_per_second", state.tps_min, state.tps_max),
+    ):
+        if low is not None:
+            passed &= frame.numbers(key) >= low  # False for NaN: an unknown bitrate lies in no range
+        if high is not None:
+            passed &= frame.numbers(key) <= high
+    if state.rates:
+        passed &= np.isin(frame.numbers("sampling_rate"), state.rates)
+    if state.open_weights:
+        passed &= frame.flags("open_weights")
+    if state.causal:
+        passed &= frame.flags("causal")
+    return passed
+
+
+def _most_common(frame: Frame, passed: _Mask) -> tuple[int, tuple[str, ...]]:
+    """Choose the combination of datasets that most codecs have; in a tie the larger, then the first by name."""
+    combinations = frame.combinations()
+    counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
+    present = [(-counts[i], -len(names), names, i) for i, names in enumerate(combinations.datasets) if counts[i]]
+    if not present:
+        return -1, ()
+    chosen = min(present)
+    return chosen[3], chosen[2]
+
+
+def reason_without_rank(ranked: Ranked, position: int) -> str:
+    """Say why the codec at ``position`` of the frame has no rank; '' when it has one."""
+    if ranked.best[position]:
+        return ""
+    figures = ranked.frame.figures[position]
+    if ranked.basis == "intervals":
+        if ranked.frame.combinations().numbers[position] != ranked.combination:
+            return _elsewhere(figures.datasets, ranked.datasets)
+        if not figures.complete:
+            return _incomplete(figures)
+        if not np.isnan(ranked.frame.numbers(ranked.key)[position]):
+            return "no interval: fewer than two clips"
+    return f"no value of {quantity_of(ranked.key).label}"
+
+
+def _elsewhere(mine: Sequence[str], ranked: Sequence[str]) -> str:
+    if sorted(mine) == sorted(ranked):
+        return "run on another state of a dataset"
+    missing = [name for name in ranked if name not in mine]
+    if set(mine) < set(ranked):
+        return f"run on {', '.join(mine)} only"
+    return f"not run on {', '.join(missing)}" if missing else "run on further datasets besides those ranked"
+
+
+def _incomplete(figures: Figures) -> str:
+    if figures.failed:
+        return f"incomplete: {figures.failed} of {figures.clips} clips failed"
+    return "incomplete: not all clips of the datasets were run, or a metric failed on some"
+
+
+def ordered(ranked: Ranked, state: BoardState) -> _Indices:
+    """Sort what passes and is found: by the chosen column, what has no value last, equals by name.
+
+    Without a chosen column the quantity decides, best first, and codecs without a rank come behind those with one.
+    """
+    frame = ranked.frame
+    found = np.flatnonzero(ranked.passed & _found(frame, state.search))
+    key = state.sort or state.metric
+    if key in {"codec", "family", "received", "source"}:
+        return _by_text(frame, found, key, descending=_descending(state, key))
+    values = frame.numbers(key)[found]
+    values = -values if _descending(state, key) else values
+    behind = np.zeros(len(found), np.bool_) if state.sort else ranked.best[found] == 0
+    return found[np.lexsort((values, np.isnan(values), behind))]  # stable: equals keep the order of names
+
+
+def _descending(state: BoardState, key: str) -> bool:
+    if state.descending is not None:
+        return state.descending
+    return COLUMNS[key] if key in COLUMNS else quantity_of(key).higher_is_better
+
+
+def _by_text(frame: Frame, found: _Indices, key: str, *, descending: bool) -> _Indices:
+    """Sort by a text; what has none stands last either way."""
+    texts = frame.texts("title" if key == "codec" else key)
+    there = [i for i in found.tolist() if texts[i]]
+    there.sort(key=lambda i: texts[i].casefold(), reverse=descending)
+    return np.array([*there, *(i for i in found.tolist() if not texts[i])], np.intp)
+
+
+def _found(frame: Frame, search: str) -> _Mask:
+    if not search:
+        return np.ones(len(frame), np.bool_)
+    wanted = search.casefold()
+    return np.array([wanted in text for text in frame.texts("search_text")], np.bool_)
+
+
+def _view(
+    snapshot: Snapshot, state: BoardState, ranked: Ranked, order: _Indices, shown: _Indices, page_size: int
+) -> BoardView:
+    received = [entry.received for entry in (ranked.frame.entries[i] for i in order.tolist()) if entry.received]
+    return BoardView(
+        state=state,
+        rows=[_row(ranked, i, state) for i in shown.tolist()],
+        total=len(order),
+        page_size=page_size,
+        ranked_datasets=ranked.datasets,
+        choices=_choices(snapshot, ranked.frame, state.source),
+        revision=str(snapshot.revision),
+        updated=max(received, default=None),
+        default_source=snapshot.default_source,
+        rank_basis=ranked.basis,
+    )
+
+
+def _row(ranked: Ranked, position: int, state: BoardState) -> BoardRow:
+    best, worst = int(ranked.best[position]), int(ranked.worst[position])
+    reason = reason_without_rank(ranked, position)
+    entry = ranked.frame.entries[position]
+    return board_row(entry, state.category, state.dataset, (best, worst) if best else None, reason)
+
+
+def _choices(snapshot: Snapshot, frame: Frame, source: SourceFilter) -> Choices:
+    return Choices(
+        datasets=snapshot.datasets(source, frame.category),
+        metrics=frame.quantities(),
+        rates=frame.rates(),
+        sources=[(source, label, len(snapshot.frame(frame.category, "", source))) for source, label in source_labels()],
+    )
+
+
+def source_labels() -> list[tuple[SourceFilter, str]]:
+    """List the sources in the order in which they are offered, with their names."""
+    tables: list[tuple[SourceFilter, str]] = [(name, published_table(name).label) for name in TABLES]
+    return [("runs", "Submissions"), ("verified", "Verified submissions"), *tables, ("all", "Everything, mixed")]

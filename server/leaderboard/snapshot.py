@@ -1,0 +1,200 @@
+"""All public results in memory, as of one revision of the database; never changed once made.
+
+Sorting and filtering work on arrays of one number a codec, made when first asked for; a row of the board is only made
+for a codec that is shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.server.leaderboard.entries import Entry, Figures, by_codec, most_undefined
+from codec_superb.server.leaderboard.published import published_entries
+from codec_superb.server.leaderboard.repository import counted_submissions, load_entries, revision_number
+from codec_superb.server.literature.tables import TABLES
+from codec_superb.web.quantity import SCORE_KEY
+from codec_superb.web.site.applications import APPLICATIONS
+from codec_superb.web.site.board import SourceFilter
+
+Numbers = NDArray[np.float64]
+T = TypeVar("T")
+
+
+class Frame:
+    """The codecs of one source that have figures in a category, over all datasets or on one, with arrays of them."""
+
+    def __init__(self, category: Category, dataset: str, entries: Iterable[Entry]) -> None:
+        self.category = category
+        self.dataset = dataset
+        self.entries = [entry for entry in entries if (category, dataset) in entry.figures]
+        """In the order of their names."""
+        self.figures: list[Figures] = [entry.figures[category, dataset] for entry in self.entries]
+        self._columns: dict[str, Any] = {}
+
+    def __len__(self) -> int:
+        """Return the number of codecs."""
+        return len(self.entries)
+
+    def numbers(self, key: str) -> Numbers:
+        """One number a codec, NaN where it has none: a field of :class:`Figures`, a metric, an application."""
+        return self._kept(key, lambda: np.array([_number(self._value(key, i)) for i in range(len(self))], np.float64))
+
+    def ends(self, key: str) -> tuple[Numbers, Numbers]:
+        """Lower and upper ends of the intervals of ``score`` or a metric; NaN where there is none."""
+        return self._kept(f"ends of {key}", lambda: (self._part(key, 1), self._part(key, 2)))
+
+    def texts(self, of: str) -> list[str]:
+        """One text a codec: an attribute of :class:`Entry`."""
+        return self._kept(f"text of {of}", lambda: [getattr(entry, of) for entry in self.entries])
+
+    def flags(self, of: str) -> NDArray[np.bool_]:
+        """Where an attribute of :class:`Entry` is True; unknown is not."""
+        return self._kept(f"flag {of}", lambda: np.array([getattr(e, of) is True for e in self.entries], np.bool_))
+
+    def rates(self) -> tuple[int, ...]:
+        """Return the sampling rates in Hz that occur, ascending."""
+        return self._kept(
+            "rates", lambda: tuple(sorted({e.sampling_rate for e in self.entries if e.sampling_rate is not None}))
+        )
+
+    def combinations(self) -> Combinations:
+        """Which datasets, in which state, each codec was run on."""
+        return self._kept("combinations", lambda: _combinations(self.figures))
+
+    def quantities(self) -> tuple[str, ...]:
+        """Keys of the score, the metrics and the applications of which some codec has a value."""
+        return self._kept("quantities", self._present)
+
+    def _present(self) -> tuple[str, ...]:
+        wanted = (SCORE_KEY, *METRICS, *APPLICATIONS)
+        there: set[str] = {key for figures in self.figures for key, v in figures.metrics.items() if v[0] is not None}
+        there |= {key for entry in self.entries for key in entry.applications_on(self.dataset)}
+        if any(figures.score[0] is not None for figures in self.figures):
+            there.add(SCORE_KEY)
+        return tuple(key for key in wanted if key in there)
+
+    def _value(self, key: str, index: int) -> float | None:
+        value: float | None
+        if key in METRICS or key == SCORE_KEY:
+            value = self._estimate(key, index)[0]
+            return value
+        entry, figures = self.entries[index], self.figures[index]
+        if key in APPLICATIONS:
+            return entry.applications_on(self.dataset).get(key)
+        if key == "undefined":
+            return most_undefined(figures)
+        value = getattr(figures if key in Figures._fields else entry, key)
+        return value
+
+    def _estimate(self, key: str, index: int) -> tuple[Any, ...]:
+        figures = self.figures[index]
+        return figures.score if key == SCORE_KEY else figures.metrics.get(key, (None, None, None))
+
+    def _part(self, key: str, part: int) -> Numbers:
+        return np.array([_number(self._estimate(key, i)[part]) for i in range(len(self))], np.float64)
+
+    def _kept(self, name: str, make: Callable[[], T]) -> T:
+        """Make once; two threads that do so at the same time make the same."""
+        found: T | None = self._columns.get(name)
+        if found is None:
+            found = self._columns[name] = make()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Combinations:
+    """Combinations of datasets and their states, numbered."""
+
+    numbers: NDArray[np.int64]
+    """That of each codec."""
+    datasets: tuple[tuple[str, ...], ...]
+    """Names of each combination; two of the same names are other states of the datasets."""
+
+
+def _combinations(figures: Sequence[Figures]) -> Combinations:
+    known: dict[tuple[tuple[str, str], ...], int] = {}
+    numbers = [
+        known.setdefault(tuple(sorted(zip(one.datasets, one.states, strict=True))), len(known)) for one in figures
+    ]
+    return Combinations(np.array(numbers, np.int64), tuple(tuple(name for name, _ in pairs) for pairs in known))
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The public state of one revision."""
+
+    revision: int
+    runs: tuple[Entry, ...]
+    """Newest public submission of each codec, by name."""
+    _frames: dict[tuple[Category, str, SourceFilter], Frame] = field(default_factory=dict)
+    _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def default_source(self) -> SourceFilter:
+        """What is shown when nobody chooses a source."""
+        return "runs" if self.runs else "table3"
+
+    def entries(self, source: SourceFilter) -> Sequence[Entry]:
+        """Return the codecs of a source."""
+        if source == "all":
+            return (*self.runs, *(entry for table in TABLES for entry in published_entries()[table]))
+        if source == "runs":
+            return self.runs
+        if source == "verified":
+            return [entry for entry in self.runs if entry.source == "verified"]
+        return published_entries()[source]
+
+    def frame(self, category: Category, dataset: str, source: SourceFilter) -> Frame:
+        """Return the arrays of a category, dataset ('' for all) and source."""
+        key = (category, dataset, source)
+        with self._lock:
+            found = self._frames.get(key)
+            if found is None:
+                found = self._frames[key] = Frame(category, dataset, self.entries(source))
+        return found
+
+    def datasets(self, source: SourceFilter, category: Category | None = None) -> tuple[str, ...]:
+        """Names of the datasets on which a codec of the source has figures, sorted."""
+        found = self._datasets.get((source, category))
+        if found is None:
+            wanted = CATEGORIES if category is None else (category,)
+            names = {name for entry in self.entries(source) for of, name in entry.figures if name and of in wanted}
+            found = self._datasets[source, category] = tuple(sorted(names))
+        return found
+
+
+def take(session: Session, before: Snapshot | None) -> Snapshot:
+    """Read the current state; what ``before`` holds already is not read again, but for its status.
+
+    The revision is read first: should others write meanwhile, the state is newer than its number, and the next look at
+    the number finds that out.
+    """
+    revision = revision_number(session)
+    counted = counted_submissions(session)
+    kept = _kept_entries(before, dict(counted.values()))
+    missing = [entry.submission for entry in counted.values() if entry.submission not in kept]
+    loaded = load_entries(session, missing)
+    return Snapshot(revision, by_codec([*kept.values(), *loaded]))
+
+
+def _kept_entries(before: Snapshot | None, statuses: Mapping[str, str]) -> dict[str, Entry]:
+    """Entries by submission that still count with the status they had; a change of status is read again."""
+    return {
+        entry.submission: entry
+        for entry in (before.runs if before else ())
+        if entry.submission is not None and statuses.get(entry.submission) == entry.source
+    }

@@ -1,0 +1,142 @@
+"""Reads what a visitor chose from an address, strictly; :func:`codec_superb.web.site.board.to_query` writes it.
+
+A parameter a field of :class:`~codec_superb.web.site.board.BoardState`, by its name; an empty one counts as not given,
+because forms send it. What is unknown or impossible is an error that names the choices, never silently ignored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import fields
+from typing import Any, TypeVar, get_args
+
+from codec_superb.metrics.table import CATEGORIES, METRICS
+from codec_superb.server.errors import BadRequest
+from codec_superb.web.quantity import SCORE_KEY
+from codec_superb.web.site.applications import APPLICATIONS
+from codec_superb.web.site.board import COLUMNS, BoardState, SourceFilter, default_metric
+
+QUANTITIES = (SCORE_KEY, *METRICS, *APPLICATIONS)
+"""What ``metric`` may be."""
+SORTS = (*COLUMNS, *QUANTITIES)
+SOURCES: tuple[SourceFilter, ...] = get_args(SourceFilter)
+_PARAMETERS = tuple(entry.name for entry in fields(BoardState))
+_LONGEST_SEARCH = 100
+_LAST_PAGE = 100_000
+_MOST_RATES = 20
+_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+T = TypeVar("T")
+
+
+def parse(
+    pairs: Iterable[tuple[str, str]], *, default_source: SourceFilter = "runs", datasets: Collection[str] | None = None
+) -> BoardState:
+    """Read the parameters of an address. Raises BadRequest.
+
+    ``datasets`` are the names that are known; None takes any.
+    """
+    given: dict[str, list[str]] = {}
+    for name, value in pairs:
+        if name not in _PARAMETERS:
+            raise _bad(name, f"a parameter of {', '.join(_PARAMETERS)}", name)
+        if value.strip():
+            given.setdefault(name, []).append(value.strip())
+    source = _one(given, "source", default_source, _choice(SOURCES))
+    dataset = _one(given, "dataset", "", str if datasets is None else _choice(sorted(datasets)))
+    state = BoardState(
+        category=_one(given, "category", BoardState().category, _choice(CATEGORIES)),
+        metric=_one(given, "metric", default_metric(source, dataset), _choice(QUANTITIES)),
+        source=source,
+        dataset=dataset,
+        kbps_min=_one(given, "kbps_min", None, _amount),
+        kbps_max=_one(given, "kbps_max", None, _amount),
+        tps_min=_one(given, "tps_min", None, _amount),
+        tps_max=_one(given, "tps_max", None, _amount),
+        rates=_rates(given.get("rates", ())),
+        open_weights=_one(given, "open_weights", False, _yes_or_no),
+        causal=_one(given, "causal", False, _yes_or_no),
+        search=_one(given, "search", "", _search),
+        sort=_one(given, "sort", "", _choice(SORTS)),
+        descending=_one(given, "descending", None, _yes_or_no),
+        page=_one(given, "page", 1, _page),
+    )
+    _ordered(state.kbps_min, state.kbps_max, "kbps")
+    _ordered(state.tps_min, state.tps_max, "tps")
+    return state
+
+
+class _Wrong(Exception):
+    """A value that does not fit; the text says what was expected."""
+
+
+def _one(given: dict[str, list[str]], name: str, default: T, read: Callable[[str], T]) -> T:
+    values = given.get(name)
+    if not values:
+        return default
+    if len(values) > 1:
+        raise _bad(name, "one value", f"{len(values)} values")
+    try:
+        return read(values[0])
+    except _Wrong as wrong:
+        raise _bad(name, str(wrong), values[0]) from None
+
+
+def _choice(choices: Collection[Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        if text not in choices:
+            raise _Wrong(f"one of {', '.join(choices)}")
+        return text
+
+    return read
+
+
+def _amount(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise _Wrong("a number of at least 0")
+    return value + 0.0  # so that -0 is written as 0
+
+
+def _whole(text: str, most: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
+        raise _Wrong(f"a whole number from 1 to {most}")
+    return int(text)
+
+
+def _page(text: str) -> int:
+    return _whole(text, _LAST_PAGE)
+
+
+def _rates(texts: Collection[str]) -> tuple[int, ...]:
+    if len(texts) > _MOST_RATES:
+        raise _bad("rates", f"at most {_MOST_RATES} sampling rates", f"{len(texts)}")
+    try:
+        return tuple(sorted({_whole(text, 10_000_000) for text in texts}))
+    except _Wrong as wrong:
+        raise _bad("rates", f"{wrong}, in Hz", ", ".join(texts)) from None
+
+
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in _YES + _NO:
+        raise _Wrong("1 or 0")
+    return text.lower() in _YES
+
+
+def _search(text: str) -> str:
+    if len(text) > _LONGEST_SEARCH:
+        raise _Wrong(f"at most {_LONGEST_SEARCH} characters")
+    return text
+
+
+def _ordered(low: float | None, high: float | None, what: str) -> None:
+    if low is not None and high is not None and low > high:
+        raise _bad(f"{what}_min", f"at most {what}_max, which is {high:g}", f"{low:g}")
+
+
+def _bad(name: str, expected: str, got: str) -> BadRequest:
+    problem = {"path": f"query.{name[:80]}", "expected": expected, "got": got[:80], "how_to_fix": "see /api/docs"}
+    return BadRequest(f"{name[:80]}: expected {expected}, got {got[:80]!r}", problems=[problem])

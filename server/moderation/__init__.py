@@ -1,0 +1,1 @@
+"""What moderators decide: which submissions the public sees, with a reason that is kept."""

@@ -1,0 +1,109 @@
+"""The pages of moderators: the queue, one submission with what speaks for and against it, the audit log."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from codec_superb.server.chrome import chrome_of
+from codec_superb.server.codecs.answers import sound_answer
+from codec_superb.server.codecs.samples import Side, sample, sound
+from codec_superb.server.database.session import ReadTransaction, WriteTransaction
+from codec_superb.server.errors import BadRequest, NotFound
+from codec_superb.server.moderation import repository
+from codec_superb.server.moderation.endpoints import SubmissionId
+from codec_superb.server.moderation.plausibility import warnings_for
+from codec_superb.server.moderation.service import DECISIONS, REASON_LIMIT, choices, decide, needs_reason
+from codec_superb.server.moderation.view import submission_view
+from codec_superb.server.people.csrf import FIELD, verify
+from codec_superb.server.people.forms import Form
+from codec_superb.server.people.sessions import Moderator
+from codec_superb.web.site.page import render
+from codec_superb.web.site.paging import page_links
+
+router = APIRouter(prefix="/moderation", include_in_schema=False)
+QUEUE_PAGE = 50
+RECENT = 20
+AUDIT_PAGE = 100
+_OWN = {"Cache-Control": "private, no-store"}
+_LAST_ID = 2**31 - 1
+
+
+@router.get("")
+def queue(
+    request: Request, _moderator: Moderator, session: ReadTransaction, page: Annotated[int, Query(ge=1, le=10_000)] = 1
+) -> Response:
+    """Show what waits for a decision, the oldest first, and what was decided last."""
+    waiting = repository.count_of_status(session, "pending")
+    pending = repository.of_status(
+        session, "pending", limit=QUEUE_PAGE, offset=(page - 1) * QUEUE_PAGE, oldest_first=True
+    )
+    recent = repository.recently_decided(session, RECENT)
+    return _page(
+        request, "moderation.html.j2", "Moderation", pending=pending, recent=recent, waiting=waiting,
+        links=page_links(page, -(-waiting // QUEUE_PAGE), lambda number: f"/moderation?page={number}"),
+    )  # fmt: skip
+
+
+@router.get("/audit")
+def audit(
+    request: Request,
+    _moderator: Moderator,
+    session: ReadTransaction,
+    before: Annotated[int | None, Query(ge=1, le=_LAST_ID)] = None,
+) -> Response:
+    """Show who did what, the newest first."""
+    entries = repository.audit_entries(session, AUDIT_PAGE, before)
+    return _page(request, "moderation_audit.html.j2", "Audit log", entries=entries, more=len(entries) == AUDIT_PAGE)
+
+
+@router.get("/{submission_id}")
+def show(request: Request, submission_id: SubmissionId, _moderator: Moderator, session: ReadTransaction) -> Response:
+    """Show one submission whatever its status, with warnings computed now, and the decisions that can be made."""
+    submission = repository.find_whole(session, submission_id)
+    if submission is None:
+        raise NotFound(f"no submission has the id {submission_id!r}")
+    offered = [(decision, needs_reason(submission.status, decision)) for decision in choices(submission.status)]
+    return _page(
+        request, "moderation_submission.html.j2", f"{submission.codec.name}, version {submission.version}",
+        submission=submission, view=submission_view(submission), warnings=warnings_for(session, submission_id),
+        history=repository.entries_about(session, submission_id), offered=offered, reason_limit=REASON_LIMIT,
+    )  # fmt: skip
+
+
+@router.post("/{submission_id}")
+def decide_by_form(
+    request: Request, submission_id: SubmissionId, form: Form, moderator: Moderator, session: WriteTransaction
+) -> Response:
+    """Make a decision and show the submission as it is then."""
+    verify(request, form.get(FIELD, ""))
+    decision = next((known for known in DECISIONS if known == form.get("decision")), None)
+    if decision is None:
+        raise BadRequest(f"expected a decision among {', '.join(DECISIONS)}, got {form.get('decision', '')[:80]!r}")
+    decide(
+        session, submission_id, decision, form.get("reason", ""), actor=moderator.identity.name, seen=form.get("seen")
+    )
+    return RedirectResponse(f"/moderation/{submission_id}", 303)
+
+
+@router.get("/{submission_id}/samples/{number}/{side}.ogg")
+def listen(
+    request: Request,
+    submission_id: SubmissionId,
+    number: Annotated[int, Path(ge=0, le=1000)],
+    side: Side,
+    _moderator: Moderator,
+    session: ReadTransaction,
+) -> Response:
+    """Answer with one listening sample of a submission in any status: the API gives those that are public."""
+    submission = repository.find_whole(session, submission_id)
+    if submission is None:
+        raise NotFound(f"no submission has the id {submission_id!r}")
+    content = sound(request.app.state.settings.files, submission, sample(submission, number), side)
+    return sound_answer(request, content, _OWN["Cache-Control"])
+
+
+def _page(request: Request, template: str, title: str, **context: object) -> Response:
+    return HTMLResponse(render(template, chrome_of(request, title), **context), headers=_OWN)

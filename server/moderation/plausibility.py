@@ -1,0 +1,164 @@
+"""What a moderator should look at twice: results that are possible, but unlike what codecs do.
+
+A warning refuses nothing. Most have an honest reason (a bug in the codec, an unusual clip), and the moderator can ask.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from sqlalchemy.orm import Session
+
+from codec_superb.base_codec.card import Card
+from codec_superb.server.database.models import Result, Submission
+from codec_superb.server.errors import NotFound
+from codec_superb.server.moderation.band import BAND, deviation
+from codec_superb.server.moderation.neighbours import Neighbour, neighbours_of
+from codec_superb.web.text import kbps as kbps_text
+from codec_superb.web.text import number, significant
+
+Warnings = Iterator[tuple[str, str]]
+"""Kind and text of each."""
+LAG = 1
+"""Samples of residual lag that are no news."""
+CLIPPED_SHARE = 0.001
+"""Share of clipped samples that is no news: loud music clips a little in any lossy codec."""
+BITRATE_DEVIATION = 0.25
+"""Deviation of the measured from the nominal bitrate that is no news; as much as the card allows, up to twice."""
+WEAKER = 0.98
+"""How much lower the bitrate of a setting must be to count as a weaker one."""
+SIGMAS = 3.0
+"""Robust standard deviations from the median of its bitrate band."""
+EXACT = 1e-6
+"""STFT distance of clips that came back exactly, but for rounding."""
+
+
+def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
+    """Compare a submission's results with themselves and with what is public; ``{kind, where, text}`` each.
+
+    The submission and its results must have been flushed. ``where`` is a dataset and its category, or '' for the
+    whole submission. Raises NotFound for no submission.
+    """
+    submission = session.get(Submission, submission_id)
+    if submission is None:
+        raise NotFound(f"no submission has the id {submission_id!r}")
+    card = Card.model_validate(submission.card)
+    rows = [row for row in submission.results if row.dataset]
+    found = neighbours_of(session, submission)
+    warnings = [_warning(kind, "", text) for kind, text in _owner(submission)]
+    for row in rows:
+        where = f"{row.dataset}, {row.category}"
+        near = found.get((row.category, row.dataset), ())
+        for rule in _RULES:
+            warnings += [_warning(kind, where, text) for kind, text in rule(card, row, near)]
+    return warnings
+
+
+def _warning(kind: str, where: str, text: str) -> dict[str, str]:
+    return {"kind": kind, "where": where, "text": text}
+
+
+def _owner(submission: Submission) -> Warnings:
+    """Warn of a codec's name that belongs to somebody else by now."""
+    owner = submission.codec.owner
+    if owner is not None and owner.id != submission.account_id:
+        sender = "nobody in particular" if submission.account is None else submission.account.name
+        yield "owner", f"the name {submission.codec.name} belongs to {owner.name}, this file came from {sender}"
+
+
+def _weaker_setting(card: Card, row: Result, near: Sequence[Neighbour]) -> Warnings:
+    """Warn of a score below that of a setting of the family with a lower bitrate, by more than both intervals."""
+    if row.kbps is None or row.high is None:
+        return
+    better = [
+        other for other in near
+        if other.family == card.family and other.kbps < WEAKER * row.kbps and other.low is not None
+        and other.low > row.high
+    ]  # fmt: skip
+    if better:
+        other = max(better, key=lambda entry: entry.score)
+        text = (
+            f"scores {number(row.score, 3)} at {kbps_text(row.kbps)} kbps, below {other.codec} of the same family with "
+            f"{number(other.score, 3)} at {kbps_text(other.kbps)} kbps, and the intervals do not meet"
+        )
+        yield "weaker setting", text
+
+
+def _outlier(card: Card, row: Result, near: Sequence[Neighbour]) -> Warnings:
+    """Warn of a score far from the scores of the codecs of about the same bitrate."""
+    if row.score is None or not row.kbps or card.kind == "lossless":
+        return
+    band = [
+        other for other in near
+        if other.kind != "lossless" and abs(math.log(other.kbps / row.kbps)) <= math.log(BAND)
+    ]  # fmt: skip
+    found = deviation(row.score, [other.score for other in band])
+    if found is not None and abs(found.sigmas) > SIGMAS:
+        side = "above" if found.sigmas > 0 else "below"
+        text = (
+            f"scores {number(row.score, 3)}, {significant(abs(found.sigmas))} robust standard deviations {side} the "
+            f"median {number(found.median, 3)} of {len(band)} codecs at {kbps_text(row.kbps / BAND)} to "
+            f"{kbps_text(row.kbps * BAND)} kbps"
+        )
+        yield "outlier", text
+
+
+def _lag(_card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+    """Warn of a delay that the codec's wrapper did not remove: STOI falls with it."""
+    if row.largest_lag is not None and row.largest_lag > LAG:
+        yield "lag", f"a clip came back {row.largest_lag} samples early or late; more than {LAG} changes scores"
+
+
+def _clipping(_card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+    """Warn of many samples beyond full scale."""
+    samples = _samples(row)
+    if samples and row.clipped_samples > CLIPPED_SHARE * samples:
+        yield "clipping", f"{significant(100 * row.clipped_samples / samples)} % of the samples are clipped"
+    elif samples is None and row.clipped_samples:
+        yield "clipping", f"{row.clipped_samples} samples are clipped; of how many cannot be told without the bitrate"
+
+
+def _samples(row: Result) -> float | None:
+    """Count the samples of all clips: their 16-bit PCM is the payload times the compression ratio."""
+    if row.kbps is None or row.compression_ratio is None:
+        return None
+    return row.compression_ratio * 1000 * row.kbps * row.seconds / 16
+
+
+def _bitrate(card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+    """Warn of a measured bitrate that is not the one in the name."""
+    if card.nominal_kbps is None or row.kbps is None:
+        return
+    tolerance = 1.0 if card.nominal_tolerance is None else card.nominal_tolerance
+    allowed = min(max(BITRATE_DEVIATION, tolerance), 1.0)
+    ratio = row.kbps / card.nominal_kbps if card.nominal_kbps > 0 else math.inf
+    if max(ratio, 1 / ratio if ratio else math.inf) > 1 + allowed:
+        note = f"; the card says: {card.bitrate_note}" if card.bitrate_note else ""
+        yield "bitrate", f"measured {kbps_text(row.kbps)} kbps, nominal {kbps_text(card.nominal_kbps)} kbps{note}"
+
+
+def _speed(_card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+    """Warn of computing that took no time: it was not measured, or nothing was computed."""
+    for name, factor in (("encoding", row.encode_rtf), ("decoding", row.decode_rtf)):
+        if factor is not None and factor <= 0:
+            yield "speed", f"{name} took no time at all: it was not measured, or not done"
+
+
+def _exactness(card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+    """Warn of a lossless codec that loses something, and of any other that loses nothing."""
+    distance = (row.metrics.get("stft") or {}).get("value")
+    if distance is None:
+        return
+    if card.kind == "lossless" and distance > EXACT:
+        yield (
+            "not lossless",
+            f"a lossless codec returns its input exactly; the STFT distance is {significant(distance)}",
+        )
+    elif card.kind != "lossless" and distance <= EXACT:
+        yield "exact", f"a {card.kind} codec came back exactly: the STFT distance is {significant(distance)}"
+
+
+_RULES: tuple[Callable[[Card, Result, Sequence[Neighbour]], Warnings], ...] = (
+    _weaker_setting, _outlier, _lag, _clipping, _bitrate, _speed, _exactness,
+)  # fmt: skip

@@ -1,0 +1,90 @@
+"""What moderation asks the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import CursorResult, func, select, update
+from sqlalchemy.orm import Session, joinedload, undefer
+
+from codec_superb.server.database.models import AuditEntry, Codec, Submission, now
+
+Found = Sequence[Submission]
+
+
+def find(session: Session, submission_id: str) -> Submission | None:
+    """Find a submission by its id, in any status."""
+    statement = (
+        select(Submission)
+        .where(Submission.id == submission_id)
+        .options(joinedload(Submission.codec).joinedload(Codec.owner), joinedload(Submission.account))
+    )
+    return session.scalars(statement).one_or_none()
+
+
+def find_whole(session: Session, submission_id: str) -> Submission | None:
+    """Find a submission with its document."""
+    return session.get(Submission, submission_id, options=[undefer(Submission.document)])
+
+
+def find_codec(session: Session, name: str) -> Codec | None:
+    """Find a codec by its name."""
+    return session.scalars(select(Codec).where(Codec.name == name).options(joinedload(Codec.owner))).one_or_none()
+
+
+def set_status(
+    session: Session, submission_id: str, before: str, after: str, *, decided_by: str, reason: str | None
+) -> bool:
+    """Change the status unless it is not ``before`` any more; return whether it was.
+
+    Of two transactions that try at once, the database lets one wait for the other and then find nothing to change.
+    """
+    result = session.execute(
+        update(Submission)
+        .where(Submission.id == submission_id, Submission.status == before)
+        .values(status=after, decided=now(), decided_by=decided_by, reason=reason),
+        execution_options={"synchronize_session": False},
+    )
+    assert isinstance(result, CursorResult)
+    return result.rowcount == 1
+
+
+def of_status(
+    session: Session, status: str | None, *, limit: int, offset: int = 0, oldest_first: bool = False
+) -> Found:
+    """List submissions of a status, or of any, newest first or oldest first."""
+    order = (Submission.received, Submission.id) if oldest_first else (Submission.received.desc(), Submission.id)
+    statement = select(Submission).options(joinedload(Submission.codec), joinedload(Submission.account))
+    if status is not None:
+        statement = statement.where(Submission.status == status)
+    return session.scalars(statement.order_by(*order).limit(limit).offset(offset)).all()
+
+
+def count_of_status(session: Session, status: str) -> int:
+    """Count submissions of a status."""
+    return session.scalar(select(func.count()).where(Submission.status == status)) or 0
+
+
+def recently_decided(session: Session, limit: int) -> Found:
+    """List the submissions that were decided about last."""
+    statement = (
+        select(Submission)
+        .where(Submission.decided.is_not(None))
+        .options(joinedload(Submission.codec))
+        .order_by(Submission.decided.desc(), Submission.id)
+    )
+    return session.scalars(statement.limit(limit)).all()
+
+
+def audit_entries(session: Session, limit: int, before: int | None = None) -> Sequence[AuditEntry]:
+    """List entries of the audit log, the newest first; ``before`` is the id of the oldest one seen already."""
+    statement = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(limit)
+    return session.scalars(statement if before is None else statement.where(AuditEntry.id < before)).all()
+
+
+def entries_about(session: Session, submission_id: str) -> Sequence[AuditEntry]:
+    """List what was done about a submission, in order."""
+    statement = select(AuditEntry).where(
+        AuditEntry.subject == submission_id, AuditEntry.action.startswith("submission.")
+    )
+    return session.scalars(statement.order_by(AuditEntry.id)).all()

@@ -1,0 +1,116 @@
+"""What the page of a submission shows of it: its results as rows of text, its card and provenance as pairs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from codec_superb.metrics.table import CATEGORIES, METRICS
+from codec_superb.server.database.models import Result, Submission
+from codec_superb.web import text
+from codec_superb.web.quantity import SCORE, from_metric
+
+Pairs = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """One category: a row over all of its datasets, and one for each."""
+
+    category: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleView:
+    """One clip to listen to."""
+
+    clip: str
+    dataset: str
+    category: str
+    credit: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionView:
+    """The parts of the page."""
+
+    tables: Sequence[ResultTable]
+    card: Pairs
+    provenance: Sequence[tuple[str, Pairs]]
+    """By dataset."""
+    samples: Sequence[SampleView]
+
+
+def submission_view(submission: Submission) -> SubmissionView:
+    """Put a submission into words; its document must have been loaded."""
+    document = submission.document
+    return SubmissionView(
+        tables=[table for category in CATEGORIES if (table := _table(category, submission.results)) is not None],
+        card=[(name, _plain(value)) for name, value in submission.card.items() if value not in (None, [], {})],
+        provenance=[(entry["name"], list(_provenance(entry))) for entry in document.get("datasets", ())],
+        samples=[_sample(entry) for entry in document.get("samples", ())],
+    )
+
+
+def _table(category: str, results: Sequence[Result]) -> ResultTable | None:
+    chosen = sorted((row for row in results if row.category == category), key=lambda row: row.dataset)
+    if not chosen:
+        return None
+    keys = [key for key in METRICS if any(key in row.metrics for row in chosen)]
+    head = ["dataset", "clips", "kbps", "score", *(from_metric(METRICS[key]).title for key in keys)]
+    head += ["largest lag", "clipped samples", "encoding", "decoding"]
+    return ResultTable(category, head, [_row(row, keys) for row in chosen])
+
+
+def _row(row: Result, keys: Sequence[str]) -> list[str]:
+    failed = f", {row.failed} failed" if row.failed else ""
+    partial = "" if row.complete else ", partial"
+    return [
+        row.dataset or "all",
+        f"{row.ok} of {row.clips}{failed}{partial}",
+        text.MISSING if row.kbps is None else text.kbps(row.kbps),
+        _estimate(SCORE.decimals, row.score, row.low, row.high),
+        *(_metric(key, row.metrics.get(key)) for key in keys),
+        text.MISSING if row.largest_lag is None else str(row.largest_lag),
+        str(row.clipped_samples),
+        text.significant(row.encode_rtf),
+        text.significant(row.decode_rtf),
+    ]
+
+
+def _metric(key: str, estimate: dict[str, Any] | None) -> str:
+    if estimate is None:
+        return text.MISSING
+    shown = _estimate(from_metric(METRICS[key]).decimals, estimate["value"], estimate["low"], estimate["high"])
+    missing = [f"{estimate[name]} {name}" for name in ("undefined", "failed") if estimate.get(name)]
+    return f"{shown} ({', '.join(missing)})" if missing else shown
+
+
+def _estimate(decimals: int, value: float | None, low: float | None, high: float | None) -> str:
+    return f"{text.number(value, decimals)} {text.interval(low, high, decimals)}".strip()
+
+
+def _provenance(entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "clips", f"{entry['selected']} of {entry['clips']}, {entry['ok']} ok, {entry['failed']} failed"
+    yield "manifest", entry["manifest_hash"]
+    for stamp in entry.get("provenance", ()):
+        dirty = ", with local changes" if stamp.get("dirty") else ""
+        yield stamp["stage"], f"{stamp['command']} ({stamp['started']})"
+        yield "program", f"{stamp['tool_version']}, commit {stamp.get('commit') or 'of a release'}{dirty}"
+        yield "machine", f"{stamp['python']} on {stamp['platform']}, {stamp['processor']}, {stamp['device']}"
+        yield "packages", ", ".join(f"{name} {version}" for name, version in sorted(stamp["packages"].items()))
+
+
+def _sample(entry: dict[str, Any]) -> SampleView:
+    return SampleView(
+        clip=entry["clip"], dataset=entry["dataset"], category=entry["category"],
+        credit=f"{entry['attribution']}, {entry['licence']}",
+    )  # fmt: skip
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""Keeping the service running: health, meters, logs, backups."""

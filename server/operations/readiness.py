@@ -1,0 +1,50 @@
+"""Can the service do its work right now? The database answers with the right schema, the storage takes files."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from codec_superb.server.database import migrate
+from codec_superb.server.database.session import Database
+from codec_superb.server.settings import MEGABYTE, Settings
+
+Problem = dict[str, str]
+"""``{path, expected, got, how_to_fix}``, as in every error."""
+
+
+def problems(database: Database, settings: Settings) -> list[Problem]:
+    """Look at everything that an upload needs; an empty list means ready. Names no path, address or message."""
+    return [*_database(database), *_storage(settings.storage, settings.free_bytes)]
+
+
+def _database(database: Database) -> list[Problem]:
+    try:
+        with database.engine.connect() as connection:
+            revision = migrate.current(connection)
+    except SQLAlchemyError as error:
+        return [_problem("database", "an answer", type(error).__name__, "see that it runs and can be reached")]
+    if revision == migrate.head():
+        return []
+    fix = "restart the service: codec-superb serve upgrades the schema; a newer schema needs a newer program"
+    return [_problem("schema", migrate.head(), str(revision), fix)]
+
+
+def _storage(folder: Path, least: int) -> list[Problem]:
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"ready")
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return [_problem("storage", "a folder that can be written", error.strerror or "an error", "mend the disk")]
+    if free >= least:
+        return []
+    got = f"{free // MEGABYTE} MB"
+    return [_problem("disk", f"{least // MEGABYTE} MB free", got, "free some space, or lower free_bytes")]
+
+
+def _problem(path: str, expected: str, got: str, how_to_fix: str) -> Problem:
+    return {"path": path, "expected": expected, "got": got, "how_to_fix": how_to_fix}

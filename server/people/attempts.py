@@ -1,0 +1,81 @@
+"""Counts requests per token or address, in the memory of this process: no address is ever stored."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import time
+from typing import Literal
+
+from fastapi import Request
+from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+
+from codec_superb.server.errors import TooManyRequests
+from codec_superb.server.settings import Settings
+
+Kind = Literal["uploads", "logins", "computations", "wrong tokens"]
+_NETWORK_OF_A_CLIENT = 64
+"""Bits of an IPv6 address that name a customer: who has one address has all of its network."""
+
+
+def make_limiter() -> MovingWindowRateLimiter:
+    """Make the counter that ``app.state.limiter`` holds."""
+    return MovingWindowRateLimiter(MemoryStorage())
+
+
+def count(request: Request, kind: Kind, who: str) -> None:
+    """Count one request of ``who``. Raises TooManyRequests, with the seconds to wait, when the limit is used up."""
+    item = _item(request.app.state.settings, kind)
+    if not _limiter(request).hit(item, kind, who):
+        raise _refusal(request, item, kind, who)
+
+
+def check_wrong_tokens(request: Request) -> None:
+    """Raise TooManyRequests for an address that has sent too many wrong tokens: its next guess is not looked at."""
+    kind: Kind = "wrong tokens"
+    item, who = _item(request.app.state.settings, kind), address_of(request)
+    if not _limiter(request).test(item, kind, who):
+        raise _refusal(request, item, kind, who)
+
+
+def count_wrong_token(request: Request) -> None:
+    """Count a token that is unknown, expired or revoked against the address it came from."""
+    count(request, "wrong tokens", address_of(request))
+
+
+def address_of(request: Request) -> str:
+    """Return who is behind the connection, ``address …``: the client as the trusted proxies name it, or the peer.
+
+    An IPv6 client is its network of 64 bits, an IPv4 client in IPv6 notation is the IPv4 address.
+    """
+    host = request.client.host if request.client else "unknown"
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:  # a Unix socket, or what a trusted proxy calls its client
+        return f"address {host}"
+    if isinstance(address, ipaddress.IPv4Address):
+        return f"address {address}"
+    if address.ipv4_mapped is not None:
+        return f"address {address.ipv4_mapped}"
+    return f"address {ipaddress.ip_network((int(address), _NETWORK_OF_A_CLIENT), strict=False)}"
+
+
+def _refusal(request: Request, item: RateLimitItem, kind: Kind, who: str) -> TooManyRequests:
+    wait = max(1, math.ceil(_limiter(request).get_window_stats(item, kind, who).reset_time - time.time()))
+    return TooManyRequests(
+        f"expected at most {item.amount} {kind} per {item.GRANULARITY.name}; try again in {wait} seconds",
+        headers={"Retry-After": str(wait)},
+    )
+
+
+def _limiter(request: Request) -> MovingWindowRateLimiter:
+    limiter: MovingWindowRateLimiter = request.app.state.limiter
+    return limiter
+
+
+def _item(settings: Settings, kind: Kind) -> RateLimitItem:
+    if kind == "computations":
+        return RateLimitItemPerMinute(settings.computations_per_minute)
+    return RateLimitItemPerHour(settings.uploads_per_hour if kind == "uploads" else settings.logins_per_hour)

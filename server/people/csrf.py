@@ -1,0 +1,79 @@
+"""Tokens in forms that act by cookie: signed, and worthless in any other session.
+
+A form of a moderator is bound to the session. The login form has none yet: it is bound to a random cookie that its page
+sets, so that nobody can be logged in as somebody else without knowing.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from fastapi import Request
+from fastapi.responses import Response
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+
+from codec_superb.server.errors import Forbidden
+from codec_superb.server.people.secret import key_of
+from codec_superb.server.people.sessions import session_of, set_cookie
+from codec_superb.server.settings import Settings
+
+FIELD = "csrf"
+"""Name of the hidden field."""
+_FORM_SECONDS = 3600
+"""How long a login form may stay open."""
+
+
+def issue(request: Request) -> str | None:
+    """Return the token for the forms of a page; None for visitors, whose forms act by nothing that a browser adds."""
+    session = session_of(request)
+    return None if session is None else _serializer(request, "form").dumps(session.name)
+
+
+def verify(request: Request, value: str) -> None:
+    """Raise Forbidden unless ``value`` was issued to the session of this request."""
+    session = session_of(request)
+    settings: Settings = request.app.state.settings
+    seconds = round(3600 * settings.session_hours)
+    if session is None or _bound_to(request, "form", value, seconds) != session.name:
+        raise _refusal()
+
+
+def issue_for_login(request: Request) -> tuple[str, str]:
+    """Return the token for a login form, and the random word that :func:`bind_login` puts into a cookie."""
+    nonce = secrets.token_urlsafe(18)
+    return _serializer(request, "login").dumps(nonce), nonce
+
+
+def bind_login(request: Request, response: Response, nonce: str) -> None:
+    """Set the cookie that a login form's token is bound to; '' takes it back."""
+    settings: Settings = request.app.state.settings
+    set_cookie(response, settings, _cookie(settings), nonce, seconds=_FORM_SECONDS if nonce else 0)
+
+
+def verify_login(request: Request, value: str) -> None:
+    """Raise Forbidden unless ``value`` was issued together with the cookie of this request, within the hour."""
+    nonce = request.cookies.get(_cookie(request.app.state.settings))
+    if not nonce or _bound_to(request, "login", value, _FORM_SECONDS) != nonce:
+        raise _refusal()
+
+
+def _bound_to(request: Request, purpose: str, value: str, seconds: int) -> object:
+    try:
+        return _serializer(request, purpose).loads(value, max_age=seconds)
+    except BadSignature:
+        return None
+
+
+def _serializer(request: Request, purpose: str) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(key_of(request), salt=f"csrf {purpose}")
+
+
+def _cookie(settings: Settings) -> str:
+    return "__Host-login" if settings.https else "login"
+
+
+def _refusal() -> Forbidden:
+    return Forbidden(
+        "expected the token of a form of this site and session; the form was open for too long, the session changed, "
+        "or another site sent it: load the page again and send it from there"
+    )

@@ -1,0 +1,62 @@
+"""``/login`` and ``/logout`` of moderators."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from codec_superb.server.chrome import chrome_of
+from codec_superb.server.database.session import WriteTransaction
+from codec_superb.server.errors import ServerError
+from codec_superb.server.people.access import ANONYMOUS, Identity, identify
+from codec_superb.server.people.csrf import FIELD, bind_login, issue_for_login, verify, verify_login
+from codec_superb.server.people.forms import Form
+from codec_superb.server.people.limits import check_limit
+from codec_superb.server.people.sessions import HOME, Moderator, close_session, open_session, own_page, session_of
+from codec_superb.web.site.page import render
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/login")
+def login_form(request: Request, next: str = HOME) -> Response:  # noqa: A002 - the usual name of the parameter
+    """Show the form; who is logged in is led on."""
+    if session_of(request) is not None:
+        return RedirectResponse(own_page(next), 303)
+    return _form_page(request, next)
+
+
+@router.post("/login")
+def login(request: Request, form: Form, session: WriteTransaction) -> Response:
+    """Open a session for the bearer of a token of scope ``moderate``."""
+    verify_login(request, form.get(FIELD, ""))
+    check_limit(request, Identity(None, ANONYMOUS), "logins")
+    target = form.get("next", HOME)
+    try:
+        identity = identify(request, session, form.get("token", ""))
+        identity.require("moderate")
+    except ServerError as error:
+        return _form_page(request, target, error)
+    response = RedirectResponse(own_page(target), 303)
+    open_session(request, response, session, identity)
+    bind_login(request, response, "")
+    return response
+
+
+@router.post("/logout")
+def logout(request: Request, form: Form, moderator: Moderator, session: WriteTransaction) -> Response:
+    """End the session."""
+    verify(request, form.get(FIELD, ""))
+    response = RedirectResponse("/login", 303)
+    close_session(request, response, session, moderator)
+    return response
+
+
+def _form_page(request: Request, target: str, error: ServerError | None = None) -> Response:
+    """Render the form, with the reason where a login was refused; each one has a token of its own."""
+    token, nonce = issue_for_login(request)
+    page = render("login.html.j2", chrome_of(request, "Log in"), csrf=token, target=own_page(target), error=error)
+    headers = {"Cache-Control": "no-store"} | ({} if error is None else error.headers)
+    response = HTMLResponse(page, 200 if error is None else error.status, headers)
+    bind_login(request, response, nonce)
+    return response

@@ -1,0 +1,35 @@
+"""Reads the small forms of moderators: a handful of text fields, within a limit on what is held in memory."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import parse_qsl
+
+from fastapi import Depends, Request
+
+from codec_superb.server.errors import BadRequest, TooLarge
+
+LIMIT = 65_536
+"""Bytes of a form."""
+_FIELDS = 20
+_TYPE = "application/x-www-form-urlencoded"
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """Return the fields by name, the last of each. Raises TooLarge, or BadRequest for another kind of body."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _TYPE:
+        raise BadRequest(f"expected a form ({_TYPE}), got {kind[:80] or 'no content type'}")
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LIMIT:
+            raise TooLarge(f"expected a form of at most {LIMIT} bytes, got more")
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS))
+    except ValueError as error:
+        raise BadRequest(f"expected a form of at most {_FIELDS} fields in UTF-8: {error}") from error
+
+
+Form = Annotated[dict[str, str], Depends(_form)]
+"""The fields of a form."""

@@ -1,0 +1,59 @@
+"""The key that signs cookies and form tokens: configured, or made once and kept beside the data."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+from fastapi import Request
+
+from codec_superb.server.settings import Settings
+
+FILE = "secret_key"
+_SHORTEST = 32
+
+
+def secret_key(settings: Settings) -> str:
+    """Return the key of ``settings``, or of the file ``secret_key`` in its storage folder, made where there is none.
+
+    Processes that start together get the same key. Raises ValueError for a file that holds no key.
+    """
+    if settings.secret_key is not None:
+        return settings.secret_key
+    file = settings.storage / FILE
+    if not file.exists():
+        _make(file)
+    key = file.read_text("ascii").strip()
+    if len(key) < _SHORTEST:
+        raise ValueError(
+            f"{file}: expected a key of at least {_SHORTEST} characters; remove the file to make a new one"
+        )
+    return key
+
+
+def key_of(request: Request) -> str:
+    """Return the key of the running service; the file is read once."""
+    state = request.app.state
+    if not hasattr(state, "secret_key"):
+        state.secret_key = secret_key(state.settings)
+    key: str = state.secret_key
+    return key
+
+
+def _make(file: Path) -> None:
+    """Write a new key, readable by this user alone; a key that somebody else wrote meanwhile stays."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{FILE}-", dir=file.parent)  # with mode 0600
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as out:
+            out.write(secrets.token_urlsafe(48) + "\n")
+            out.flush()
+            os.fsync(out.fileno())
+        # Unlike a rename, a link never takes the place of a file that is there, and never shows half of one.
+        Path(file).hardlink_to(name)
+    except FileExistsError:
+        pass
+    finally:
+        Path(name).unlink()

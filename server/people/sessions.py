@@ -1,0 +1,152 @@
+"""Sessions of moderators: a signed cookie that names the token they logged in with.
+
+The cookie holds no secret and gives no right by itself: each request looks the token up, so that revoking it ends the
+session at once. Who has logged out is known from the audit log, in which every session has its name.
+Visitors who do not log in never get this cookie, and their requests ask the database nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.responses import Response
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from codec_superb.server.database.models import AuditEntry
+from codec_superb.server.database.session import ReadTransaction, database_of
+from codec_superb.server.errors import ServerError, Unauthenticated
+from codec_superb.server.people.access import Identity, identity_of_token, valid_token
+from codec_superb.server.people.audit import record
+from codec_superb.server.people.secret import key_of
+from codec_superb.server.settings import Settings
+
+OPENED, CLOSED = "session.opened", "session.closed"
+HOME = "/moderation"
+_OWN_PAGE = re.compile(r"/moderation(/[a-z0-9]{1,12})?")
+_SALT = "session"
+_CLOCK = timedelta(minutes=1)
+"""How far the times of two entries of the audit log may lie the wrong way round."""
+
+
+class LoginNeeded(Unauthenticated):
+    """A page for moderators was asked for without a session: the answer leads to the form and back."""
+
+    status = 303
+
+
+@dataclass(frozen=True, slots=True)
+class ModeratorSession:
+    """A session that was found valid in this request."""
+
+    name: str
+    """Random; what CSRF tokens are bound to and what the audit log calls it."""
+    identity: Identity
+
+
+def cookie_name(settings: Settings) -> str:
+    """Return the cookie's name; under HTTPS browsers then accept it from this host alone, for all of its paths."""
+    return "__Host-session" if settings.https else "session"
+
+
+def has_cookie(request: Request) -> bool:
+    """Whether the request may come from a moderator: pages that are kept for everybody must not be, then."""
+    return cookie_name(request.app.state.settings) in request.cookies
+
+
+def open_session(request: Request, response: Response, session: Session, identity: Identity) -> None:
+    """Log ``identity`` in: a new session each time, so that nobody can prepare one for somebody else."""
+    settings: Settings = request.app.state.settings
+    name = secrets.token_urlsafe(18)
+    record(session, identity.name, OPENED, name, token=identity.token_id)
+    set_cookie(
+        response, settings, cookie_name(settings), _serializer(request).dumps([identity.token_id, name]),
+        seconds=round(3600 * settings.session_hours),
+    )  # fmt: skip
+
+
+def close_session(request: Request, response: Response, session: Session, current: ModeratorSession) -> None:
+    """Log out: the cookie is taken back, and a copy of it is worth nothing."""
+    settings: Settings = request.app.state.settings
+    record(session, current.identity.name, CLOSED, current.name)
+    set_cookie(response, settings, cookie_name(settings), "", seconds=0)
+
+
+def set_cookie(response: Response, settings: Settings, name: str, value: str, *, seconds: int) -> None:
+    """Set a cookie that scripts cannot read and other sites cannot send; ``seconds`` 0 takes it back."""
+    response.set_cookie(name, value, max_age=seconds, path="/", secure=settings.https, httponly=True, samesite="strict")
+
+
+def session_of(request: Request) -> ModeratorSession | None:
+    """Return the valid session of a request, looked up once; None for everybody else.
+
+    For code that has no transaction of its own, such as the frame of a page.
+    """
+    if not has_cookie(request):
+        return None
+    if not hasattr(request.state, "moderator"):
+        with database_of(request).transaction() as session:
+            request.state.moderator = _look_up(request, session)
+    found: ModeratorSession | None = request.state.moderator
+    return found
+
+
+def _look_up(request: Request, session: Session) -> ModeratorSession | None:
+    settings: Settings = request.app.state.settings
+    try:
+        (token_id, name), signed = _serializer(request).loads(
+            request.cookies[cookie_name(settings)], max_age=round(3600 * settings.session_hours), return_timestamp=True
+        )
+        identity = identity_of_token(valid_token(session, int(token_id)))
+    except (BadSignature, Unauthenticated):  # tampered with, too old; token revoked or expired
+        return None
+    if "moderate" not in identity.scopes or _was_closed(session, str(name), signed):
+        return None
+    return ModeratorSession(str(name), identity)
+
+
+def _was_closed(session: Session, name: str, opened: datetime) -> bool:
+    """Whether the audit log says so; only entries since the session began are looked at, by the index on time."""
+    statement = select(AuditEntry.id).where(
+        AuditEntry.at >= opened - _CLOCK, AuditEntry.action == CLOSED, AuditEntry.subject == name
+    )
+    return session.scalars(statement.limit(1)).first() is not None
+
+
+def _serializer(request: Request) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(key_of(request), salt=_SALT)
+
+
+def _moderator(request: Request, session: ReadTransaction) -> ModeratorSession:
+    """Let only moderators through; a page leads others to the form, a form that was sent says what happened."""
+    if has_cookie(request):
+        request.state.moderator = _look_up(request, session)
+        if request.state.moderator is not None:
+            found: ModeratorSession = request.state.moderator
+            request.state.identity = found.identity  # for the log
+            return found
+    raise _refusal(request)
+
+
+def own_page(target: str) -> str:
+    """Return where a login leads: ``target`` if it is a page of moderators, their first page for anything else.
+
+    No address from outside ever gets into a redirect.
+    """
+    return target if _OWN_PAGE.fullmatch(target) else HOME
+
+
+def _refusal(request: Request) -> ServerError:
+    if request.method in {"GET", "HEAD"}:
+        return LoginNeeded("log in as a moderator", headers={"Location": f"/login?next={own_page(request.url.path)}"})
+    return Unauthenticated("the session has ended: log in in another window, then send the form again from here")
+
+
+Moderator = Annotated[ModeratorSession, Depends(_moderator, scope="function")]
+"""The session of a page for moderators."""

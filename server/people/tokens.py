@@ -1,0 +1,147 @@
+"""API tokens: made, listed and revoked by maintainers. A secret is shown once and never stored."""
+
+from __future__ import annotations
+
+import secrets
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, joinedload
+
+from codec_superb.server.database.models import Account, Token, now
+from codec_superb.server.errors import BadRequest, Conflict, NotFound
+from codec_superb.server.people.access import SCOPES, secret_hash
+from codec_superb.server.people.audit import record
+
+MARK = "cs_"
+"""How every token begins, so that scanners for leaked secrets find it."""
+PREFIX = len(MARK) + 8
+"""Letters of the secret that are kept to recognise it by; the 208 random bits behind them are not."""
+NAME_LIMIT = 200
+DAYS_LIMIT = 3650
+_LARGEST_ID = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """What may be known about a token."""
+
+    id: int
+    account: str
+    prefix: str
+    scopes: tuple[str, ...]
+    state: str
+    """``valid``, ``expired`` or ``revoked``."""
+    created: datetime
+    expires: datetime | None
+    revoked: datetime | None
+    last_used: datetime | None
+    """Within the hour."""
+
+
+def create(
+    session: Session, name: str, scopes: Sequence[str], *, actor: str, expires_days: int | None = None
+) -> tuple[TokenRow, str]:
+    """Make a token of the account ``name``, which is added where there is none; return it with its secret.
+
+    Raises BadRequest for a name, a scope or a number of days that cannot be.
+    """
+    _check(name, scopes, expires_days)
+    secret = MARK + secrets.token_urlsafe(32)
+    token = Token(
+        account=account_of(session, name),
+        prefix=secret[:PREFIX],
+        secret_sha256=secret_hash(secret),
+        scopes=sorted(set(scopes)),
+        expires=None if expires_days is None else now() + timedelta(days=expires_days),
+    )
+    session.add(token)
+    session.flush()
+    record(
+        session, actor, "token.created", token.prefix, account=name, scopes=token.scopes, expires=_text(token.expires)
+    )
+    return _row(token), secret
+
+
+def revoke(session: Session, which: str, *, actor: str) -> TokenRow:
+    """End a token, named by id or by the letters it begins with. Sessions that were opened with it end too.
+
+    Raises NotFound for none, Conflict for several and for one that was revoked before.
+    """
+    found = _find(session, which)
+    if not found:
+        raise NotFound(f"no token is {which!r}; `codec-superb admin token list` shows all")
+    if len(found) > 1:
+        raise Conflict(f"{len(found)} tokens begin with {which!r}; give the id: {', '.join(str(t.id) for t in found)}")
+    token = found[0]
+    if token.revoked is not None:
+        raise Conflict(f"token {token.prefix}… was revoked at {_text(token.revoked)}")
+    token.revoked = now()
+    record(session, actor, "token.revoked", token.prefix, account=token.account.name)
+    return _row(token)
+
+
+def every(session: Session) -> list[TokenRow]:
+    """List all tokens in the order in which they were made."""
+    return [
+        _row(token) for token in session.scalars(select(Token).options(joinedload(Token.account)).order_by(Token.id))
+    ]
+
+
+def account_of(session: Session, name: str) -> Account:
+    """Find an account by its name, or add it; two that add it at once get the same."""
+    statement = select(Account).where(Account.name == name)
+    found = session.scalars(statement).one_or_none()
+    if found is None:
+        try:
+            with session.begin_nested():
+                found = Account(name=name)
+                session.add(found)
+        except IntegrityError:
+            found = session.scalars(statement).one()
+    return found
+
+
+def check_name(name: str) -> None:
+    """Raise BadRequest for a name that an account cannot have: empty, long, padded, or with invisible characters."""
+    hidden = any(unicodedata.category(letter).startswith("C") for letter in name)
+    if not name or name != name.strip() or len(name) > NAME_LIMIT or hidden or name == "anonymous":
+        raise BadRequest(
+            f"expected a name of 1 to {NAME_LIMIT} visible characters that is not 'anonymous', got {name[:80]!r}"
+        )
+
+
+def _check(name: str, scopes: Sequence[str], expires_days: int | None) -> None:
+    check_name(name)
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown or not scopes:
+        raise BadRequest(f"expected scopes among {', '.join(SCOPES)}, got {', '.join(map(repr, unknown)) or 'none'}")
+    if expires_days is not None and not 1 <= expires_days <= DAYS_LIMIT:
+        raise BadRequest(f"expected 1 to {DAYS_LIMIT} days, got {expires_days}; without the option it never expires")
+
+
+def _find(session: Session, which: str) -> Sequence[Token]:
+    if which.isascii() and which.isdigit():
+        chosen = Token.id == min(int(which[:12]), _LARGEST_ID)
+    elif which.startswith(MARK) and len(which) > len(MARK):
+        chosen = Token.prefix.startswith(which[:PREFIX], autoescape=True)
+    else:
+        return ()
+    return session.scalars(select(Token).where(chosen).options(joinedload(Token.account)).order_by(Token.id)).all()
+
+
+def _row(token: Token) -> TokenRow:
+    over = token.expires is not None and token.expires <= now()
+    return TokenRow(
+        id=token.id, account=token.account.name, prefix=token.prefix, scopes=tuple(map(str, token.scopes)),
+        state="revoked" if token.revoked is not None else "expired" if over else "valid",
+        created=token.created, expires=token.expires, revoked=token.revoked, last_used=token.last_used,
+    )  # fmt: skip
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat(timespec="seconds")

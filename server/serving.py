@@ -1,0 +1,179 @@
+"""Starts the service: address, storage and schema first, each with one clear sentence where it cannot be had."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+from sqlalchemy import func, select
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from codec_superb.server.app import create_app
+from codec_superb.server.database.models import Dataset, Submission
+from codec_superb.server.database.session import Database
+from codec_superb.server.datasets.service import ensure_builtin
+from codec_superb.server.errors import OperationError
+from codec_superb.server.literature.tables import literature
+from codec_superb.server.operations import logs
+from codec_superb.server.operations.meters import MULTIPROCESS
+from codec_superb.server.operations.preparation import prepare
+from codec_superb.server.settings import Settings
+from codec_superb.web.text import count
+
+AFTER_SHUTDOWN = 10.0
+"""Seconds beyond ``shutdown_seconds`` after which a process that still has not ended is ended."""
+
+
+def serve(
+    settings: Settings, host: str = "127.0.0.1", port: int = 8000, workers: int = 1, say: Callable[[str], None] = print
+) -> int:
+    """Serve until SIGTERM or Ctrl-C and return the exit code; ``port`` 0 takes a free one.
+
+    Prepares storage and schema first. Raises OperationError with what to do where the address, the database or the
+    storage cannot be had.
+    """
+    with _listening(host, port) as listener:
+        address = _address(host, listener.getsockname()[1])
+        if "base_url" not in settings.model_fields_set:
+            settings = settings.model_copy(update={"base_url": address})
+        logs.configure(settings.log_format)
+        where = prepare(settings)
+        listener.listen(2048)  # from here on nobody is turned away: who comes early waits
+        say(f"Codec-SUPERB leaderboard: {address}")
+        say(where)
+        say(_seeded(settings))
+        with _ending_well():
+            return _one(settings, listener) if workers == 1 else _several(settings, listener, workers)
+
+
+def application() -> FastAPI:
+    """Make the application in a worker process, whose settings all come from the environment."""
+    settings = Settings()
+    logs.configure(settings.log_format)
+    return create_app(settings)
+
+
+def _one(settings: Settings, listener: socket.socket) -> int:
+    server = _Server(_config(settings, create_app(settings)))
+    server.run(sockets=[listener])
+    return 0 if server.started else STARTUP_FAILURE
+
+
+def _several(settings: Settings, listener: socket.socket, workers: int) -> int:
+    counted = tempfile.mkdtemp(prefix="codec-superb-meters-")
+    os.environ.update(_as_environment(settings), **{MULTIPROCESS: counted})
+    try:
+        _Workers(_config(settings, f"{__name__}:{application.__name__}", workers), [listener]).run()
+    finally:
+        shutil.rmtree(counted, ignore_errors=True)
+    return 0
+
+
+def _config(settings: Settings, app: FastAPI | str, workers: int = 1) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        factory=isinstance(app, str),
+        workers=workers,
+        lifespan="on",
+        ws="none",
+        log_config=None,
+        access_log=False,  # our own line has the route and the number of the request, and no address
+        server_header=False,
+        proxy_headers=False,  # the application itself knows whom to believe, under any server
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Ends in bounded time: a thread that hangs cannot be cancelled, only left behind."""
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """Begin to stop, and to count the time."""
+        if not self.should_exit:
+            watch = threading.Timer((self.config.timeout_graceful_shutdown or 0) + AFTER_SHUTDOWN, os._exit, (1,))
+            watch.daemon = True
+            watch.start()
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]  # a frame, whatever its type
+
+
+class _Workers(Multiprocess):
+    """Ends in bounded time: a worker that hangs is killed."""
+
+    def join_all(self) -> None:
+        """Turn new connections away and wait for the workers, which have been told to stop."""
+        for listener in self.sockets:
+            listener.close()
+        until = time.monotonic() + (self.config.timeout_graceful_shutdown or 0) + AFTER_SHUTDOWN
+        for worker in self.processes:
+            worker.process.join(max(0.0, until - time.monotonic()))
+            worker.process.kill()
+            worker.process.join()
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Take the address before anything else is touched."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise OperationError(
+                f"cannot listen on {_address(host, port)}: {reason}; choose another --port or --host"
+            ) from error
+        listener.set_inheritable(True)
+        yield listener
+    finally:
+        listener.close()
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@contextmanager
+def _ending_well() -> Iterator[None]:
+    """Let SIGTERM and Ctrl-C end the service with exit code 0: the server raises them again once it has stopped."""
+    handled = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in handled.items():
+            signal.signal(number, handler)
+
+
+def _seeded(settings: Settings) -> str:
+    """Add the datasets that come with the package, and say what the leaderboard holds."""
+    database = Database(settings.database_url)
+    try:
+        with database.transaction(write=True) as session:
+            ensure_builtin(session)
+            names = session.scalars(select(Dataset.name).where(Dataset.current).order_by(Dataset.name)).all()
+            submissions = session.scalar(select(func.count()).select_from(Submission)) or 0
+    finally:
+        database.close()
+    published = " + ".join(str(len(table.codecs)) for table in literature())
+    return f"{count(submissions, 'submission')}; {published} codecs of published tables; datasets: {', '.join(names)}"
+
+
+def _as_environment(settings: Settings) -> dict[str, str]:
+    """Write settings as the variables that :class:`Settings` reads."""
+    prefix = settings.model_config.get("env_prefix", "")
+    values = settings.model_dump(mode="json", exclude_none=True)
+    return {
+        f"{prefix}{name}".upper(): value if isinstance(value, str) else json.dumps(value)
+        for name, value in values.items()
+    }

@@ -1,0 +1,71 @@
+"""Alive means that the process answers; ready means that an upload would work, and otherwise why it would not."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+from starlette.testclient import TestClient
+from support_postgres import PostgresServer
+
+from codec_superb.server.app import create_app
+from codec_superb.server.database.session import Database
+from codec_superb.server.settings import Settings
+
+
+def _reasons(client: TestClient) -> dict[str, dict[str, Any]]:
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.headers["cache-control"] == "no-store"
+    return {problem["path"]: problem for problem in answer.json()["problems"]}
+
+
+class TestReady:
+    """``GET /readyz``."""
+
+    def test_says_yes(self, client: TestClient) -> None:
+        """A service with everything in place is ready."""
+        answer = client.get("/readyz")
+        assert (answer.status_code, answer.json()) == (200, {"status": "ready"})
+        assert answer.headers["cache-control"] == "no-store"
+
+    def test_names_a_schema_of_another_revision(self, client: TestClient, database: Database) -> None:
+        """After a downgrade the service is alive but not ready, and says which revision it wants."""
+        with database.transaction(write=True) as session:
+            session.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+        assert _reasons(client)["schema"]["got"] == "0000"
+        assert client.get("/healthz").status_code == 200
+
+    def test_names_a_storage_that_is_gone(self, client: TestClient, settings: Settings) -> None:
+        """A storage folder that vanished, as a mount does, is named without its path."""
+        shutil.rmtree(settings.storage)
+        assert set(_reasons(client)) == {"storage"}
+        assert str(settings.storage) not in client.get("/readyz").text
+
+    def test_names_a_full_disk(self, settings: Settings) -> None:
+        """Less free space than the setting asks for makes it not ready, before uploads fail."""
+        full = settings.model_copy(update={"free_bytes": 10**18})
+        with TestClient(create_app(full)) as client:
+            assert _reasons(client)["disk"]["expected"] == "1000000000000 MB free"
+
+
+class TestDatabaseAway:
+    """The database cannot be reached any more."""
+
+    def test_alive_not_ready_and_measurable(self, postgres: PostgresServer, tmp_path: Path) -> None:
+        """It stays alive and tells its meters, so that a supervisor does not restart it in vain."""
+        with ExitStack() as stack:
+            database = ExitStack()
+            settings = Settings(
+                database=database.enter_context(postgres.database()), storage=tmp_path, internal_metrics=True
+            )
+            client = stack.enter_context(TestClient(create_app(settings)))
+            assert client.get("/readyz").status_code == 200
+            database.close()
+            assert set(_reasons(client)) == {"database"}
+            assert str(postgres.socket) not in client.get("/readyz").text
+            assert client.get("/healthz").status_code == 200
+            assert client.get("/metrics-internal").status_code == 200

@@ -1,0 +1,188 @@
+"""``codec-superb serve`` as a process: it starts with nothing, says what is wrong in a sentence, and ends well."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from support_ingest import UPLOADS, categories, drawn, register, whole_submissions
+from support_postgres import PostgresServer
+from support_serving import PROGRAM, WITHOUT_HEAVY, Served, served
+
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import OperationError
+from codec_superb.server.operations.preparation import check_url, prepare
+from codec_superb.server.serving import serve
+from codec_superb.server.settings import Settings
+
+
+@contextmanager
+def _upload(service: Served, data: bytes, sent: int) -> Iterator[socket.socket]:
+    """Begin to upload a submission and have sent its first bytes."""
+    with socket.create_connection(service.address, timeout=20) as connection:
+        lines = (
+            f"POST {UPLOADS} HTTP/1.1", "Host: x", f"Content-Length: {len(data)}", "Content-Type: application/zip",
+            "Expect: 100-continue", "", "",
+        )  # fmt: skip
+        connection.sendall("\r\n".join(lines).encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 100 Continue")  # the application has begun to read
+        connection.sendall(data[:sent])
+        yield connection
+
+
+class TestStart:
+    """Nothing is configured, and it runs."""
+
+    def test_runs_without_configuration_and_without_packages_that_compute(self, tmp_path: Path) -> None:
+        """With an empty home and no torch, numba, transformers or librosa the service becomes ready and answers."""
+        with served(before=WITHOUT_HEAVY, environment={"CODEC_SUPERB_HOME": str(tmp_path)}) as service:
+            assert service.get("/healthz").json() == {"status": "alive"}
+            assert service.get("/readyz").json() == {"status": "ready"}
+            front = service.get("/", accept="text/html")
+            assert front.status_code == 200
+            assert "text/html" in front.headers["content-type"]
+            assert "server" not in front.headers
+            assert str(tmp_path / "server" / "leaderboard.sqlite") in service.said[1]
+            assert service.said[2] == "0 submissions; 19 + 34 + 9 codecs of published tables; datasets: mini\n"
+        assert (tmp_path / "server" / "leaderboard.sqlite").exists()
+
+    def test_several_processes_on_postgresql_count_together(self, postgres: PostgresServer, tmp_path: Path) -> None:
+        """Two workers upgrade an empty database once, both answer, and either reports the requests of both."""
+        environment = {"CODEC_SUPERB_SERVER_INTERNAL_METRICS": "true"}
+        with postgres.database(migrated=False) as url:
+            options = ("--database", url, "--storage", str(tmp_path), "--workers", "2")
+            with served(*options, environment=environment) as service:
+                for _ in range(29):  # and once when it was started
+                    assert service.get("/healthz").status_code == 200
+                text = service.get("/metrics-internal").text
+                assert 'codec_superb_requests_total{method="GET",route="/healthz",status="200"} 30.0' in text
+                service.process.send_signal(signal.SIGTERM)
+                assert service.process.wait(20) == 0
+
+
+class TestRefusals:
+    """What stops it is said in one sentence, with exit code 2."""
+
+    def _message(self, *arguments: str, before: str = "") -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", before + PROGRAM, "serve", *arguments],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        return done.stderr.strip().splitlines()[-1]
+
+    def test_a_port_in_use(self, tmp_path: Path) -> None:
+        """The address is named, and the option that changes it."""
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            message = self._message("--port", str(port), "--storage", str(tmp_path))
+        assert message == (
+            f"codec-superb: cannot listen on http://127.0.0.1:{port}: Address already in use; "
+            "choose another --port or --host"
+        )
+
+    def test_a_missing_extra(self, tmp_path: Path) -> None:
+        """Without FastAPI the command names the exact way to install it."""
+        before = WITHOUT_HEAVY.replace('"torch"', '"fastapi"')
+        message = self._message("--storage", str(tmp_path), before=before)
+        assert message.endswith('needs fastapi, which is missing: pip install "codec-superb[server]"')
+
+    @pytest.mark.parametrize(
+        ("url", "words"),
+        [
+            ("mysql://me:secret@host/db", "got mysql://me:***@host/db"),
+            ("postgresql://me:secret@host/db", "the driver is part of it: postgresql+psycopg://"),
+            ("sqlite://", "expected a database that lasts"),
+            ("me:secret@host", "got something else"),
+        ],
+    )
+    def test_a_url_it_cannot_use(self, url: str, words: str) -> None:
+        """The form of a URL that works is named, and no password is repeated."""
+        with pytest.raises(OperationError) as caught:
+            check_url(url)
+        assert words in str(caught.value)
+        assert "secret" not in str(caught.value)
+
+    def test_a_database_that_is_away(self, tmp_path: Path) -> None:
+        """The database's own words come in one line."""
+        url = "postgresql+psycopg://me:secret@127.0.0.1:1/db"
+        with pytest.raises(OperationError, match=r"cannot use the database postgresql.*refused") as caught:
+            prepare(Settings(database=url, storage=tmp_path))
+        assert "secret" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def test_a_file_that_is_no_database(self, tmp_path: Path) -> None:
+        """A file of something else is not overwritten."""
+        (tmp_path / "leaderboard.sqlite").write_bytes(b"something else" * 100)
+        with pytest.raises(OperationError, match="file is not a database"):
+            prepare(Settings(storage=tmp_path))
+        assert (tmp_path / "leaderboard.sqlite").read_bytes().startswith(b"something else")
+
+    def test_a_newer_schema(self, tmp_path: Path) -> None:
+        """A database that a newer program made is left alone."""
+        settings = Settings(storage=tmp_path)
+        prepare(settings)
+        with closing(sqlite3.connect(tmp_path / "leaderboard.sqlite")) as connection, connection:
+            connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        with pytest.raises(OperationError, match="of another version than this program knows"):
+            prepare(settings)
+
+    def test_a_storage_that_cannot_be_written(self, tmp_path: Path) -> None:
+        """A file in the place of the folder is named."""
+        (tmp_path / "file").touch()
+        with pytest.raises(OperationError, match=r"cannot write the storage folder .*file/storage: Not a directory"):
+            prepare(Settings(storage=tmp_path / "file" / "storage"))
+
+    def test_an_address_of_another_machine(self, tmp_path: Path) -> None:
+        """A host that is not this machine's is refused before anything is made."""
+        with pytest.raises(OperationError, match=r"cannot listen on http://192\.0\.2\.1:8000"):
+            serve(Settings(storage=tmp_path / "storage"), host="192.0.2.1")
+        assert not (tmp_path / "storage").exists()
+
+
+class TestShutdown:
+    """SIGTERM: nothing new, everything running to its end, within a bound."""
+
+    def test_a_running_upload_ends_and_nothing_new_begins(self, tmp_path: Path) -> None:
+        """An upload in flight is stored and answered after SIGTERM, new connections are refused, the exit code is 0."""
+        settings, data = Settings(storage=tmp_path), drawn("slow_16k")
+        start = served("--storage", str(tmp_path), "--anonymous-uploads")
+        with start as service, closing(Database(settings.database_url)) as database:
+            register(database, "mini", categories())
+            with _upload(service, data, sent=2000) as upload:
+                service.process.send_signal(signal.SIGTERM)
+                time.sleep(0.7)  # the server looks for its end ten times a second
+                with pytest.raises(httpx2.ConnectError):
+                    service.get("/healthz")
+                upload.sendall(data[2000:])
+                answer = b"".join(iter(lambda: upload.recv(4096), b""))
+            assert b"201 Created" in answer
+            assert b'"status":"pending"' in answer
+            assert service.process.wait(20) == 0
+            assert whole_submissions(database, settings) == [hashlib.sha256(data).hexdigest()]
+
+    def test_the_bound_holds(self, tmp_path: Path) -> None:
+        """An upload that never ends is broken off after shutdown_seconds, logged as such, and leaves nothing behind."""
+        environment = {"CODEC_SUPERB_SERVER_SHUTDOWN_SECONDS": "1"}
+        start = served("--storage", str(tmp_path), "--anonymous-uploads", environment=environment)
+        with start as service, _upload(service, bytes(9000), sent=40):
+            service.process.send_signal(signal.SIGTERM)
+            began = time.monotonic()
+            assert service.process.wait(20) == 0
+            assert 0.9 < time.monotonic() - began < 11
+            lines = [json.loads(line) for line in service.log.read_text().splitlines()]
+        assert any("graceful shutdown exceeded" in line["event"] for line in lines)
+        assert [line["status"] for line in lines if line.get("route") == UPLOADS] == [499]
+        assert [path.name for path in Settings(storage=tmp_path).incoming.iterdir()] == []

@@ -1,0 +1,122 @@
+"""Real submissions with sounds: packed from runs, examined and stored by the service's own code."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy.orm import Session
+from support_stats import card, draw_rows, failed, sha, with_audio, write_run
+
+from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.submission.archive import read_archive
+from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
+from codec_superb.pipeline.submission.schema import Submission as Document
+from codec_superb.server.database.models import PUBLIC, Codec, Submission
+from codec_superb.server.database.session import changed
+from codec_superb.server.datasets.clips import pack_clips
+from codec_superb.server.ingest import repository
+from codec_superb.server.ingest.examine import examine
+from codec_superb.server.ingest.outcome import Checked
+from codec_superb.server.ingest.task import OpenedTask, write_task
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+LIMIT = 100_000_000
+
+
+def clips_of(dataset: str, clips: int, categories: Sequence[Category] = CATEGORIES) -> KnownDataset:
+    """Describe the dataset that :func:`packed` runs on, as a service knows it."""
+    rows = draw_rows(0, clips, dataset=dataset, categories=categories)
+    return KnownDataset(sha(dataset), {row.clip: row.category for row in rows})
+
+
+def packed(
+    folder: Path, name: str = "opus_16k", *, clips: int = 9, samples: int = 3, quality: float = 0.0,
+    broken: Sequence[int] = (), expected: int | None = None, card_fields: Mapping[str, Any] = NOTHING,
+    tokens: int | None = None, another: bool = False,
+) -> Path:  # fmt: skip
+    """Pack a run of ``clips`` drawn clips with sound on the dataset ``mini``; clips in ``broken`` failed.
+
+    ``expected`` is how many clips the dataset has. ``tokens`` a second make it a token codec of 10 bits each.
+    ``another`` adds a run on a second dataset, speech alone, whose clips give no samples.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    codec = card(name, **card_fields)
+    rows = _rows("mini", clips, CATEGORIES, quality, tokens)
+    rows = [failed(row.clip, category=row.category) if at in broken else row for at, row in enumerate(rows)]
+    run = write_run(folder, rows, card=codec, clips=expected or clips, title="Mini set")
+    dataset = with_audio(run, [row for row in rows if row.status == "ok"], folder / "audio")
+    stored = {row.clip: row for row in run.rows()}
+    run.write_rows((stored.get(row.clip, row).model_dump(mode="json") for row in rows), sorted(rows[-1].metrics))
+    runs, opened = [run], {"mini": dataset}
+    if another:
+        more = _rows("another", clips, ("speech",), quality, tokens)
+        second = write_run(folder, more, card=codec, citation="@misc{another, title = {Another}}", licence="CC-BY-4.0")
+        runs.append(second)
+        opened["another"] = with_audio(second, more, folder / "other", licence="unknown")
+        opened["another"] = type(dataset)(opened["another"].clips, name="another", manifest_hash=sha("another"))
+    datasets: Any = opened
+    return pack(runs, folder / f"{name}.zip", submitter=Submitter(name="Ann"), samples=samples, datasets=datasets)
+
+
+def _rows(
+    dataset: str, clips: int, categories: Sequence[Category], quality: float, tokens: int | None
+) -> list[ClipRow]:
+    rows = draw_rows(1, clips, dataset=dataset, quality=quality, categories=categories)
+    if tokens is None:
+        return rows
+    return [row.model_copy(update={"tokens": tokens, "bits": 10 * tokens}) for row in rows]
+
+
+def store(
+    session: Session, files: Path, file: Path, *, status: str = "published", reason: str | None = None,
+    change: Callable[[dict[str, Any]], None] = lambda document: None,
+) -> str:  # fmt: skip
+    """Store a packed file as the next version of its codec; return the id. ``change`` edits the stored document."""
+    content = file.read_bytes()
+    digest = sha256(content).hexdigest()
+    files.mkdir(parents=True, exist_ok=True)
+    shutil.copy(file, files / f"{digest}.zip")
+    checked = Checked(*_examined(content))
+    accepted = checked.outcome.accepted
+    assert accepted is not None, checked.outcome.problems
+    name = accepted.submission.codec.name
+    codec = repository.codec_by_name(session, name) or Codec(name=name)
+    session.add(codec)
+    session.flush()
+    described: dict[str, Any] = repository.described(accepted)
+    change(described["document"])
+    stored = Submission(
+        id=repository.new_id(), codec=codec, version=repository.next_version(session, codec), file_sha256=digest,
+        file_size=len(content), status=status, reason=reason, notes=list(checked.outcome.notes), warnings=[],
+        **described,
+    )  # fmt: skip
+    stored.results.extend(repository.results(accepted))
+    session.add(stored)
+    session.flush()
+    session.add_all(repository.blocks(stored.id, checked))
+    session.flush()
+    if status in PUBLIC:
+        changed(session)
+    return stored.id
+
+
+def _examined(content: bytes) -> Any:
+    document = Document.model_validate_json(read_archive(io.BytesIO(content))[SUBMISSION_NAME])
+    known = {
+        entry.name: clips_of(entry.name, entry.clips, CATEGORIES if entry.name == "mini" else ("speech",))
+        for entry in document.datasets
+    }
+    task = io.BytesIO()
+    states = {name: (state.manifest_hash, pack_clips(state.categories)) for name, state in known.items()}
+    write_task(task, LIMIT, states)
+    outcome, blocks = examine(io.BytesIO(content), OpenedTask(task))
+    return outcome, tuple(blocks)

@@ -1,0 +1,213 @@
+"""Submissions with clip rows and sounds, stored as the service keeps them, for tests that read clips."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.testclient import TestClient
+from support_stats import card, draw_rows, ok, sha
+
+from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.aggregate import Aggregates, DatasetAggregate, aggregate
+from codec_superb.pipeline.clip_table import write_table
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.submission.archive import write_archive
+from codec_superb.server.app import create_app
+from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
+from codec_superb.server.database.session import Database, changed
+from codec_superb.server.settings import Settings
+from codec_superb.web.report_data import Estimate
+
+_NUMBERS = itertools.count(1)
+
+
+@contextmanager
+def running_board(
+    request: pytest.FixtureRequest, folder: Path, fill: Callable[[Session, Settings], None]
+) -> Iterator[TestClient]:
+    """Run the service on a database of the kind ``request.param``, filled once for many tests that only read."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            file = folder / "leaderboard.sqlite"
+            shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
+            url = f"sqlite:///{file}"
+        else:
+            url = stack.enter_context(request.getfixturevalue("postgres").database())
+        limits: dict[str, Any] = {"computations_per_minute": 100_000}
+        settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **limits)
+        database = Database(url)
+        with database.transaction(write=True) as session:
+            fill(session, settings)
+        database.close()
+        yield stack.enter_context(TestClient(create_app(settings)))
+
+
+def store(
+    session: Session,
+    name: str,
+    rows: Sequence[ClipRow],
+    *,
+    status: str = "published",
+    hashes: Mapping[str, str] | None = None,
+    versions: Mapping[str, str] | None = None,
+    sounds: Mapping[str, bytes] | None = None,
+    files: Path | None = None,
+    name_of_card: str = "",
+    **card_fields: Any,
+) -> Submission:
+    """Store the next version of a codec's results with aggregates, blocks and, in ``files``, the zip of its sounds.
+
+    ``hashes`` replaces manifest hashes by dataset, ``versions`` those of metrics; ``sounds`` maps clip ids to Ogg Opus.
+    ``name_of_card`` stands in the card of a codec whose name no card may have.
+    """
+    codec = session.scalars(select(Codec).where(Codec.name == name)).one_or_none() or Codec(name=name)
+    session.add(codec)
+    session.flush()
+    before = session.scalars(select(Submission.version).where(Submission.codec_id == codec.id)).all()
+    identity = f"s{next(_NUMBERS):011d}"
+    keys = sorted({key for row in rows for key in row.metrics})
+    members, samples = _samples(rows, sounds or {})
+    submission = Submission(
+        id=identity,
+        codec=codec,
+        version=max(before, default=0) + 1,
+        file_sha256=sha(identity),
+        file_size=1000,
+        status=status,
+        submitter="The testers",
+        created="2025-01-02T03:04:05+00:00",
+        card=card(name_of_card or name, **card_fields).model_dump(mode="json"),
+        document={"datasets": _datasets(rows, hashes or {}), "samples": samples},
+        metrics={key: METRICS[key].version for key in keys} | dict(versions or {}),
+        clips=len(rows),
+        ok=len(rows),
+        failed=0,
+        complete=True,
+        warnings=[],
+        notes=[],
+        results=_results(aggregate(rows, metrics=keys, replicates=50)),
+    )
+    session.add(submission)
+    session.flush()
+    for dataset in sorted({row.dataset for row in rows}):
+        mine = sorted((row for row in rows if row.dataset == dataset), key=lambda row: row.clip)
+        session.add(ClipBlock(submission_id=identity, dataset=dataset, rows=len(mine), data=block(mine, keys)))
+    if files is not None:
+        files.mkdir(parents=True, exist_ok=True)
+        with (files / f"{sha(identity)}.zip").open("wb") as out:
+            write_archive(out, members | {"clips.parquet": b"", "submission.json": b"{}"})
+    if status in PUBLIC:
+        changed(session)
+    return submission
+
+
+def block(rows: Sequence[ClipRow], keys: Sequence[str]) -> bytes:
+    """Write rows as the service stores them: the layout of ``clips.parquet``, compressed with Zstandard."""
+    plain, out = io.BytesIO(), io.BytesIO()
+    write_table(plain, rows, keys)
+    pq.write_table(pq.read_table(io.BytesIO(plain.getvalue())), out, compression="zstd")
+    return out.getvalue()
+
+
+def shifted(rows: Sequence[ClipRow], key: str, by: float) -> list[ClipRow]:
+    """Add a constant to one metric of every clip."""
+    changed_rows = []
+    for row in rows:
+        value = row.metrics[key].value
+        assert value is not None
+        changed_rows.append(row.model_copy(update={"metrics": row.metrics | {key: ok(value + by)}}))
+    return changed_rows
+
+
+def rows_of(seed: int = 1, clips: int = 30, **choices: Any) -> list[ClipRow]:
+    """Draw rows as in the tests of statistics."""
+    return draw_rows(seed, clips, **choices)
+
+
+def tone(hertz: float, *, title: str = "") -> bytes:
+    """Encode a fifth of a second of a tone as Ogg Opus, with a title in its tags."""
+    time = np.arange(9600) / 48000
+    signal = (0.2 * np.sin(2 * np.pi * hertz * time)).astype(np.float32)
+    out = io.BytesIO()
+    with av.open(out, "w", format="ogg") as container:
+        container.metadata["title"] = title
+        stream = container.add_stream("libopus", rate=48000, layout="mono")
+        stream.metadata["title"] = title
+        frame = av.AudioFrame.from_ndarray(signal[np.newaxis], format="flt", layout="mono")
+        frame.sample_rate = 48000
+        fifo = av.AudioFifo()
+        fifo.write(frame)
+        for piece in [*fifo.read_many(960, partial=True), None]:
+            container.mux(stream.encode(piece))
+    return out.getvalue()
+
+
+def _samples(rows: Sequence[ClipRow], sounds: Mapping[str, bytes]) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
+    members, samples = {}, []
+    by_clip = {row.clip: row for row in rows}
+    for number, (clip, sound) in enumerate(sounds.items()):
+        reference = tone(200, title="the reference")
+        names = {side: f"samples/{number:02}-{side}.ogg" for side in ("reference", "resynthesis")}
+        members |= {names["reference"]: reference, names["resynthesis"]: sound}
+        samples.append({
+            "dataset": by_clip[clip].dataset, "clip": clip, "category": by_clip[clip].category,
+            "licence": "CC0-1.0", "attribution": "by the tests", **names,
+            "reference_sha256": hashlib.sha256(reference).hexdigest(),
+            "resynthesis_sha256": hashlib.sha256(sound).hexdigest(),
+        })  # fmt: skip
+    return members, samples
+
+
+def _datasets(rows: Sequence[ClipRow], hashes: Mapping[str, str]) -> list[dict[str, Any]]:
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.dataset] = counts.get(row.dataset, 0) + 1
+    return [
+        {
+            "name": name, "title": name.title(), "manifest_hash": hashes.get(name, sha(name)), "clips": count,
+            "selected": count, "ok": count, "failed": 0, "undefined": 0, "licence": "CC0-1.0", "homepage": None,
+            "citation": None, "spec_hash": sha(name), "provenance": [],
+        }
+        for name, count in sorted(counts.items())
+    ]  # fmt: skip
+
+
+def _results(found: Aggregates) -> list[Result]:
+    rows = [_result(part, part.dataset, (part.dataset,)) for part in found.datasets]
+    for category in found.categories:
+        parts = [part for part in found.datasets if part.category == category.category]
+        whole = _result(parts[0], "", category.datasets)
+        whole.kbps, whole.complete = category.kbps, category.complete
+        whole.score, whole.low, whole.high = category.score.value, category.score.low, category.score.high
+        whole.clips = sum(part.clips for part in parts)
+        rows.append(whole)
+    return rows
+
+
+def _result(part: DatasetAggregate, dataset: str, datasets: Sequence[str]) -> Result:
+    same = ("category", "complete", "clips", "ok", "failed", "seconds", "kbps", "tokens_per_second")
+    also = ("compression_ratio", "encode_rtf", "decode_rtf", "largest_lag", "clipped_samples")
+    fields = {name: getattr(part, name) for name in (*same, *also)}
+    metrics = {}
+    for key, found in part.metrics.items():
+        values = found.model_dump()
+        metrics[key] = asdict(replace(Estimate(values.pop("mean")), **values))
+    score = part.score
+    return Result(
+        dataset=dataset, datasets=list(datasets), score=score.value, low=score.low, high=score.high,
+        metrics=metrics, **fields,
+    )  # fmt: skip

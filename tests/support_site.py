@@ -1,0 +1,87 @@
+"""The service behind a real HTTP server on a free port, and visitors with a browser in front of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+from fastapi import FastAPI
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from codec_superb.server.app import create_app
+from codec_superb.server.database.migrate import upgrade
+from codec_superb.server.settings import Settings
+
+_SERIOUS = {"serious", "critical"}
+
+
+@contextmanager
+def running_site(settings: Settings, app: FastAPI | None = None) -> Iterator[str]:
+    """Migrate the database, serve the application from a thread and yield its address, without a slash at the end."""
+    upgrade(settings.database_url)
+    config = uvicorn.Config(
+        app or create_app(settings),
+        host="127.0.0.1",
+        port=0,
+        ws="none",
+        log_level="warning",
+        timeout_graceful_shutdown=5,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{_port(server, thread)}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=20)
+        assert not thread.is_alive(), "the server did not stop"
+
+
+def _port(server: uvicorn.Server, thread: threading.Thread) -> int:
+    until = time.monotonic() + 20
+    while not server.started:
+        assert thread.is_alive(), "the server ended while it started"
+        assert time.monotonic() < until, "the server did not start within 20 seconds"
+        time.sleep(0.01)
+    port: int = server.servers[0].sockets[0].getsockname()[1]
+    return port
+
+
+@contextmanager
+def visitor(
+    browser: Browser, site: str, width: int = 1280, height: int = 900, scheme: Any = "light", **options: Any
+) -> Iterator[Page]:
+    """Open a window of its own on ``site``; whatever the pages complain about on the console fails the test.
+
+    ``page.goto("/path")`` is relative to the site. ``options`` go to ``Browser.new_context``.
+    """
+    context: BrowserContext = browser.new_context(
+        base_url=site, viewport={"width": width, "height": height}, color_scheme=scheme, **options
+    )
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda told: complaints.append(told.text) if told.type in {"error", "warning"} else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    try:
+        yield page
+        assert not complaints, complaints
+    finally:
+        context.close()
+
+
+def accessibility_faults(page: Page, ignored: Sequence[str] = ()) -> list[str]:
+    """List what axe-core finds serious or critical, as rule and place."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{fault['id']}: {node['html'][:150]}"
+        for fault in found
+        if fault["impact"] in _SERIOUS and fault["id"] not in ignored
+        for node in fault["nodes"]
+    ]

@@ -1,0 +1,49 @@
+"""The leaderboard's chart: bitrate against the chosen quantity, for a handful of codecs or for thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.figures.rate import rate_chart
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.site.applications import APPLICATIONS
+from codec_superb.web.site.board import BoardRow
+from codec_superb.web.theme import family_styles
+
+MOST_FAMILIES = 16
+"""Families drawn as lines; with more there are only dots and the front."""
+MOST_CODECS = 150
+"""Codecs drawn with intervals and full texts."""
+
+
+def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
+    """Draw all rows that have a value and a bitrate.
+
+    Codecs of a published table make lines of their own: their figures come from other conditions than those of the
+    same family's submissions. ``quantity`` may be an application's.
+    """
+    results = [_drawn(row, quantity) for row in rows]
+    styles = family_styles(result.family for result in results)
+    lines = len(styles) <= MOST_FAMILIES and len(results) <= MOST_CODECS
+    figure = rate_chart(results, quantity, styles, lines=lines)
+    published = {row.source == "literature" for row in rows}
+    if True in published:  # their bitrates were not measured
+        kind = "Bitrate, measured or nominal" if False in published else "Nominal bitrate"
+        figure["layout"]["xaxis"]["title"]["text"] = f"{kind} (kbps, logarithmic)"
+    return figure
+
+
+def chart_family(row: BoardRow) -> str:
+    """Name the line that a codec belongs to; the page's legend does the same."""
+    family = row.result.family
+    return f"{family} ({row.source_label})" if row.source == "literature" else family
+
+
+def _drawn(row: BoardRow, quantity: Quantity) -> CodecResult:
+    result = replace(row.result, family=chart_family(row))
+    if quantity.key not in APPLICATIONS:
+        return result
+    return replace(result, metrics={quantity.key: Estimate(row.applications.get(quantity.key))})

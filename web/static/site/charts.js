@@ -1,0 +1,248 @@
+// Draws every element with data-figure (the address of a Plotly figure as JSON) when it comes into view, in the
+// colours of the page and anew when they change. Plotly itself is fetched with the first chart that is seen.
+// A select with data-chart="<id of the element>" holds such addresses and chooses among them.
+
+(() => {
+  const { plotly: plotlyUrl, light, dark } = document.currentScript.dataset;
+  const darkColours = dark.split(" ");
+  const darkOf = new Map(light.split(" ").map((colour, index) => [colour, darkColours[index]]));
+  const darkScheme = matchMedia("(prefers-color-scheme: dark)");
+  const narrowScreen = matchMedia("(max-width: 40rem)");
+  const coarsePointer = matchMedia("(pointer: coarse)");
+  const charts = new Map(); // element -> { url, figure, hidden, pointedAt }
+  const FADED = 0.12;
+  let printing = false;
+  let plotlyLoads = null;
+
+  const isDark = () => !printing && (document.documentElement.dataset.theme ?? (darkScheme.matches ? "dark" : "light")) === "dark";
+
+  function loadPlotly() {
+    plotlyLoads ??= new Promise((done, fail) => {
+      const script = document.createElement("script");
+      script.src = plotlyUrl;
+      script.addEventListener("load", done);
+      script.addEventListener("error", () => {
+        plotlyLoads = null; // another try may succeed
+        script.remove();
+        fail(new Error("the drawing program could not be fetched"));
+      });
+      document.head.append(script);
+    });
+    return plotlyLoads;
+  }
+
+  async function fetchFigure(url) {
+    const answer = await fetch(url, { headers: { accept: "application/json" } }).catch(() => {
+      throw new Error("the service did not answer");
+    });
+    const body = await answer.json().catch(() => ({}));
+    if (!answer.ok) throw new Error(body.detail ?? `the service answered ${answer.status}`);
+    if (!Array.isArray(body.data) || !body.layout) throw new Error("the service answered something that is no figure");
+    return body;
+  }
+
+  function recoloured(value, colours) {
+    if (typeof value === "string") return colours.get(value) ?? value;
+    if (Array.isArray(value)) return value.map((item) => recoloured(item, colours));
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, recoloured(item, colours)]));
+  }
+
+  function fitted({ figure, hidden, pointedAt }) {
+    const copy = recoloured({ data: figure.data, layout: figure.layout }, isDark() ? darkOf : new Map());
+    copy.layout.dragmode = coarsePointer.matches ? false : (copy.layout.dragmode ?? "zoom"); // a finger scrolls the page
+    for (const trace of copy.data) {
+      const family = trace.meta?.family;
+      if (family === undefined) continue;
+      if (hidden.has(family)) trace.visible = false;
+      if (pointedAt !== null && !hidden.has(pointedAt) && family !== pointedAt) trace.opacity = FADED;
+    }
+    if (narrowScreen.matches) {
+      copy.data = copy.data.filter((trace) => trace.meta?.role !== "names"); // no room for them
+      if (copy.layout.margin) copy.layout.margin = { ...copy.layout.margin, l: Math.min(copy.layout.margin.l ?? 40, 40), r: 8 };
+      for (const axis of [copy.layout.xaxis, copy.layout.yaxis]) if (axis?.title?.font) axis.title.font.size = 12;
+    }
+    return copy;
+  }
+
+  function message(element, state, text, again) {
+    element.dataset.state = state;
+    element.setAttribute("aria-busy", String(state === "loading"));
+    element.querySelector(".chart-message")?.remove();
+    if (!text) return;
+    const box = document.createElement("div");
+    box.className = "chart-message";
+    const line = document.createElement("p");
+    line.textContent = text;
+    box.append(line);
+    if (state === "failed") box.setAttribute("role", "status");
+    if (again) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = "Try again";
+      button.addEventListener("click", again);
+      box.append(button);
+    }
+    element.append(box);
+  }
+
+  function draw(element) {
+    const chart = charts.get(element);
+    if (!chart?.figure) return undefined;
+    const { data, layout } = fitted(chart);
+    if (layout.height) element.style.height = `${layout.height}px`;
+    drawLegend(element, chart);
+    return window.Plotly.react(element, data, layout, { displayModeBar: false, responsive: true });
+  }
+
+  async function show(element) {
+    const url = element.dataset.figure;
+    const chart = charts.get(element) ?? { url: null, figure: null, hidden: new Set(), pointedAt: null };
+    charts.set(element, chart);
+    chart.url = url;
+    if (!chart.figure) message(element, "loading", "Loading the chart …");
+    element.setAttribute("aria-busy", "true");
+    try {
+      const [figure] = await Promise.all([fetchFigure(url), loadPlotly()]);
+      if (chart.url !== url || !element.isConnected) return; // something else was chosen meanwhile
+      chart.figure = figure;
+      message(element, "drawn");
+      await draw(element);
+      element.dispatchEvent(new CustomEvent("chartdrawn", { bubbles: true }));
+    } catch (error) {
+      if (chart.url !== url) return;
+      if (chart.figure) window.Plotly?.purge(element);
+      chart.figure = null;
+      const reason = error.message.replace(/\.$/, "");
+      message(element, "failed", `The chart cannot be shown: ${reason}.`, () => show(element));
+    }
+  }
+
+  // The legend: a button per family under the chart, to hide a family or, by pointing at it, to bring it out.
+
+  const SYMBOLS = {
+    circle: "M-5.4 0a5.4 5.4 0 1 0 10.8 0a5.4 5.4 0 1 0 -10.8 0",
+    square: "M-5-5H5V5H-5Z",
+    diamond: "M0-7L7 0L0 7L-7 0Z",
+    "triangle-up": "M0-6L6.5 5H-6.5Z",
+    "triangle-down": "M0 6L6.5-5H-6.5Z",
+    star: "M0-7.5L1.8-2.4L7.1-2.3L2.9 .9L4.4 6.1L0 3L-4.4 6.1L-2.9 .9L-7.1-2.3L-1.8-2.4Z",
+  };
+
+  function families(figure) {
+    const found = new Map();
+    for (const { meta, marker } of figure.data) {
+      if (meta?.family === undefined || meta.role === "names" || found.has(meta.family)) continue;
+      const symbol = [marker?.symbol].flat()[0] ?? "circle";
+      found.set(meta.family, { symbol: String(symbol).replace("-open", ""), colour: marker?.color ?? "" });
+    }
+    return [...found].sort(([a], [b]) => a.localeCompare(b));
+  }
+
+  function swatch({ symbol, colour }) {
+    const namespace = "http://www.w3.org/2000/svg";
+    const svg = document.createElementNS(namespace, "svg");
+    svg.setAttribute("viewBox", "-8 -8 16 16");
+    svg.setAttribute("aria-hidden", "true");
+    const path = document.createElementNS(namespace, "path");
+    path.setAttribute("d", SYMBOLS[symbol] ?? SYMBOLS.circle);
+    path.setAttribute("fill", (isDark() && darkOf.get(colour)) || colour);
+    svg.append(path);
+    return svg;
+  }
+
+  function legendButton(element, chart, family, style) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.dataset.family = family;
+    button.setAttribute("aria-pressed", String(!chart.hidden.has(family)));
+    button.append(swatch(style), family);
+    button.addEventListener("click", () => {
+      if (!chart.hidden.delete(family)) chart.hidden.add(family);
+      button.setAttribute("aria-pressed", String(!chart.hidden.has(family)));
+      draw(element);
+    });
+    const item = document.createElement("li");
+    item.append(button);
+    return item;
+  }
+
+  function drawLegend(element, chart) {
+    if (element.dataset.legend === undefined) return;
+    const present = families(chart.figure);
+    const colours = isDark() ? "dark" : "light";
+    let list = chart.legend;
+    if (list && chart.legendOf === chart.figure && chart.legendColours === colours) return; // keep the focus
+    list?.remove();
+    list = document.createElement("ul");
+    list.className = "legend";
+    list.setAttribute("aria-label", "Families: point to bring out, press to hide or show");
+    list.append(...present.map(([family, style]) => legendButton(element, chart, family, style)));
+    const point = (event, family) => {
+      if (event.pointerType === "touch" || family === chart.pointedAt) return; // a finger points at nothing
+      if (event.type === "focusin" && !event.target.matches(":focus-visible")) return;
+      chart.pointedAt = family;
+      draw(element);
+    };
+    for (const name of ["pointerover", "focusin"])
+      list.addEventListener(name, (event) => point(event, event.target.closest("button")?.dataset.family ?? null));
+    for (const name of ["pointerleave", "focusout"]) list.addEventListener(name, (event) => point(event, null));
+    Object.assign(chart, { legend: list, legendOf: chart.figure, legendColours: colours });
+    element.after(list);
+  }
+
+  // When to draw.
+
+  const seen = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        seen.unobserve(target);
+        show(target);
+      }
+    },
+    { rootMargin: "200px" },
+  );
+
+  function adopt(root) {
+    for (const element of root.querySelectorAll("[data-figure]")) if (!charts.has(element)) seen.observe(element);
+    for (const element of charts.keys()) if (!element.isConnected) forget(element);
+  }
+
+  function forget(element) {
+    charts.delete(element);
+    window.Plotly?.purge(element);
+  }
+
+  const redrawAll = () => charts.forEach((_, element) => draw(element));
+
+  function printSize(width) {
+    for (const [element, chart] of charts) {
+      if (!chart.figure) continue;
+      element.style.width = width;
+      window.Plotly.Plots.resize(element);
+    }
+  }
+
+  document.addEventListener("change", ({ target }) => {
+    const chosen = target.closest?.("select[data-chart]");
+    if (chosen) document.getElementById(chosen.dataset.chart).dataset.figure = chosen.value;
+  });
+  new MutationObserver((changes) => {
+    for (const { type, target } of changes) if (type === "attributes" && charts.has(target)) show(target);
+    if (changes.some(({ type }) => type === "childList")) adopt(document);
+  }).observe(document.documentElement, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-figure"] });
+  addEventListener("themechange", redrawAll);
+  narrowScreen.addEventListener("change", redrawAll);
+  addEventListener("beforeprint", () => {
+    printing = true;
+    redrawAll();
+    printSize("60rem");
+  });
+  addEventListener("afterprint", () => {
+    printing = false;
+    redrawAll();
+    printSize("");
+  });
+  adopt(document);
+})();
