@@ -10,6 +10,8 @@ import typer
 
 from codec_superb.metrics.table import Category
 
+USUAL_SAMPLES = 6
+"""Listening samples that ``pack`` and ``bench`` put in when nobody says another number: two a category of ``mini``."""
 Device = Literal["auto", "cpu", "cuda"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
