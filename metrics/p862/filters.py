@@ -23,7 +23,8 @@ from codec_superb.metrics.p862.tables import (
     Curve,
     rate_tables,
 )
-from codec_superb.metrics.p862.vector import LANES, cascade
+from codec_superb.metrics.p862.rows import LANES
+from codec_superb.metrics.p862.vector import cascade
 
 Signal = NDArray[np.float32]
 

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.delays import Bench, coarse_delays, correlate_frames, frames_before, vote_of, winner
+from codec_superb.metrics.p862.coarse import coarse_delays_of_parts
+from codec_superb.metrics.p862.delays import frames_before, vote_of, winner
 from codec_superb.metrics.p862.stepwise import Turns
 from codec_superb.metrics.p862.tables import OPTIONS
-from codec_superb.metrics.p862.vector import LANES
+from codec_superb.metrics.p862.frames import Bench, correlate_frames
+from codec_superb.metrics.p862.rows import LANES
 
 Signal = NDArray[np.float32]
 
@@ -157,10 +159,9 @@ def find_cut(
     s, (start, stop) = signals, bounds
     cuts = _candidates(speech, at.length // (4 * s.window))
     window = at.window.copy()
-    starts = np.stack([np.full_like(cuts, start), cuts], axis=1).ravel()
-    stops = np.stack([cuts, np.full_like(cuts, stop)], axis=1).ravel()
-    coarse = coarse_delays(s.first_log, s.second_log, starts, stops, estimate, s.window, s.turns, window)
-    before, behind = coarse[::2].copy(), coarse[1::2].copy()
+    before, behind = coarse_delays_of_parts(
+        s.first_log, s.second_log, bounds, cuts, estimate, s.window, s.turns, window
+    )
     fine = np.zeros((2, len(cuts)), np.int64)
     sure = np.full((2, len(cuts)), _OPEN, np.float32)
     signals_at = s.first, s.second, s.second_end, cuts * s.window

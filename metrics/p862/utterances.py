@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.delays import Bench, best_shift, coarse_delays, fine_delay, room_length, toward_zero
+from codec_superb.metrics.p862.delays import best_shift, coarse_delays, fine_delay, room_length, toward_zero
+from codec_superb.metrics.p862.frames import Bench
 from codec_superb.metrics.p862.splitting import Cut, Signals, find_cut
 from codec_superb.metrics.p862.tables import SEARCH_WINDOWS
 
