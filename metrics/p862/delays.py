@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.frames import Bench, correlate_frames
+from codec_superb.metrics.p862.frames import NEAR, Bench, correlate_frames
 from codec_superb.metrics.p862.rows import LANES
 from codec_superb.metrics.p862.stepwise import Turns, correlation
 from codec_superb.metrics.p862.tables import OPTIONS
@@ -134,12 +134,16 @@ def greatest(values: Signal) -> np.float32:
 
 
 @compiled(**OPTIONS)
-def winner(votes: Signal) -> tuple[int, np.float32]:
+def winner(votes: Signal, at: Bench) -> tuple[int, np.float32]:
     """Find the lag with most votes, negative in the upper half, and its votes."""
     best = greatest(votes)
-    lag = len(votes)
+    lag, rivals = len(votes), 0
+    near = best * (_ONE - NEAR)
     for i in range(len(votes)):
         lag = min(lag, i if votes[i] == best else len(votes))
+        rivals += votes[i] > near
+    if rivals > 1:
+        at.doubts[0] = True
     return (lag - len(votes) if lag >= len(votes) // 2 else lag), best
 
 
@@ -183,5 +187,5 @@ def fine_delay(
     smooth = _smoothed(votes, at)
     for i in range(at.length):
         smooth[i] = smooth[i] / everything if everything > _ZERO else _ZERO
-    lag, confidence = winner(smooth)
+    lag, confidence = winner(smooth, at)
     return estimate + lag, confidence

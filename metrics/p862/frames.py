@@ -43,6 +43,10 @@ _NOTHING = np.float32(1e-20)
 """A correlation below this consists of numbers that have lost their precision."""
 
 
+NEAR = np.float32(1e-5)
+"""Two sums of votes whose relative difference is below this may change place by rounding."""
+
+
 class Halves(NamedTuple):
     """Tables and room of the quick transform, half as long as a frame."""
 
@@ -86,6 +90,10 @@ class Bench(NamedTuple):
     lags: NDArray[np.int64]
     """Which, of shape (16, length)."""
     halves: Halves
+    plain: NDArray[np.bool_]
+    """Of one number: whether to use the plain transform only."""
+    doubts: NDArray[np.bool_]
+    """Of one number: whether a decision was so near that it needs the plain transform."""
 
 
 @per_thread
@@ -106,6 +114,8 @@ def bench(length: int) -> Bench:
         found=np.empty(LANES, np.int64),
         lags=np.empty((LANES, length), np.int64),
         halves=_halves(length),
+        plain=np.zeros(1, np.bool_),
+        doubts=np.zeros(1, np.bool_),
     )
 
 
@@ -130,7 +140,7 @@ def correlate_frames(
     first: Signal, second: Signal, start: int, other: int, hop: int, count: int, window: Signal, at: Bench
 ) -> None:
     """Correlate up to sixteen frames: of ``first`` from ``start`` and of ``second`` from ``other``, every ``hop``."""
-    if _quickly(first, second, start, other, hop, count, window, at):
+    if not at.plain[0] and _quickly(first, second, start, other, hop, count, window, at):
         return
     room = at.room
     length, places = at.length, at.places

@@ -84,7 +84,7 @@ def align(prepared: Prepared, rate: Rate, at: Bench) -> Utterances:
     first, second = both
     ends = prepared.first_end, prepared.second_end
     without_offset(both, rate.lead, (ends[0] - rate.lead, ends[1] - rate.lead), ends, rate.window)
-    recursive(first, second, alignment_lanes(rate.hertz))
+    recursive(first[rate.lead :], second[rate.lead :], alignment_lanes(rate.hertz))  # before that there is nothing
     counts = prepared.first_end // rate.window, prepared.second_end // rate.window
     first_activity, first_log = activity(first, rate.window, counts[0])
     second_log = activity(second, rate.window, counts[1])[1]

@@ -20,7 +20,7 @@ from codec_superb.metrics.p862.coarse import coarse_delays_of_parts
 from codec_superb.metrics.p862.delays import frames_before, vote_of, winner
 from codec_superb.metrics.p862.stepwise import Turns
 from codec_superb.metrics.p862.tables import OPTIONS
-from codec_superb.metrics.p862.frames import Bench, correlate_frames
+from codec_superb.metrics.p862.frames import NEAR, Bench, correlate_frames
 from codec_superb.metrics.p862.rows import LANES
 
 Signal = NDArray[np.float32]
@@ -143,7 +143,7 @@ def votes_of_part(  # noqa: PLR0917 - compiled functions take no keywords quickl
                 for _ in range(at.found[done % LANES]):
                     everything += given
                 done += 1
-            lag, best = winner(votes)
+            lag, best = winner(votes, at)
             fine[i] = estimate + lag
             sure[i] = best / everything if everything > _ZERO else _ZERO
 
@@ -166,11 +166,15 @@ def find_cut(
     sure = np.full((2, len(cuts)), _OPEN, np.float32)
     signals_at = s.first, s.second, s.second_end, cuts * s.window
     votes_of_part(*signals_at, before, fine[0], sure[0], start * s.window, 1, window, at)
-    sure[1, sure[0] <= confidence] = 0
+    near = 0 if at.plain[0] else NEAR * confidence
+    sure[1, sure[0] <= confidence - near] = 0
     votes_of_part(*signals_at, behind, fine[1], sure[1], stop * s.window - at.length, -1, window, at)
     together = sure[0] + sure[1]
-    together[(np.abs(fine[1] - fine[0]) < s.window) | (sure <= confidence).any(axis=0)] = 0
+    same = np.abs(fine[1] - fine[0]) < s.window
+    together[same | (sure <= confidence).any(axis=0)] = 0
     best = int(np.argmax(together))
+    at.doubts[0] |= bool((~same & (np.abs(sure - confidence) <= near).any(axis=0)).any())
+    at.doubts[0] |= np.count_nonzero(together > together[best] * (1 - NEAR)) > 1
     if not together[best] > 0:
         return None
     pairs = ((int(before[best]), int(behind[best])), (int(fine[0, best]), int(fine[1, best])))

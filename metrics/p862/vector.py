@@ -214,6 +214,18 @@ def keep_loudest(rows: Rows) -> None:
     rows.store(builder.load(kept), loudest, zero)
 
 
+@operation(arrays=2, integers=2)
+def sum_squares(rows: Rows) -> None:
+    """``(samples, sums, length, to)``: sums over ``length`` rows of their squares, row after row, to ``sums``."""
+    samples, sums, length, to = rows.values
+    builder = rows.builder
+    kept = cgutils.alloca_once_value(builder, ir.Constant(ROW, [0.0] * LANES))
+    with cgutils.for_range(builder, length) as loop:
+        row = rows.load(samples, builder.mul(loop.index, ir.Constant(length.type, LANES)))
+        builder.store(builder.fadd(builder.load(kept), builder.fmul(row, row)), kept)
+    rows.store(builder.load(kept), sums, to)
+
+
 @operation(arrays=4, integers=1)
 def load_lanes(rows: Rows) -> None:
     """``(signal, starts, window, to, at)``: sixteen samples of each lane, from ``starts[lane] + at``, windowed."""
