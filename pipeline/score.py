@@ -9,6 +9,7 @@ from pathlib import Path
 
 from codec_superb.data_manifests import Dataset, open_dataset
 from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys
+from codec_superb.pipeline.compile_ahead import compile_ahead
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.executor import Crash, Executor
 from codec_superb.pipeline.outcome import RunOutcome
@@ -107,6 +108,8 @@ def _work(
     progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
     if not missing:
         return
+    wanted = (key for task in _tasks(spec, stores, backends) for item in task.items for key in item.keys)
+    compile_ahead(wanted, backends, pool, progress)
     with closing(pool.stream(score_clip, _tasks(spec, stores, backends), remainder=without_first)) as events:
         for event in events:
             if isinstance(event, Crash):
