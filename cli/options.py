@@ -36,7 +36,7 @@ MetricOption = Annotated[
 ]
 PesqOption = Annotated[
     Literal["fast", "reference"],
-    typer.Option("--pesq-backend", help="This package's own PESQ, or, several times slower, the package pesq: the same numbers."),
+    typer.Option("--pesq-backend", help="This package's own PESQ, or the slower package pesq: the same numbers."),
 ]
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
 

@@ -49,8 +49,8 @@ def score_pair(
     ``reference`` may come from :func:`prepare`. A metric that raises Undefined is ``undefined``, one that raises
     anything else or returns a number outside its range is ``failed``; the others go on. Raises InvalidAudio when the
     pair itself is not valid, UnknownMetric (with near matches) for an unknown key, MissingPackage when a metric's extra
-    is not installed. ``backends`` chooses implementations, such as ``(("pesq", "reference"),)``; UnknownBackend for a name
-    that does not exist.
+    is not installed. ``backends`` chooses implementations, such as ``(("pesq", "reference"),)``; UnknownBackend for a
+    name that does not exist.
     """
     rows = [metric(key) for key in checked_keys(keys)]
     first, second = pair(reference, resynthesis, rate)

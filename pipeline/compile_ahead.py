@@ -11,8 +11,8 @@ from codec_superb.pipeline.progress import Progress
 
 ONCE = "compiling PESQ for this processor: once on this machine, about 20 s"
 EVERY_TIME = (
-    "compiling PESQ, about 20 s for each worker: there is no folder where compiled code can be kept; set NUMBA_CACHE_DIR "
-    "to one, or choose --pesq-backend reference"
+    "compiling PESQ, about 20 s for each worker: there is no folder where compiled code can be kept; "
+    "set NUMBA_CACHE_DIR to one, or choose --pesq-backend reference"
 )
 
 

@@ -66,11 +66,11 @@ def score_folders(
         for first, second in pair_clips(FolderDataset(Path(reference), category), FolderDataset(Path(resynthesis)))
     ]
     progress = progress or Silent()
-    progress.start(f"score {resynthesis}", len(pairs))
     rows = []
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         compile_ahead((key for pair in pairs for key in pair.keys), backends, pool, progress)
+        progress.start(f"score {resynthesis}", len(pairs))
         for event in stack.enter_context(closing(pool.stream(score_files, pairs))):
             rows.append(_crashed(event) if isinstance(event, Crash) else event.value)
             progress.advance()

@@ -104,12 +104,13 @@ def _work(
     """Compute what is missing and journal it."""
     pairs = sum(store.scorable() for store in stores)
     missing = sum(len(task.items) for task in _tasks(spec, stores, backends))
+    if missing:
+        wanted = (key for task in _tasks(spec, stores, backends) for item in task.items for key in item.keys)
+        compile_ahead(wanted, backends, pool, progress)
     title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
     progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
     if not missing:
         return
-    wanted = (key for task in _tasks(spec, stores, backends) for item in task.items for key in item.keys)
-    compile_ahead(wanted, backends, pool, progress)
     with closing(pool.stream(score_clip, _tasks(spec, stores, backends), remainder=without_first)) as events:
         for event in events:
             if isinstance(event, Crash):

@@ -35,7 +35,8 @@ _NEAR, _FAR = np.float32(0.3), np.float32(0.1)
 def _energies(signal: Signal, window: int, count: int) -> Signal:
     """Mean squares of windows, sixteen windows side by side; each is summed in the order of its samples."""
     energy = np.zeros(count + LANES, np.float32)
-    starts, samples, plain = np.empty(LANES, np.int64), np.empty(LANES * window, np.float32), np.ones(window, np.float32)
+    starts, samples = np.empty(LANES, np.int64), np.empty(LANES * window, np.float32)
+    plain = np.ones(window, np.float32)
     for begin in range(0, count, LANES):
         for lane in range(LANES):
             starts[lane] = min(begin + lane, count - 1) * window

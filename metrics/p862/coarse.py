@@ -87,6 +87,51 @@ def _sure_shift(sums: Signal, first: Signal, second: Signal, origin: int) -> int
 
 
 @compiled(**OPTIONS)
+def _part(
+    side: int, cut: int, bounds: tuple[int, int], estimate: int, window: int, lengths: tuple[int, int]
+) -> tuple[int, int, int, int]:
+    """Where the part before (``side`` 0) or behind (1) a cut lies, as ``overlap`` tells it."""
+    start, stop = (cut, bounds[1]) if side else (bounds[0], cut)
+    return overlap(start, stop, estimate, window, lengths[0], lengths[1])
+
+
+@compiled(**OPTIONS)
+def _grown_shifts(
+    first: Signal,
+    second: Signal,
+    bounds: tuple[int, int],
+    cuts: NDArray[np.int64],
+    estimate: int,
+    window: int,
+    room: int,
+    side: int,
+) -> NDArray[np.int64]:
+    """Shifts in windows of all parts of one side, 0 where there is nothing to shift, ``_UNSURE`` where it is unsure.
+
+    A part that would spill into ``room`` numbers is unsure too.
+    """
+    lengths = len(first), len(second)
+    shifts = np.zeros(len(cuts), np.int64)
+    sums, mirrored = np.zeros(lengths[0] + lengths[1], np.float32), first[::-1].copy()
+    had, want = np.zeros(4, np.int64), np.empty(4, np.int64)
+    for step in range(len(cuts)):
+        i = len(cuts) - 1 - step if side else step
+        start, count, other, others = _part(side, cuts[i], bounds, estimate, window, lengths)
+        if count <= 1 or others <= 1:
+            continue
+        if shifts_spilt(count + others, room) > 0:
+            shifts[i] = _UNSURE
+            continue
+        want[0], want[1], want[2], want[3] = start, start + count, other, other + others
+        if had[1] == had[0]:
+            had[0], had[1], had[2], had[3] = start, start, other, other
+        _grow(sums, first, mirrored, second, had, want)
+        ours, theirs = first[start : start + count], second[other : other + others]
+        shifts[i] = _sure_shift(sums, ours, theirs, lengths[0] + other - start)
+    return shifts
+
+
+@compiled(**OPTIONS)
 def coarse_delays_of_parts(
     first: Signal,
     second: Signal,
@@ -102,40 +147,16 @@ def coarse_delays_of_parts(
     ``bounds`` and ``cuts`` are windows of the logarithmic activities ``first`` and ``second``. ``spill`` takes what
     ``best_shift`` spills, one part after the other: before the first cut, behind it, before the second, and so on.
     """
-    delays = np.empty((2, len(cuts)), np.int64)
-    spills = np.zeros((2, len(cuts)), np.bool_)
-    mirrored = first[::-1].copy()
-    had, want = np.empty(4, np.int64), np.empty(4, np.int64)
+    lengths = len(first), len(second)
+    shifts = np.empty((2, len(cuts)), np.int64)
     for side in range(2):
-        sums = np.zeros(len(first) + len(second), np.float32)
-        had[:] = 0
-        for step in range(len(cuts)):
-            i = len(cuts) - 1 - step if side else step
-            start, stop = (cuts[i], bounds[1]) if side else (bounds[0], cuts[i])
-            start, count, other, others = overlap(start, stop, estimate, window, len(first), len(second))
-            delays[side, i] = estimate
-            if count <= 1 or others <= 1:
-                continue
-            if shifts_spilt(count + others, len(spill)) > 0:
-                spills[side, i] = True
-                continue
-            want[0], want[1], want[2], want[3] = start, start + count, other, other + others
-            if step == 0 or had[1] == had[0]:
-                had[0], had[1], had[2], had[3] = start, start, other, other
-            _grow(sums, first, mirrored, second, had, want)
-            ours, theirs = first[start : start + count], second[other : other + others]
-            shift = _sure_shift(sums, ours, theirs, len(first) + other - start)
-            if shift == _UNSURE:
-                spills[side, i] = True
-            else:
-                delays[side, i] += window * shift
-    if spills.any():
-        room = np.empty((6, room_length(len(first), len(second))), np.float32)
+        shifts[side] = _grown_shifts(first, second, bounds, cuts, estimate, window, len(spill), side)
+    if (shifts == _UNSURE).any():
+        room = np.empty((6, room_length(lengths[0], lengths[1])), np.float32)
         for i in range(len(cuts)):
             for side in range(2):
-                if spills[side, i]:
-                    start, stop = (cuts[i], bounds[1]) if side else (bounds[0], cuts[i])
-                    start, count, other, others = overlap(start, stop, estimate, window, len(first), len(second))
+                if shifts[side, i] == _UNSURE:
+                    start, count, other, others = _part(side, cuts[i], bounds, estimate, window, lengths)
                     ours, theirs = first[start : start + count], second[other : other + others]
-                    delays[side, i] = estimate + window * best_shift(ours, theirs, table, spill, room)
-    return delays
+                    shifts[side, i] = best_shift(ours, theirs, table, spill, room)
+    return estimate + window * shifts

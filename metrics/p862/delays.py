@@ -130,7 +130,8 @@ def greatest(values: Signal) -> np.float32:
     best = np.int32(0)
     for i in range(len(bits)):
         best = max(best, bits[i])
-    return np.full(1, best, np.int32).view(np.float32)[0]
+    loudest: np.float32 = np.full(1, best, np.int32).view(np.float32)[0]
+    return loudest
 
 
 @compiled(**OPTIONS)

@@ -1,7 +1,7 @@
 """Row operations of transforms that may round otherwise than the standard's programme, and cost half as much.
 
-Products and sums may fuse ("contract"). A transform of real samples is one of half as many complex numbers: even samples
-are real parts, odd ones imaginary parts, and `cross` takes the spectra of the halves apart.
+Products and sums may fuse ("contract"). A transform of real samples is one of half as many complex numbers: even
+samples are real parts, odd ones imaginary parts, and ``cross`` takes the spectra of the halves apart.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _first_half(builder: Any, a: Complex, b: Complex, c: Complex, d: Complex) ->
 
 
 def _last_half(builder: Any, a: Complex, b: Complex, c: Complex, d: Complex) -> list[Complex]:
-    """Sums and differences of a and b, and of c and -i d."""
+    """Give sums and differences of a and b, and of c and -i d."""
     turned = d[1], builder.fneg(d[0])
     return [_plus(builder, a, b), _minus(builder, a, b), _plus(builder, c, turned), _minus(builder, c, turned)]
 

@@ -39,20 +39,25 @@ class Rows:
         return self.builder.bitcast(self.builder.gep(array, [index]), ROW.as_pointer())
 
     def load(self, array: Any, index: Any) -> Any:
+        """Read the row of ``array`` that begins at ``index``."""
         return self.builder.load(self._place(array, index), align=4)
 
     def store(self, row: Any, array: Any, index: Any) -> None:
+        """Write ``row`` to ``array`` from ``index`` on."""
         self.builder.store(row, self._place(array, index), align=4)
 
     def scalar(self, array: Any, index: Any, offset: int = 0) -> Any:
+        """Read one number into all lanes."""
         place = self.builder.add(index, ir.Constant(index.type, offset))
         return self.splat(self.builder.load(self.builder.gep(array, [place])))
 
     def splat(self, value: Any) -> Any:
+        """Put ``value`` into all lanes."""
         first = self.builder.insert_element(ir.Constant(ROW, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
         return self.builder.shuffle_vector(first, ir.Constant(ROW, ir.Undefined), ir.Constant(MASK, [0] * LANES))
 
     def magnitude(self, x: Any) -> Any:
+        """Take the sign off each number of a row."""
         bits = self.builder.and_(self.builder.bitcast(x, MASK), ir.Constant(MASK, [0x7FFFFFFF] * LANES))
         return self.builder.bitcast(bits, ROW)
 

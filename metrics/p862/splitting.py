@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.coarse import coarse_delays_of_parts
 from codec_superb.metrics.p862.delays import frames_before, vote_of, winner
-from codec_superb.metrics.p862.stepwise import Turns
-from codec_superb.metrics.p862.tables import OPTIONS
 from codec_superb.metrics.p862.frames import NEAR, Bench, correlate_frames
 from codec_superb.metrics.p862.rows import LANES
+from codec_superb.metrics.p862.stepwise import Turns
+from codec_superb.metrics.p862.tables import OPTIONS
 
 Signal = NDArray[np.float32]
 

@@ -31,6 +31,7 @@ from codec_superb.metrics.p862.rows import (
     transposed,
 )
 
+
 @operation(arrays=3, integers=1)
 def cascade(rows: Rows) -> None:
     """``(first, second, sections, length)``: both signals through sixteen second-order sections, in place.
@@ -216,7 +217,7 @@ def keep_loudest(rows: Rows) -> None:
 
 @operation(arrays=2, integers=2)
 def sum_squares(rows: Rows) -> None:
-    """``(samples, sums, length, to)``: sums over ``length`` rows of their squares, row after row, to ``sums``."""
+    """Take ``(samples, sums, length, to)``: sum the squares of ``length`` rows, row after row, to ``sums[to:]``."""
     samples, sums, length, to = rows.values
     builder = rows.builder
     kept = cgutils.alloca_once_value(builder, ir.Constant(ROW, [0.0] * LANES))
