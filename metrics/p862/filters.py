@@ -66,8 +66,8 @@ def _gains(curve: Curve, rate: int, size: int) -> Signal:
 @compiled(**OPTIONS, fastmath={"reassoc"})
 def _squares(band: Signal, scale: np.float32) -> float:
     total = 0.0
-    for sample in band:
-        value = sample * scale
+    for i in range(len(band)):  # by index: the compiler works on many samples at once only so
+        value = band[i] * scale
         total += np.float64(value * value)
     return total
 

@@ -71,14 +71,25 @@ def _candidates(speech: tuple[int, int], unit: int) -> NDArray[np.int64]:
 
 
 @compiled(**OPTIONS)
+def _add_triangle(votes: Signal, place: int, vote: np.float32, kernel: int, start: int, stop: int) -> None:
+    """Add numbers ``start`` to ``stop`` of the triangle around a lag, from ``votes[place]`` on."""
+    to = np.uintp(place)  # an index with a sign is checked, number by number
+    for i in range(np.uintp(stop - start)):
+        away = abs(np.int64(i) + start + 1 - kernel)
+        votes[to + i] += vote * (np.float32(kernel) - np.float32(away))
+
+
+@compiled(**OPTIONS)
 def _spread_votes(votes: Signal, lane: int, at: Bench) -> np.float32:
     """Give one frame's votes, smoothed, to their lags; how much was given."""
     vote = vote_of(at.limits[lane]) / np.float32(at.kernel)
     given = vote * np.float32(at.kernel)
     for i in range(at.found[lane]):
         lag = at.lags[lane, i]
-        for k in range(1 - at.kernel, at.kernel):
-            votes[(lag + k + at.length) % at.length] += vote * (np.float32(at.kernel) - np.float32(abs(k)))
+        first = (lag + 1 - at.kernel) % at.length
+        split = min(2 * at.kernel - 1, at.length - first)
+        _add_triangle(votes, first, vote, at.kernel, 0, split)
+        _add_triangle(votes, 0, vote, at.kernel, split, 2 * at.kernel - 1)
     return given
 
 
