@@ -273,7 +273,7 @@ def _collect_quickly(at: Bench, count: int, backwards: bool) -> bool:
     for lane in range(LANES):
         loudest = max(sure[lane], doubtful[lane])
         norms = np.float32(math.sqrt(energies[lane])) * np.float32(math.sqrt(energies[LANES + lane])) / np.float32(half)
-        if lane < count and norms > 0 and loudest < _NOTHING:
+        if lane < count and loudest < _NOTHING and (norms > 0 or loudest > 0):
             return False
         doubt = _DOUBT * norms / scale
         limit = loudest * _NEARLY if lane < count else np.float32(math.inf)
