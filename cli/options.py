@@ -37,8 +37,8 @@ MetricOption = Annotated[
     typer.Option("--metric", metavar="KEY…", help="Metrics by key.", show_default="those of each clip's category"),
 ]
 PesqOption = Annotated[
-    Literal["reference", "fast"],
-    typer.Option("--pesq-backend", help="The package pesq, or this package's own PESQ: the same numbers, sooner."),
+    Literal["fast", "reference"],
+    typer.Option("--pesq-backend", help="This package's own PESQ, or the slower package pesq: the same numbers."),
 ]
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
 

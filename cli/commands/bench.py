@@ -49,7 +49,7 @@ def command(
     out: OutOption = Path("runs"),
     report: Annotated[Path | None, typer.Option(help="The page to write.", show_default="<out>/report.html")] = None,
     metric: MetricOption = None,
-    pesq_backend: PesqOption = "reference",
+    pesq_backend: PesqOption = "fast",
     category: CategoryOption = None,
     device: DeviceOption = "auto",
     workers: WorkersOption = None,
