@@ -53,6 +53,9 @@ class BoardRow:
     """Why it has no rank; '' when it has one."""
     applications: dict[str, float] = field(default_factory=dict)
     """Application metric (``asr_wer_pct``, …) to value, where the source has it."""
+    identity: str = ""
+    """What all of the row but its rank follows from: rows of equal identity differ in ``rank`` and ``unranked`` alone,
+    so that what is made of the rest can be kept. '' where nothing says so."""
 
 
 COLUMNS: Mapping[str, bool] = MappingProxyType({
