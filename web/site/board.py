@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlencode
@@ -96,6 +97,7 @@ class BoardState:
     page: int = 1
 
 
+@lru_cache(maxsize=4096)
 def to_query(state: BoardState, default_source: SourceFilter = "runs") -> str:
     """Write what the visitor chose as the canonical query of an address, without ``?``; '' where all is the default.
 
