@@ -18,6 +18,7 @@ from codec_superb.cli.commands import (
     resynth,
     score,
     serve,
+    submit,
 )
 
 app = typer.Typer(
@@ -30,7 +31,7 @@ app = typer.Typer(
 app.add_typer(codecs.app, name="codecs")
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(admin.app, name="admin")
-for module in (resynth, score, pack, check, report, compare, bench, doctor, serve):
+for module in (resynth, score, pack, check, submit, report, compare, bench, doctor, serve):
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 
 

@@ -144,7 +144,8 @@ class ClipTable:
         strings = [field.name for field in schema if pa.types.is_string(field.type)]
         number = 0
         try:
-            with pq.ParquetFile(self.source, read_dictionary=strings) as file:
+            # Reading ahead would start threads, and the service forks where it reads.
+            with pq.ParquetFile(self.source, read_dictionary=strings, pre_buffer=False) as file:
                 for batch in file.iter_batches(batch_size=256, use_threads=False):
                     _check_text(batch, strings, self.name)
                     for record in batch.to_pylist():

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 from anyio.to_thread import run_sync
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from codec_superb import __version__
+from codec_superb.server.compression import Compression
 from codec_superb.server.database.session import Database
 from codec_superb.server.error_pages import handle_errors
 from codec_superb.server.features import routers
@@ -60,8 +60,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.limiter = make_limiter()
     handle_errors(app)
     catch_unexpected(app)  # first of the middleware: what follows also sees the answers that it makes
-    # Answers that were compressed when they were made pass through as they are.
-    app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
+    app.add_middleware(Compression)
     observe(app)  # last of the middleware: it sees all others
     app.include_router(static_router)
     for router in routers():
@@ -76,7 +75,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
     meters(app).watch(app.state.database.engine)
-    app.state.board = Board(app.state.database)
+    app.state.board = Board(app.state.database, meters(app))
     app.state.checker = Checker(settings)
     try:
         await run_sync(clean, settings, app.state.database)

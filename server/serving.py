@@ -22,13 +22,16 @@ from uvicorn.supervisors import Multiprocess
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import Dataset, Submission
 from codec_superb.server.database.session import Database
+from codec_superb.server.datasets.service import ensure_builtin
 from codec_superb.server.errors import OperationError
+from codec_superb.server.literature.tables import literature
 from codec_superb.server.operations import logs
 from codec_superb.server.operations.meters import MULTIPROCESS
 from codec_superb.server.operations.preparation import prepare
 from codec_superb.server.settings import Settings
+from codec_superb.web.text import count
 
-AFTER_SHUTDOWN = 5.0
+AFTER_SHUTDOWN = 10.0
 """Seconds beyond ``shutdown_seconds`` after which a process that still has not ended is ended."""
 
 
@@ -48,7 +51,8 @@ def serve(
         where = prepare(settings)
         listener.listen(2048)  # from here on nobody is turned away: who comes early waits
         say(f"Codec-SUPERB leaderboard: {address}")
-        say(f"{where}; {_holdings(settings)}")
+        say(where)
+        say(_seeded(settings))
         with _ending_well():
             return _one(settings, listener) if workers == 1 else _several(settings, listener, workers)
 
@@ -86,8 +90,7 @@ def _config(settings: Settings, app: FastAPI | str, workers: int = 1) -> uvicorn
         log_config=None,
         access_log=False,  # our own line has the route and the number of the request, and no address
         server_header=False,
-        proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=list(settings.trusted_proxies),
+        proxy_headers=False,  # the application itself knows whom to believe, under any server
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
 
@@ -152,16 +155,18 @@ def _ending_well() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _holdings(settings: Settings) -> str:
-    """Say what the leaderboard holds."""
+def _seeded(settings: Settings) -> str:
+    """Add the datasets that come with the package, and say what the leaderboard holds."""
     database = Database(settings.database_url)
     try:
-        with database.transaction() as session:
-            names = session.scalars(select(Dataset.name).where(Dataset.current).distinct().order_by(Dataset.name)).all()
-            count = session.scalar(select(func.count()).select_from(Submission))
+        with database.transaction(write=True) as session:
+            ensure_builtin(session)
+            names = session.scalars(select(Dataset.name).where(Dataset.current).order_by(Dataset.name)).all()
+            submissions = session.scalar(select(func.count()).select_from(Submission)) or 0
     finally:
         database.close()
-    return f"{count} submissions; datasets: {', '.join(names) or 'none'}"
+    published = " + ".join(str(len(table.codecs)) for table in literature())
+    return f"{count(submissions, 'submission')}; {published} codecs of published tables; datasets: {', '.join(names)}"
 
 
 def _as_environment(settings: Settings) -> dict[str, str]:

@@ -59,7 +59,6 @@ class Settings(BaseSettings):
     """Serve ``/metrics-internal`` to anybody; by default only to bearers of the scope ``metrics``."""
     log_format: str = Field(default="json", pattern="^(json|text)$")
     """``json``: a line of JSON per event; ``text``: for reading in a terminal."""
-
     shutdown_seconds: int = Field(default=30, ge=1)
     """How long running requests, uploads included, may take to finish once the service is told to stop."""
     free_bytes: int = 1_000 * MEGABYTE

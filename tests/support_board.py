@@ -57,8 +57,9 @@ def make_submission(
     """Store the next version of ``codec`` with complete results; return the id.
 
     ``score`` (0 to 1) is reached on each dataset by metrics that fit it; ``metrics`` replaces means, and the score
-    follows. ``width`` is half of each interval. ``card`` and ``result`` replace fields of the card and of every row of
-    results (``largest_lag``, ``failed`` …). ``owner`` None makes an anonymous upload.
+    follows. That of ``audio`` is made of distances alone and lies above a half. ``width`` is half of each interval.
+    ``card`` and ``result`` replace fields of the card and of every row of results (``largest_lag``, ``failed`` …).
+    ``owner`` None makes an anonymous upload.
     """
     account = None if owner is None else _one(session, Account, owner)
     row = _one(session, Codec, codec)
@@ -122,12 +123,12 @@ def _results(
     """Rows of each dataset, and for each category the row over its datasets."""
     rows = []
     for category in CATEGORIES:
-        wanted = score if isinstance(score, float | int) else score.get(category, 0.8)
-        means = _means(category, wanted, metrics)
         parts = [name for name, categories in datasets.items() if category in categories]
-        alone = [_row(category, name, (name,), means, kbps, width, card) for name in parts]
-        if alone:
-            rows += [*alone, _row(category, "", parts, means, kbps, width, card)]
+        if parts:
+            wanted = score if isinstance(score, float | int) else score.get(category, 0.8)
+            means = _means(category, wanted, metrics)
+            rows += [_row(category, name, (name,), means, kbps, width, card) for name in parts]
+            rows.append(_row(category, "", parts, means, kbps, width, card))
     return rows
 
 

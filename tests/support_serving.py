@@ -51,27 +51,37 @@ class Served:
 
 
 @contextmanager
-def served(*arguments: str, before: str = "", environment: Mapping[str, str] | None = None) -> Iterator[Served]:
-    """Start ``codec-superb serve`` on a free port and wait until it has printed its address; end it hard if need be."""
-    with tempfile.NamedTemporaryFile("w+", suffix=".log") as log:
-        process = _start(arguments, before, environment or {}, log.fileno())
+def served(
+    *arguments: str, before: str = "", environment: Mapping[str, str] | None = None, python: str | Path = sys.executable
+) -> Iterator[Served]:
+    """Start ``codec-superb serve`` on a free port and wait until it has printed its address; end it hard if need be.
+
+    ``before`` is Python that runs in the process before the program; ``python`` is the environment's interpreter.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        process = _start(python, arguments, before, environment or {}, log)
+        assert process.stdout is not None
         try:
-            assert process.stdout is not None
             first = process.stdout.readline()
             if "http://" not in first:
                 process.wait(10)
-                raise AssertionError(f"the service did not start:\n{first}{Path(log.name).read_text()}")
+                raise AssertionError(f"the service did not start:\n{first}{log.read_text()}")
             url = first.rsplit(" ", 1)[-1].strip()
-            yield Served(process, url, [first, process.stdout.readline()], Path(log.name))
+            service = Served(process, url, [first, process.stdout.readline(), process.stdout.readline()], log)
+            service.get("/healthz")  # connections are taken before the application has started: wait for it
+            yield service
         finally:
             process.kill()
             process.wait(10)
-            assert process.stdout is not None
             process.stdout.close()
 
 
-def _start(arguments: Sequence[str], before: str, environment: Mapping[str, str], log: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", before + PROGRAM, "serve", "--port", "0", *arguments],
-        stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **environment},
-    )  # fmt: skip
+def _start(
+    python: str | Path, arguments: Sequence[str], before: str, environment: Mapping[str, str], log: Path
+) -> subprocess.Popen[str]:
+    with log.open("w") as stderr:
+        return subprocess.Popen(
+            [python, "-c", before + PROGRAM, "serve", "--port", "0", *arguments],
+            stdout=subprocess.PIPE, stderr=stderr, text=True, env={**os.environ, **environment}, cwd=log.parent,
+        )  # fmt: skip

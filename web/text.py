@@ -38,6 +38,11 @@ def kbps(value: float) -> str:
     return number(value, 1 if value >= 9.995 else 2)  # noqa: PLR2004 - likewise two digits
 
 
+def hertz(rate: int | None) -> str:
+    """Write a sampling rate in kHz: ``44.1 kHz``, ``16 kHz``; a dash for None."""
+    return MISSING if rate is None else f"{number(rate / 1000, 3).rstrip('0').rstrip('.')} kHz"
+
+
 def interval(low: float | None, high: float | None, decimals: int) -> str:
     """Write an interval as ``[low, high]``, or nothing when one end is unknown."""
     if low is None or high is None:

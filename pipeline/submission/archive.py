@@ -67,7 +67,7 @@ def _check_directory(file: BinaryIO, file_limit: int) -> None:
     """Look at the end record before zipfile reads the directory, which a crafted file can make huge."""
     size = file.seek(0, 2)
     if not _END.size <= size <= file_limit:
-        raise SubmissionError(f"expected a zip of at most {file_limit / 1e6:g} MB, got {size} bytes")
+        raise SubmissionError(f"expected a zip of {_END.size} bytes to {file_limit / 1e6:g} MB, got {size} bytes")
     file.seek(max(0, size - _END.size - 20))
     last = file.read()
     magic, _, _, here, total, length, _, comment = _END.unpack(last[-_END.size :])

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
 from codec_superb.metrics.table import Category
+from codec_superb.pipeline.aggregate import Aggregates
 from codec_superb.pipeline.clip_table import open_table
 from codec_superb.pipeline.errors import ClipTableError, SubmissionError
 from codec_superb.pipeline.rows import ClipRow
@@ -47,6 +48,8 @@ class OpenedSubmission:
     submission: Submission
     rows: tuple[ClipRow, ...]
     members: Mapping[str, bytes]
+    aggregates: Aggregates | None = None
+    """Computed from the rows while they were checked; None where that was not possible."""
 
 
 Known = Callable[[str], KnownDataset | None]
@@ -74,9 +77,10 @@ def check_and_open(
     if isinstance(file, Path) and not file.is_file():
         raise SubmissionError(f"expected a submission file at {file}, found none")
     findings = Findings()
-    opened = _open(file, findings, file_limit)
+    known = known or _nothing
+    opened = _open(file, findings, file_limit, known)
     if opened is not None:
-        _check_contents(opened, known or _nothing, findings)
+        opened = replace(opened, aggregates=_check_contents(opened, known, findings))
         for further in more:
             further(opened, findings)
     report = CheckReport(
@@ -95,7 +99,7 @@ def _nothing(_name: str) -> None:
     """Know no dataset."""
 
 
-def _open(file: Path | BinaryIO, findings: Findings, file_limit: int) -> OpenedSubmission | None:
+def _open(file: Path | BinaryIO, findings: Findings, file_limit: int, known: Known) -> OpenedSubmission | None:
     """Read the zip, the document and the rows; None after noting why one of them cannot be read."""
     where = "zip"
     try:
@@ -104,7 +108,7 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int) -> OpenedS
         strict_json.loads(members[SUBMISSION_NAME])
         submission = Submission.model_validate_json(members[SUBMISSION_NAME], strict=True)
         where = CLIPS_NAME
-        table = open_table(io.BytesIO(members[CLIPS_NAME]), name=CLIPS_NAME, max_rows=MAX_ROWS)
+        table = open_table(io.BytesIO(members[CLIPS_NAME]), name=CLIPS_NAME, max_rows=_most_rows(submission, known))
         if set(table.metrics) != set(submission.metrics):
             expected = f"columns for {sorted(submission.metrics)}, the metrics of {SUBMISSION_NAME}"
             findings.add(where, expected, list(table.metrics), _PACK)
@@ -119,20 +123,28 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int) -> OpenedS
     return None
 
 
-def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> None:
+def _most_rows(submission: Submission, known: Known) -> int:
+    """More rows than the datasets have clips are refused unread: reading is what costs."""
+    here = [known(name) for name in {dataset.name for dataset in submission.datasets}]
+    if submission.kind == "custom" or None in here:
+        return MAX_ROWS
+    return min(MAX_ROWS, sum(len(dataset.categories) for dataset in here if dataset is not None))
+
+
+def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> Aggregates | None:
     submission, rows = opened.submission, opened.rows
     _check_hashes(opened, findings)
     check_metrics(submission.metrics, findings)
     check_rows(rows, submission.codec, submission.metrics, findings)
     check_counts(rows, submission, findings)
-    if check_magnitudes(rows, findings):
-        check_aggregates(rows, submission, findings)
+    computed = check_aggregates(rows, submission, findings) if check_magnitudes(rows, findings) else None
     check_bitrates(submission, findings)
     _check_samples(opened, findings)
     _check_known(submission, rows, known, findings)
     weights = submission.codec.weights
     if weights is not None and weights.source == "random":
         findings.add(f"{SUBMISSION_NAME}: codec.weights.source", "trained weights", "random", "score a trained model")
+    return computed
 
 
 def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:

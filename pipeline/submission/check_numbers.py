@@ -9,7 +9,7 @@ from typing import Any
 
 from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import METRICS
-from codec_superb.pipeline.aggregate import aggregate
+from codec_superb.pipeline.aggregate import Aggregates, aggregate
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.findings import Findings
@@ -62,8 +62,8 @@ def check_metrics(metrics: Mapping[str, str], findings: Findings) -> None:
             findings.add(where, expected, version, "run score again with this version, then pack")
 
 
-def check_aggregates(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> None:
-    """Recompute every aggregate and compare it number by number."""
+def check_aggregates(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> Aggregates | None:
+    """Recompute every aggregate, compare it number by number, and return what was computed."""
     clips = {dataset.name: dataset.clips for dataset in submission.datasets}
     try:
         computed = aggregate(
@@ -75,8 +75,9 @@ def check_aggregates(rows: Sequence[ClipRow], submission: Submission, findings: 
         )
     except (PipelineError, MetricError, ArithmeticError, ValueError) as error:
         findings.add("clips.parquet", "rows that can be aggregated", error, _AGAIN)
-        return
+        return None
     _compare(computed.model_dump(), submission.aggregates.model_dump(), f"{SUBMISSION_NAME}: aggregates", findings)
+    return computed
 
 
 def _compare(expected: Any, got: Any, where: str, findings: Findings) -> None:

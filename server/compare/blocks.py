@@ -35,16 +35,28 @@ def block_rows(data: bytes, name: str) -> list[ClipRow]:
     import pyarrow.parquet as pq
 
     source = io.BytesIO(data)
-    with pq.ParquetFile(source) as file:
+    with pq.ParquetFile(source, pre_buffer=False) as file:
         metrics, count = _metric_keys(file.schema_arrow.names), file.metadata.num_rows
     return list(ClipTable(source, name, metrics, count))
+
+
+def block_row(data: bytes, clip: str, name: str) -> ClipRow | None:
+    """Read the row of one clip; None where the block has none of it."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        table = file.read(use_threads=False)
+    out = io.BytesIO()
+    pq.write_table(table.filter(pc.equal(table.column("clip"), clip)), out)
+    return next(iter(block_rows(out.getvalue(), name)), None)
 
 
 def block_columns(data: bytes, wanted: Sequence[str]) -> Columns:
     """Read the metrics of ``wanted`` that the block has, and nothing else of it."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(io.BytesIO(data)) as file:
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
         keys = [key for key in _metric_keys(file.schema_arrow.names) if key in set(wanted)]
         table = file.read(columns=["clip", "category", *keys], use_threads=False)
     return Columns(

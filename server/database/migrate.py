@@ -26,7 +26,7 @@ def upgrade(url: str, revision: str = "head", *, folder: Path = FOLDER) -> None:
 
     Processes that start at the same time do it one after another; the second one finds nothing left to do.
     """
-    with _one_at_a_time(url):
+    with schema_lock(url):
         command.upgrade(_config(folder, url=url), revision)
 
 
@@ -38,9 +38,14 @@ def upgrade_within(connection: Connection, revision: str = "head") -> None:
     command.upgrade(_config(FOLDER, connection=connection), revision)
 
 
+def downgrade_within(connection: Connection, revision: str) -> None:
+    """Downgrade as part of a transaction, as :func:`upgrade_within` upgrades."""
+    command.downgrade(_config(FOLDER, connection=connection), revision)
+
+
 def downgrade(url: str, revision: str, *, folder: Path = FOLDER) -> None:
     """Go back to an older schema; data of the newer one's own tables and columns is lost."""
-    with _one_at_a_time(url):
+    with schema_lock(url):
         command.downgrade(_config(folder, url=url), revision)
 
 
@@ -68,7 +73,7 @@ def current(connection: Connection) -> str | None:
 
 
 @contextmanager
-def _one_at_a_time(url: str) -> Iterator[None]:
+def schema_lock(url: str) -> Iterator[None]:
     """Hold the lock of the database's schema: an advisory one on PostgreSQL, a file beside that of SQLite."""
     where = make_url(url)
     if where.get_backend_name() == "sqlite":

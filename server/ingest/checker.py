@@ -45,6 +45,11 @@ class Checker:
         self._lock = threading.Lock()
         self._nursery: _Nursery | None = _Nursery(settings)
 
+    @property
+    def pid(self) -> int | None:
+        """Process id of the nursery, which is also that of its process group; None when there is none."""
+        return None if self._nursery is None else self._nursery.pid
+
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long."""
@@ -96,8 +101,10 @@ class Checker:
                     self._bury()
                     self._nursery = _Nursery(self._settings)
                 nursery = self._nursery
-            with suppress(_Gone):
+            try:
                 return nursery.ask(upload, task, result)
+            except _Gone:
+                nursery.end()  # it may be on its way out only
         raise Unavailable("the process that checks submissions cannot be started; try again in a minute",
                           headers={"Retry-After": "60"})  # fmt: skip
 
@@ -152,8 +159,12 @@ class _Nursery:
         }
         program = Path(__file__).with_name("nursery.py")
         argument = json.dumps({"path": sys.path, "limits": limits})
-        # The pools of Arrow and of the C library would reserve address space that the limit counts.
-        frugal = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
+        # The pools of Arrow and of the C library reserve address space, which the limit counts; a thread forbids forks.
+        frugal = {
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+            "JE_ARROW_MALLOC_CONF": "background_thread:false",
+            "MALLOC_ARENA_MAX": "1",
+        }
         with its:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", str(program), str(its.fileno()), argument],
@@ -163,6 +174,11 @@ class _Nursery:
                 env=os.environ | dict.fromkeys(_SINGLE_THREAD, "1") | frugal,
                 start_new_session=True,
             )
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
 
     @property
     def alive(self) -> bool:

@@ -8,6 +8,7 @@ folder belongs to one machine (or to a file system that has ``flock``).
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import re
 import time
@@ -17,7 +18,10 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from codec_superb.server.database.models import Submission
+from codec_superb.pipeline.output_file import write_output
+from codec_superb.pipeline.submission.archive import read_archive, write_archive
+from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
+from codec_superb.server.database.models import Submission as Row
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
@@ -61,7 +65,7 @@ def clean(settings: Settings, database: Database, *, older_than: float | None = 
         with _locked(settings, fcntl.LOCK_EX | fcntl.LOCK_NB), database.transaction() as session:
             for path in _old(settings.files, age):
                 name = _NAME.fullmatch(path.name)
-                named = name and session.scalar(select(Submission.id).where(Submission.file_sha256 == name[1]))
+                named = name and session.scalar(select(Row.id).where(Row.file_sha256 == name[1]))
                 removed += 0 if named or not name else _remove(path)
     except BlockingIOError:
         return removed
@@ -90,3 +94,25 @@ def _locked(settings: Settings, kind: int) -> Iterator[None]:
     with (settings.storage / "files.lock").open("w") as file:
         fcntl.flock(file, kind)
         yield
+
+
+def public_file(settings: Settings, sha256: str, *, has_contact: bool) -> Path:
+    """Return the file of a submission as anybody may have it: as received, or without the submitter's contact.
+
+    The second form has hashes of its own, passes ``check`` like the first, and is made when first asked for.
+    """
+    original = file_of(settings, sha256)
+    if not has_contact:
+        return original
+    public = settings.files / f"{sha256}.public.zip"
+    if not public.exists():
+        members = read_archive(original, file_limit=settings.upload_limit)
+        submission = Submission.model_validate_json(members[SUBMISSION_NAME], strict=True)
+        assert submission.submitter is not None  # there is no contact without one
+        anonymous = submission.model_copy(
+            update={"submitter": submission.submitter.model_copy(update={"contact": None})}
+        )
+        out = io.BytesIO()
+        write_archive(out, members | {SUBMISSION_NAME: anonymous.seal().to_json()})
+        write_output(public, out.getvalue())
+    return public

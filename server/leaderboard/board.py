@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 
-import structlog
 from fastapi import Request
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -12,7 +12,10 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.leaderboard.repository import revision_number
 from codec_superb.server.leaderboard.snapshot import Snapshot, take
+from codec_superb.server.operations.logs import get_logger
+from codec_superb.server.operations.meters import Meters
 
+_LOG = get_logger(__name__)
 POLL_SECONDS = 0.25
 """How old what other processes changed may be, besides the time it takes to read it."""
 
@@ -20,8 +23,9 @@ POLL_SECONDS = 0.25
 class Board:
     """The current snapshot of one database. Requests read :attr:`current`, which never waits."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, meters: Meters | None = None) -> None:
         self._database = database
+        self._measured = meters.snapshot if meters is not None else nullcontext
         self._snapshot: Snapshot | None = None
         self._one_at_a_time = threading.Lock()
         self._stopped = threading.Event()
@@ -30,7 +34,7 @@ class Board:
     def start(self) -> None:
         """Read everything, then watch for changes."""
         self.refresh()
-        self._database.after_change.append(self.refresh)
+        self._database.after_change.append(self._refresh_or_say)
         self._thread.start()
 
     def stop(self) -> None:
@@ -53,15 +57,20 @@ class Board:
         """
         with self._one_at_a_time, self._database.transaction() as session:
             if self._snapshot is None or revision_number(session) != self._snapshot.revision:
-                self._snapshot = take(session, self._snapshot)
+                with self._measured():
+                    self._snapshot = take(session, self._snapshot)
             return self._snapshot
 
     def _watch(self) -> None:
         while not self._stopped.wait(POLL_SECONDS):
-            try:
-                self.refresh()
-            except SQLAlchemyError as error:  # the database is away: what was read stays, the next look may succeed
-                structlog.get_logger().warning("leaderboard.refresh_failed", error=str(error))
+            self._refresh_or_say()
+
+    def _refresh_or_say(self) -> None:
+        """Refresh; should the database be away, what was read stays, and the next look may succeed."""
+        try:
+            self.refresh()
+        except SQLAlchemyError as error:
+            _LOG.warning("leaderboard.refresh_failed", error=str(error))
 
 
 def board_of(request: Request) -> Board:

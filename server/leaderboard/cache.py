@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,8 +19,10 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
+from codec_superb.server.compression import accepts_gzip
 from codec_superb.server.leaderboard.board import board_of
 from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import check_limit
 
@@ -30,7 +31,6 @@ LIMIT = 64_000_000
 WORTH_COMPRESSING = 500
 """Bytes from which on compression saves more than it costs."""
 _LEVEL = 6
-_NOT_WANTED = re.compile(r"q=0(\.0*)?")
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"
 _Key = tuple[str, str, int]
@@ -143,6 +143,7 @@ async def cached(
     cache = answers_of(request)
     full_key = (request.url.path, key, snapshot.revision)
     answer = cache.find(full_key)
+    meters(request.app).cache("answers", hit=answer is not None)
     if answer is None:
         if counted:
             check_limit(request, Identity(None, ANONYMOUS), "computations")
@@ -171,15 +172,6 @@ def respond(request: Request, answer: Finished, max_age: int = 0) -> Response:
         headers.pop("Content-Encoding", None)
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=answer.media_type, headers=headers | dict(answer.headers))
-
-
-def accepts_gzip(header: str) -> bool:
-    """Read ``Accept-Encoding``: whether gzip, or else ``*``, stands there with a weight that is not 0."""
-    weights: dict[str, bool] = {}
-    for part in header.split(","):
-        coding, _, weight = part.partition(";")
-        weights[coding.strip().lower()] = not _NOT_WANTED.fullmatch(weight.replace(" ", "").lower())
-    return weights.get("gzip", weights.get("*", False))
 
 
 def _matches(header: str | None, etag: str) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.moderation.service import REASON_LIMIT, Decision
+
+Status = Literal["pending", "published", "verified", "withdrawn"]
 
 
 class DecisionRequest(BaseModel):
@@ -18,6 +21,8 @@ class DecisionRequest(BaseModel):
     decision: Decision
     """``accept`` or ``reject`` what is pending, ``verify`` what is published, ``withdraw`` what is public, ``accept``
     what was withdrawn."""
+    status: Status | None = None
+    """Status that the decision is about; it is refused where the submission has another one by then. None for any."""
     reason: str = Field(default="", max_length=REASON_LIMIT)
     """Shown with the submission; required to reject, to withdraw, and to accept what was withdrawn."""
 

@@ -42,17 +42,23 @@ def needs_reason(status: str, decision: Decision) -> bool:
     return decision in {"reject", "withdraw"} or status == "withdrawn"
 
 
-def decide(session: Session, submission_id: str, decision: Decision, reason: str, *, actor: str) -> Submission:
+def decide(
+    session: Session, submission_id: str, decision: Decision, reason: str, *, actor: str, seen: str | None = None
+) -> Submission:
     """Make a decision in the caller's transaction, with its entry in the audit log; return the submission.
 
-    Raises NotFound for no submission, Conflict for a decision that its status does not allow or that somebody else made
-    first, BadRequest for a reason that is missing or cannot be kept.
+    ``seen`` is the status that the decision is about, where that is known: who accepts what is pending does not mean to
+    bring back what somebody else rejects in the same moment. Raises NotFound for no submission, Conflict for a decision
+    that its status does not allow or that somebody else made first, BadRequest for a reason that is missing or cannot
+    be kept.
     """
     why = checked_reason(reason)
     submission = find(session, submission_id)
     if submission is None:
         raise NotFound(f"no submission has the id {submission_id!r}")
     before = submission.status
+    if seen not in (None, before):
+        raise _overtaken(submission_id)
     after = TRANSITIONS.get((before, decision))
     if after is None:
         allowed = " or ".join(choices(before))
@@ -62,7 +68,7 @@ def decide(session: Session, submission_id: str, decision: Decision, reason: str
             f"expected a reason to {decision} a submission that is {before}, got none; it is shown with it"
         )
     if not set_status(session, submission_id, before, after, decided_by=actor, reason=why or None):
-        raise Conflict(f"somebody else decided about submission {submission_id} meanwhile; load it again to see it")
+        raise _overtaken(submission_id)
     record(
         session, actor, "submission.decided", submission_id,
         decision=decision, before=before, after=after, reason=why, codec=submission.codec.name,
@@ -72,6 +78,10 @@ def decide(session: Session, submission_id: str, decision: Decision, reason: str
         changed(session)
     session.refresh(submission)
     return submission
+
+
+def _overtaken(submission_id: str) -> Conflict:
+    return Conflict(f"somebody else decided about submission {submission_id} meanwhile; load it again to see it")
 
 
 def transfer(session: Session, name: str, account: str, *, actor: str) -> str | None:

@@ -47,7 +47,7 @@ def login(request: Request, form: Form, session: WriteTransaction) -> Response:
 def logout(request: Request, form: Form, moderator: Moderator, session: WriteTransaction) -> Response:
     """End the session."""
     verify(request, form.get(FIELD, ""))
-    response = RedirectResponse("/", 303)
+    response = RedirectResponse("/login", 303)
     close_session(request, response, session, moderator)
     return response
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from support_serving import WITHOUT_HEAVY, served
 
 ROOT = Path(__file__).parents[2]
 GENERIC = {
@@ -107,7 +110,10 @@ class TestWheel:
             names = file.namelist()
         for needed in ("py.typed", "base_codec/catalogue/opus.yaml", "data_manifests/manifests/mini.yaml"):
             assert f"codec_superb/{needed}" in names
-        assert any(name.startswith("codec_superb/web/templates/") for name in names)
+        for folder in ("web/templates", "web/static", "server/database/migrations", "server/literature"):
+            files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+            assert files
+            assert {f"codec_superb/{path.relative_to(ROOT)}" for path in files} <= set(names)
 
 
 class TestInstalled:
@@ -137,6 +143,24 @@ class TestInstalled:
         assert (tmp_path / "report.html").stat().st_size > 1_000_000
         info = json.loads((tmp_path / "runs/opus_12k/clips/run.json").read_text())
         assert info["status"] == "scored"
+
+    def test_serves_the_leaderboard(self, installed: Path, tmp_path: Path) -> None:
+        """With the extra's packages at hand, the wheel makes its schema and answers with its pages, without torch."""
+        (site,) = installed.glob("lib/python3.*/site-packages")
+        extra = site / "extra.pth"
+        extra.write_text(sysconfig.get_path("purelib") + "\n")  # installing them again would take a minute
+        environment = {"CODEC_SUPERB_HOME": str(tmp_path), "PYTHONPATH": ""}
+        try:
+            python = installed / "bin/python"
+            with served(before=WITHOUT_HEAVY, environment=environment, python=python) as service:
+                assert service.get("/readyz").status_code == 200
+                page = service.get("/", accept="text/html").text
+                assert "Codec-SUPERB" in page
+                for asset in set(re.findall(r'(?:href|src)="(/static/[^"]+)"', page)):
+                    assert service.get(asset).status_code == 200
+                assert service.get("/api/v1/leaderboard").status_code == 200
+        finally:
+            extra.unlink()
 
     def test_another_distribution_adds_a_codec(self, installed: Path, tmp_path: Path) -> None:
         """A package installed beside this one is listed, and its codec runs in the workers of a real run."""

@@ -15,7 +15,7 @@ from codec_superb.web.theme import LIGHT, SYMBOLS
 
 ROW_HEIGHT = 24
 """Pixels for one difference or heading."""
-_FRAME_HEIGHT = 92
+_FRAME_HEIGHT = 110
 _LABEL = 24
 
 
@@ -45,13 +45,14 @@ def forest_chart(rows: Sequence[ForestRow], quantity: Quantity, baseline: str) -
     """Draw the rows from top to bottom in their order; further right the codec is better than ``baseline``.
 
     A filled mark has an interval on one side of zero, an open one has not. A codec keeps its colour and shape over all
-    groups; the trace's ``meta.family`` holds its name for the page's legend.
+    groups.
     """
     placed, headings = _place(rows)
     height = len(rows) + len(headings)
     layout = {**base_layout(), "height": _FRAME_HEIGHT + ROW_HEIGHT * max(height, 1)}
     layout["xaxis"] = _difference_axis(placed, quantity, baseline)
-    layout["yaxis"] = _row_axis(placed, headings, height)
+    layout["yaxis"] = _row_axis(placed, height)
+    layout["annotations"] = [_heading(place, group) for place, group in headings.items()]
     layout["shapes"] = [_no_difference()]
     layout["margin"] = {**layout["margin"], "l": 8}
     drawn = [entry for entry in placed if entry.row.gap is not None]
@@ -90,7 +91,7 @@ def _trace(members: Sequence[_Placed], quantity: Quantity, baseline: str) -> dic
         "type": "scatter",
         "mode": "markers",
         "name": chart_text(members[0].row.codec),
-        "meta": {"role": "codec", "family": members[0].row.codec},
+        "meta": {"role": "codec"},
         "x": [gap.difference for gap in gaps],
         "y": [entry.height for entry in members],
         "error_x": {**error, "color": colour, "thickness": 1.5, "width": 4},
@@ -126,14 +127,13 @@ def _difference_axis(placed: Sequence[_Placed], quantity: Quantity, baseline: st
     low, high = min([0.0, *ends]), max([0.0, *ends])
     room = 0.06 * (high - low) or 1.0
     limits = [low - room, high + room]
-    title = f"{quantity.title} minus that of {shortened(baseline, _LABEL)}, right is better"
-    axis = {**base_axis(chart_text(title)), "range": limits if quantity.higher_is_better else limits[::-1]}
+    title = f"{chart_text(quantity.title)}: difference to<br>{chart_text(baseline, 40)}, right is better"
+    axis = {**base_axis(title), "range": limits if quantity.higher_is_better else limits[::-1]}
     return axis | {"nticks": 6}
 
 
-def _row_axis(placed: Sequence[_Placed], headings: dict[int, str], height: int) -> dict[str, Any]:
+def _row_axis(placed: Sequence[_Placed], height: int) -> dict[str, Any]:
     labels = {entry.height: chart_text(shortened(entry.row.codec, _LABEL)) for entry in placed}
-    labels |= {place: f"<b>{chart_text(shortened(group, _LABEL))}</b>" for place, group in headings.items()}
     return {
         "tickmode": "array",
         "tickvals": sorted(labels),
@@ -146,6 +146,13 @@ def _row_axis(placed: Sequence[_Placed], headings: dict[int, str], height: int) 
         "fixedrange": True,
         "ticks": "",
     }
+
+
+def _heading(place: int, group: str) -> dict[str, Any]:
+    """Write a group's name over its rows, in the plot: there it may be long."""
+    position = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "y", "y": place, "yanchor": "middle"}
+    font = {"size": 12, "color": LIGHT.muted}
+    return {**position, "text": chart_text(shortened(group, 60)), "showarrow": False, "font": font}
 
 
 def _no_difference() -> dict[str, Any]:

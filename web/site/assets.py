@@ -22,7 +22,7 @@ MEDIA_TYPES = MappingProxyType({
 })  # fmt: skip
 _PLOTLY = "plotly.js"
 _STYLE = "site.css"
-_STYLE_PARTS = ("base", "forms", "tables", "charts", "pages", "codec", "print")
+_STYLE_PARTS = ("base", "forms", "tables", "charts", "pages", "codec", "compare", "print")
 """In the order in which they may overrule each other."""
 
 
@@ -40,7 +40,12 @@ class Asset:
 
 def asset_url(name: str) -> str:
     """Return the address of ``static/site/<name>``, or of ``plotly.js``; KeyError for a file that is not there."""
-    return f"/static/{_by_name()[name].name}"
+    return f"/static/{asset_named(name).name}"
+
+
+def asset_named(name: str) -> Asset:
+    """Find a file by its plain name; KeyError for a file that is not there."""
+    return _by_name()[name]
 
 
 def asset(hashed: str) -> Asset | None:

@@ -36,7 +36,7 @@ class BoardRow:
     """``verified``, ``published`` or the citation of the table."""
     source_url: str | None
     submission: str | None
-    """Id of the submission; None for literature, whose ``result.codec`` is ``<table>:<id>`` and has no page."""
+    """Id of the submission; None for literature, whose ``result.codec`` is ``<table>:<id>``."""
     received: str | None
     """ISO date on which it came."""
     submitter: str

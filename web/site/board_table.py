@@ -13,8 +13,7 @@ from codec_superb.web.report.columns import Badge, Cell, Column, codec_column, v
 from codec_superb.web.site.address import Addresses
 from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import BoardRow, BoardView
-from codec_superb.web.site.board_words import hertz
-from codec_superb.web.text import MISSING, count, kbps, number
+from codec_superb.web.text import MISSING, count, hertz, kbps
 
 Fill = Callable[[BoardRow], Cell]
 
@@ -60,7 +59,7 @@ class BoardLine:
     row: BoardRow
     name: Cell
     url: str
-    """Of the codec's page, or of the source of published figures."""
+    """Of the codec's page."""
     cells: tuple[Cell, ...]
 
 
@@ -96,13 +95,19 @@ def board_table(view: BoardView, addresses: Addresses) -> BoardTable:
 
 
 def _page(row: BoardRow) -> str:
-    return f"/codecs/{quote(row.result.codec, safe='')}" if row.submission else row.source_url or ""
+    """Address of the codec's page; a published codec ``<table>:<id>`` has its page under its id."""
+    name = row.result.codec
+    if row.source == "literature":
+        name = name.partition(":")[2]
+    return f"/codecs/{quote(name, safe='')}"
 
 
 def _columns(view: BoardView) -> list[tuple[Column, Fill]]:
     keys = [key for key in view.choices.metrics if key != SCORE.key]
     metrics = [quantity_of(key) for key in keys if key in METRICS]
-    special: dict[str, Fill] = {"kbps": _rate_cell, "rank": _rank_cell, "clips": _clips_cell}
+    special: dict[str, Fill] = {
+        "kbps": _rate_cell, "rank": _rank_cell, "clips": _clips_cell, "clipped": _clipped_cell,
+    }  # fmt: skip
     explanations = {**_EXPLANATIONS, **_definitions(view.state.category)}
     columns: list[tuple[Column, Fill]] = [(codec_column(), _name_cell)]
     for column in value_columns(metrics, explanations):
@@ -193,6 +198,12 @@ def _clips_cell(row: BoardRow) -> Cell:
     return Cell(f"{ok:,}", ", ".join(marks), str(ok), title=", ".join(result.datasets))
 
 
+def _clipped_cell(row: BoardRow) -> Cell:
+    """Count clipped samples; where no clip was run, nobody knows of any."""
+    amount = row.result.clipped_samples
+    return Cell(f"{amount:,}", sort=str(amount)) if row.result.clips else Cell(MISSING)
+
+
 def _heading(column: Column, view: BoardView, addresses: Addresses) -> Heading:
     key = _SORTS.get(column.key, column.key)
     state = view.state
@@ -219,8 +230,12 @@ def in_words(rows: Sequence[BoardRow], quantity: Quantity) -> list[tuple[BoardRo
     return [(row, _place(row, quantity)) for row in rows]
 
 
-def _place(row: BoardRow, quantity: Quantity) -> str:
+def value_of(row: BoardRow, quantity: Quantity) -> float | None:
+    """Return the value of a score, metric or application; None where the codec has none."""
     estimate = quantity.of(row.result)
-    value = row.applications.get(quantity.key) if estimate is None else estimate.value
+    return row.applications.get(quantity.key) if estimate is None else estimate.value
+
+
+def _place(row: BoardRow, quantity: Quantity) -> str:
     unit = f" {quantity.unit}" if quantity.unit else ""
-    return f"{kbps(row.result.kbps)} kbps, {number(value, quantity.decimals)}{unit}"
+    return f"{kbps(row.result.kbps)} kbps, {quantity.write(value_of(row, quantity))}{unit}"

@@ -9,13 +9,13 @@ from typing import Any
 
 from codec_superb.web.site.address import Addresses
 from codec_superb.web.site.board import BoardState, RankBasis, SourceFilter
-from codec_superb.web.text import MISSING, number
+from codec_superb.web.text import hertz
 
 SOURCES: Mapping[SourceFilter, str] = MappingProxyType({
     "runs": "Submissions whose every number was recomputed here from their clips, run by their submitters or by us.",
     "verified": "Only submissions that the maintainers ran again themselves.",
-    "table3": "Figures of the benchmark’s paper: published, not re-run here. They have no intervals, and their bitrates "
-    "are nominal.",
+    "table3": "Figures of the benchmark’s paper: published, not re-run here. They have no intervals, their "
+    "bitrates are nominal.",
     "tiny": "Figures of the authors’ re-run on a small sample: published, not re-run here. They have no intervals.",
     "ultraeval": "Figures of the UltraEval-Audio paper: published, not re-run here. Applications only, no bitrates.",
     "all": "Everything mixed. The sources differ in datasets, clips and definitions: small differences mean nothing.",
@@ -69,8 +69,3 @@ def _span(low: float | None, high: float | None) -> str:
 def plain(value: float | None) -> str:
     """Write a number as somebody would type it: ``16``, ``0.75``; '' for None."""
     return "" if value is None else f"{value:.10g}"
-
-
-def hertz(rate: int | None) -> str:
-    """Write a sampling rate: ``44.1 kHz``, ``16 kHz``; a dash for None."""
-    return MISSING if rate is None else f"{number(rate / 1000, 2).rstrip('0').rstrip('.')} kHz"

@@ -12,16 +12,20 @@ from codec_superb.web.figures.forest import ForestRow
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.site.compare import (
     ClipGap,
+    CodecScore,
+    ComparedCodec,
     Comparison,
     DatasetGap,
     Gap,
     MetricGap,
     Pair,
+    RateGap,
     Standing,
     Verdict,
     quantity_of,
     standings,
 )
+from codec_superb.web.text import count
 
 MARKS: Mapping[Verdict, str] = {"better": "▲", "worse": "▼", "unclear": "="}
 WORDS: Mapping[Verdict, str] = {"better": "clearly better", "worse": "clearly worse", "unclear": "no clear difference"}
@@ -60,8 +64,8 @@ def compare_url(codecs: Sequence[str], path: str = "/compare", **state: str) -> 
 
 
 def group_label(dataset: str, category: Category) -> str:
-    """Name a group of clips: ``mini, speech``, or ``Speech, all datasets``."""
-    return f"{dataset}, {category}" if dataset else f"{category.capitalize()}, all shared datasets"
+    """Name a group of clips: ``mini, speech``, or ``all datasets, speech``."""
+    return f"{dataset or 'all datasets'}, {category}"
 
 
 def gap_lines(comparison: Comparison, key: str) -> list[GapLine]:
@@ -93,6 +97,21 @@ def _overall(comparison: Comparison, category: Category) -> list[GapLine]:
         gap = part.score if part else None
         lines.append(GapLine(group_label("", category), pair.codec, _title(comparison, pair), clips, gap))
     return lines if any(line.gap for line in lines) else []
+
+
+def own_scores(comparison: Comparison) -> list[tuple[Category, list[tuple[ComparedCodec, CodecScore]]]]:
+    """Gather the codecs' own scores by category, in the order of their choice."""
+    found = [
+        (category, [(codec, own) for codec in comparison.codecs for own in codec.scores if own.category == category])
+        for category in CATEGORIES
+    ]
+    return [(category, members) for category, members in found if members]
+
+
+def category_gap(comparison: Comparison, codec: str, category: Category) -> Gap | None:
+    """Find the difference of a codec's overall score in a category; None for the baseline and where there is none."""
+    parts = [part for pair in comparison.pairs if pair.codec == codec for part in pair.categories]
+    return next((part.score for part in parts if part.category == category), None)
 
 
 def _line(comparison: Comparison, pair: Pair, dataset: str, category: Category, key: str) -> GapLine:
@@ -152,6 +171,27 @@ def _group_of(line: Standing) -> str:
 
 def _in_words(line: Standing) -> str:
     return f"{line.quantity.label} {signed(line.gap.difference, line.quantity)}"
+
+
+def grouped(lines: Sequence[GapLine]) -> list[tuple[str, list[GapLine]]]:
+    """Gather the lines of each group, for a heading that stands once."""
+    return [(group, list(members)) for group, members in groupby(lines, key=lambda line: line.group)]
+
+
+def rates_against_baseline(comparison: Comparison) -> list[RateGap]:
+    """List the other families against that of the baseline; the other pairs are in the JSON."""
+    return [rate for rate in comparison.rates if rate.against == comparison.codecs[0].family]
+
+
+def uneven(pair: Pair) -> list[str]:
+    """Say which clips only one of a pair resynthesised, by group."""
+    found = []
+    for part in pair.datasets:
+        sides = ((part.only_codec, pair.codec), (part.only_baseline, pair.baseline))
+        said = [f"{count(clips, 'clip')} that only {codec} resynthesised" for clips, codec in sides if clips]
+        if said:
+            found.append(f"{group_label(part.dataset, part.category)}: {' and '.join(said)}")
+    return found
 
 
 def signed(difference: float, quantity: Quantity) -> str:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from math import ceil
 
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.web.quantity import Quantity
 from codec_superb.web.site.address import Addresses
-from codec_superb.web.site.board import BoardRow, BoardView
-from codec_superb.web.site.board_table import board_table, in_words, quantity_of
-from codec_superb.web.site.board_words import RANKS, SOURCES, chips, hertz, plain
+from codec_superb.web.site.board import BoardRow, BoardState, BoardView
+from codec_superb.web.site.board_table import board_table, in_words, quantity_of, value_of
+from codec_superb.web.site.board_words import RANKS, SOURCES, chips, plain
 from codec_superb.web.site.page import Chrome, render
 from codec_superb.web.site.paging import page_links
+from codec_superb.web.text import hertz
 
 API = "/api/v1/leaderboard"
 EXPORTS = (("CSV", f"{API}.csv"), ("JSON", f"{API}.json"), ("Parquet", f"{API}.parquet"))
@@ -41,7 +43,10 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], chrome: Chrome)
         quantity=quantity,
         tabs=[Tab(category, _tab(addresses, category), category == state.category) for category in CATEGORIES],
         metrics=[(key, _metric_label(key)) for key in _with(view.choices.metrics, state.metric)],
-        datasets=[("", "All datasets of each codec"), *((name, name) for name in _with(view.choices.datasets, state.dataset))],
+        datasets=[
+            ("", "All datasets of each codec"),
+            *((name, name) for name in _with(view.choices.datasets, state.dataset)),
+        ],
         sources=[(key, f"{label} ({amount})") for key, label, amount in view.choices.sources],
         rates=[(rate, hertz(rate), rate in state.rates) for rate in sorted({*view.choices.rates, *state.rates})],
         source_words=SOURCES[state.source],
@@ -51,12 +56,26 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], chrome: Chrome)
         cleared=addresses.cleared(),
         table=board_table(view, addresses),
         front=in_words(front, quantity),
+        drawn=bool(front) or any(_can_be_drawn(row, quantity) for row in view.rows),
+        intervals=view.rank_basis != "values",
+        comparable=any(row.submission for row in view.rows),
+        more_open=_narrowed(state),
         figure=addresses.to(f"{API}/chart", sort="", descending=None),
         exports=[(label, addresses.to(path, page=state.page)) for label, path in EXPORTS],
         pages=page_links(state.page, pages, lambda page: addresses.to(page=page)),
-        published=[(label, amount, addresses.to(source=key)) for key, label, amount in view.choices.sources if amount],
+        others=[(label, amount, addresses.cleared(key)) for key, label, amount in view.choices.sources if amount],
         plain=plain,
     )
+
+
+def _can_be_drawn(row: BoardRow, quantity: Quantity) -> bool:
+    return row.result.kbps > 0 and value_of(row, quantity) is not None
+
+
+def _narrowed(state: BoardState) -> bool:
+    """Tell whether a filter is set that is folded away."""
+    limits = (state.kbps_min, state.kbps_max, state.tps_min, state.tps_max)
+    return any(limit is not None for limit in limits) or bool(state.rates or state.open_weights or state.causal)
 
 
 def _tab(addresses: Addresses, category: Category) -> str:

@@ -128,7 +128,7 @@ def test_the_size_of_the_file_is_limited(tmp_path: Path) -> None:
     path = tmp_path / "big.zip"
     with path.open("wb") as file:
         file.truncate(archive.FILE_LIMIT + 1)
-    with pytest.raises(SubmissionError, match="at most 100 MB"):
+    with pytest.raises(SubmissionError, match="to 100 MB, got 100000001"):
         read_archive(path)
 
 

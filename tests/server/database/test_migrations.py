@@ -2,30 +2,166 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, select
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, select, text
+from support_postgres import PostgresServer
+from support_rows import all_rows, fill_tables
 
+from codec_superb.server.database import migrate
 from codec_superb.server.database.migrate import downgrade, upgrade
-from codec_superb.server.database.models import Account, Base, Revision
+from codec_superb.server.database.models import Base, Revision
 from codec_superb.server.database.session import Database, changed
+
+REVISIONS = [
+    script.revision for script in reversed([*ScriptDirectory(str(migrate.FOLDER)).walk_revisions("base", "heads")])
+]
+"""All, the first first."""
+NEXT = "9999"
+LATER = '''"""What a developer writes: a required column, a longer one, a new table that refers to an old one."""
+import sqlalchemy as sa
+from alembic import op
+revision, down_revision, branch_labels, depends_on = "{revision}", "{head}", None, None
+def upgrade():
+    with op.batch_alter_table("accounts") as batch:
+        batch.add_column(sa.Column("motto", sa.String(50), nullable=False, server_default="none yet"))
+        batch.alter_column("name", existing_type=sa.String(200), type_=sa.String(300), existing_nullable=False)
+    with op.batch_alter_table("submissions") as batch:
+        batch.alter_column("contact", new_column_name="address", existing_type=sa.String(200))
+    op.create_table(
+        "mottos",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("account_id", sa.Integer(), sa.ForeignKey("accounts.id"), nullable=False),
+    )
+    op.execute("INSERT INTO mottos (account_id) SELECT id FROM accounts")
+    {more}
+def downgrade():
+    op.drop_table("mottos")
+    with op.batch_alter_table("submissions") as batch:
+        batch.alter_column("address", new_column_name="contact", existing_type=sa.String(200))
+    with op.batch_alter_table("accounts") as batch:
+        batch.alter_column("name", existing_type=sa.String(300), type_=sa.String(200), existing_nullable=False)
+        batch.drop_column("motto")
+'''
+
+
+@pytest.fixture
+def filled(database: Database, tmp_path: Path) -> Database:
+    """Give a database with rows in every table."""
+    with database.transaction(write=True) as session:
+        fill_tables(session, tmp_path / "files")
+    return database
+
+
+@pytest.fixture
+def later(tmp_path: Path) -> Path:
+    """Copy the migrations, for tests that add one."""
+    folder = tmp_path / "migrations"
+    shutil.copytree(migrate.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def _add(folder: Path, more: str = "pass") -> None:
+    script = LATER.format(revision=NEXT, head=migrate.head(), more=more)
+    (folder / "versions" / f"{NEXT}_later.py").write_text(script, encoding="utf-8")
 
 
 def test_the_schema_is_that_of_the_models(database: Database) -> None:
     """A migrated database differs in nothing from the models."""
     with database.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+        assert migrate.current(connection) == migrate.head() == REVISIONS[-1]
 
 
-def test_downgrade_and_upgrade_with_data(database: Database, database_url: str) -> None:
-    """Going down to nothing with rows in the tables and up again leaves an empty, working schema."""
-    with database.transaction(write=True) as session:
-        session.add(Account(name="someone"))
-    downgrade(database_url, "base")
-    assert set(inspect(database.engine).get_table_names()) <= {"alembic_version"}
+@pytest.mark.parametrize("revision", ["base", *REVISIONS[:-1]])
+def test_downgrade_and_upgrade_with_data(filled: Database, database_url: str, revision: str) -> None:
+    """Going down to each revision with rows in every table, and up again, leaves a schema that works."""
+    assert all(all_rows(filled.engine).values())
+    downgrade(database_url, revision)
+    if revision == "base":
+        assert set(inspect(filled.engine).get_table_names()) <= {"alembic_version"}
     upgrade(database_url)
-    with database.transaction() as session:
-        assert session.scalars(select(Account)).all() == []
+    with filled.transaction(write=True) as session:
+        changed(session)
+        assert session.scalars(select(Revision.number)).one() >= 1
+    with filled.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+
+
+def test_a_later_migration_keeps_every_row(filled: Database, database_url: str, later: Path) -> None:
+    """A migration that changes tables to which others refer, there and back, loses nothing on either database."""
+    before = all_rows(filled.engine)
+    _add(later)
+    upgrade(database_url, folder=later)
+    with filled.engine.connect() as connection:
+        assert set(connection.execute(text("SELECT motto FROM accounts")).scalars()) == {"none yet"}
+        assert connection.execute(text("SELECT count(*) FROM mottos")).scalar() == len(before["accounts"])
+    downgrade(database_url, migrate.head(), folder=later)
+    assert all_rows(filled.engine) == before
+    with filled.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+
+
+def test_a_migration_that_fails_changes_nothing(filled: Database, database_url: str, later: Path) -> None:
+    """What a failing migration did before it failed is undone on either database, tables included."""
+    before = all_rows(filled.engine)
+    _add(later, more='op.execute("INSERT INTO nowhere VALUES (1)")')
+    with pytest.raises(Exception, match="nowhere"):
+        upgrade(database_url, folder=later)
+    assert "mottos" not in inspect(filled.engine).get_table_names()
+    assert all_rows(filled.engine) == before
+    with filled.engine.connect() as connection:
+        assert migrate.current(connection) == migrate.head()
+
+
+def test_a_migration_that_breaks_references_is_undone(filled: Database, database_url: str, later: Path) -> None:
+    """Rows whose owner a migration removes are noticed, although SQLite does not look while tables are copied."""
+    _add(later, more='op.execute("DELETE FROM mottos"); op.execute("DELETE FROM accounts")')
+    with pytest.raises(Exception, match=r"expected every reference|violates foreign key"):
+        upgrade(database_url, folder=later)
+    assert all_rows(filled.engine)["accounts"]
+
+
+def test_developers_are_given_the_difference(database_url: str, later: Path, database: Database) -> None:
+    """The next migration is written from what the models have and the database has not."""
+    with database.engine.begin() as connection:
+        connection.execute(text("DROP TABLE audit"))
+    migrate.make_revision(database_url, "audit again", folder=later)
+    (made,) = set((later / "versions").glob("*audit_again.py"))
+    script = made.read_text(encoding="utf-8")
+    assert re.search(r"op\.create_table\(\s*.audit.", script)
+    compile(script, made.name, "exec")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_processes_that_start_together_upgrade_once(kind: str, postgres: PostgresServer, tmp_path: Path) -> None:
+    """Four processes that upgrade the same empty database at the same moment all end well."""
+    program = "import sys; from codec_superb.server.database.migrate import upgrade; input(); upgrade(sys.argv[1])"
+    with postgres.database(migrated=False) as empty:
+        url = empty if kind == "postgresql" else f"sqlite:///{tmp_path / 'x.sqlite'}"
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", program, url], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            for _ in range(4)
+        ]
+        for process in started:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+        assert [(process.communicate()[1], process.returncode) for process in started] == [("", 0)] * 4
+        database = Database(url)
+        with database.transaction() as session:
+            assert session.scalars(select(Revision.number)).all() == [0]
+        database.close()
 
 
 def test_the_revision_counts(database: Database) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
-import pytest
-from fastapi import FastAPI
 from sqlalchemy import text
 from starlette.testclient import TestClient
+from support_postgres import PostgresServer
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
@@ -53,19 +53,19 @@ class TestReady:
 
 
 class TestDatabaseAway:
-    """The database cannot be reached at all."""
+    """The database cannot be reached any more."""
 
-    @pytest.fixture
-    def client(self, settings: Settings) -> Iterator[TestClient]:
-        """Start on a PostgreSQL that is not there; nothing is asked of it before the first request."""
-        away = settings.model_copy(update={"database": "postgresql+psycopg://me:secret@127.0.0.1:1/db"})
-        app: FastAPI = create_app(away.model_copy(update={"internal_metrics": True}))
-        with TestClient(app) as running:
-            yield running
-
-    def test_alive_not_ready_and_measurable(self, client: TestClient) -> None:
+    def test_alive_not_ready_and_measurable(self, postgres: PostgresServer, tmp_path: Path) -> None:
         """It stays alive and tells its meters, so that a supervisor does not restart it in vain."""
-        assert set(_reasons(client)) == {"database"}
-        assert "secret" not in client.get("/readyz").text
-        assert client.get("/healthz").status_code == 200
-        assert client.get("/metrics-internal").status_code == 200
+        with ExitStack() as stack:
+            database = ExitStack()
+            settings = Settings(
+                database=database.enter_context(postgres.database()), storage=tmp_path, internal_metrics=True
+            )
+            client = stack.enter_context(TestClient(create_app(settings)))
+            assert client.get("/readyz").status_code == 200
+            database.close()
+            assert set(_reasons(client)) == {"database"}
+            assert str(postgres.socket) not in client.get("/readyz").text
+            assert client.get("/healthz").status_code == 200
+            assert client.get("/metrics-internal").status_code == 200

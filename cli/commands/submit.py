@@ -1,0 +1,122 @@
+"""``codec-superb submit``: send submission files to a leaderboard."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codec_superb.cli.console import note, print_json
+from codec_superb.cli.options import JsonOption, plain_path
+from codec_superb.web.text import count
+
+if TYPE_CHECKING:
+    from codec_superb.cli.uploading import Sent
+    from codec_superb.pipeline.submission.findings import CheckReport
+
+TOKEN_VARIABLE = "CODEC_SUPERB_TOKEN"  # noqa: S105 -- the name of a variable
+CANNOT, FAULTS = 2, 3
+_NOT_ALLOWED = (401, 403)
+
+
+def command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.zip…", help="Submission files, as pack writes them.")],
+    server: Annotated[str, typer.Option(metavar="URL", help="Address of the leaderboard.")],
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File with your API token.", show_default=f"${TOKEN_VARIABLE}"),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check files here, then send them to a leaderboard; exit 3 when one is refused, 2 when it cannot be sent.
+
+    A file that was sent before is recognised: sending again after a failure is safe.
+    """
+    from codec_superb.cli.uploading import ServerUnreachable, send
+
+    token = _token(token_file)
+    if server.startswith("http://") and token and not _is_local(server):
+        note("the token travels unprotected: use https:// where the leaderboard has it")
+    outcomes: list[dict[str, Any]] = []
+    code = 0
+    for file in files:
+        report = _checked(file)
+        if not report.ok:
+            outcomes.append(_refused_here(file, report))
+            code = max(code, FAULTS)
+            continue
+        try:
+            sent = send(file, server, token, say=note)
+        except ServerUnreachable as error:
+            outcomes.append({"file": str(file), "accepted": False, "error": str(error), "problems": []})
+            code = CANNOT
+            break
+        outcomes.append(_told(file, sent))
+        if sent.status in _NOT_ALLOWED:
+            code = CANNOT
+            break
+        code = code if sent.accepted else max(code, FAULTS)
+    _say(outcomes, as_json=as_json)
+    if code:
+        raise typer.Exit(code)
+
+
+def _token(file: Path | None) -> str | None:
+    """Read the token from a file or the environment: an argument could be read by everybody on the machine."""
+    text = os.environ.get(TOKEN_VARIABLE, "") if file is None else file.read_text(encoding="utf-8")
+    token = text.strip()
+    if file is not None and not token:
+        raise typer.BadParameter(f"expected a token in {file}, got an empty file")
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise typer.BadParameter("expected a token of letters, digits and - or _, in one line")
+    return token or None
+
+
+def _is_local(server: str) -> bool:
+    from urllib.parse import urlsplit
+
+    return urlsplit(server).hostname in {"localhost", "127.0.0.1", "::1"}
+
+
+def _checked(file: Path) -> CheckReport:
+    """Check as the leaderboard will, but for the datasets that only it knows."""
+    from codec_superb.pipeline.known_datasets import prepared_dataset
+    from codec_superb.pipeline.submission.admission import check_admission
+    from codec_superb.pipeline.submission.check import check_and_open
+
+    return check_and_open(file, known=prepared_dataset, more=[check_admission])[0]
+
+
+def _refused_here(file: Path, report: CheckReport) -> dict[str, Any]:
+    problems = [problem.model_dump() for problem in report.problems]
+    total = count(len(problems) + report.more, "problem")
+    return {"file": str(file), "accepted": False, "error": f"not sent: {total} found here", "problems": problems}
+
+
+def _told(file: Path, sent: Sent) -> dict[str, Any]:
+    if sent.accepted:
+        return {"file": str(file), "accepted": True, "new": sent.status != 200, **sent.answer}  # noqa: PLR2004 -- HTTP
+    detail = f"{sent.answer.get('detail', 'no reason given')} ({sent.status})"
+    return {"file": str(file), "accepted": False, "error": detail, "problems": sent.answer.get("problems", [])}
+
+
+def _say(outcomes: list[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        print_json(outcomes)
+        return
+    for outcome in outcomes:
+        name = plain_path(Path(outcome["file"]))
+        if not outcome["accepted"]:
+            typer.echo(f"{name}: {outcome['error']}")
+            for problem in outcome["problems"]:
+                place, fix = problem.get("path"), problem.get("how_to_fix")
+                typer.echo(f"  {place}: expected {problem.get('expected')}, got {problem.get('got')}. {fix}")
+            continue
+        known = "" if outcome["new"] else ", sent before"
+        typer.echo(
+            f"{name}: {outcome['codec']} version {outcome['version']}, {outcome['status']}{known}: {outcome['url']}"
+        )
+        for text in outcome.get("notes", []):
+            typer.echo(f"  note: {text}")

@@ -1,0 +1,128 @@
+"""Sends submission files to a leaderboard, again and again where that can help: the same file twice changes nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from codec_superb import __version__
+from codec_superb.pipeline.errors import PipelineError
+
+ATTEMPTS = 8
+LONGEST_PAUSE = 60.0
+"""Seconds between two attempts, unless the server asks for more."""
+_TIMEOUT = (10.0, 300.0)
+"""Seconds to connect, and between two bytes: the server checks the file before it answers."""
+_ADDRESS = "/api/v1/submissions"
+
+
+class ServerUnreachable(PipelineError):
+    """The leaderboard does not answer, or answers what a leaderboard never would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of a file."""
+
+    status: int
+    """Of HTTP: 200 known before, 201 new, 4xx refused."""
+    answer: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the leaderboard has it now."""
+        return self.status in {HTTPStatus.OK, HTTPStatus.CREATED}
+
+
+class _Bearer(requests.auth.AuthBase):
+    """Sends the token and nothing else: without it, requests would look for passwords in ~/.netrc."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._token:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+def send(
+    file: Path,
+    server: str,
+    token: str | None,
+    *,
+    attempts: int = ATTEMPTS,
+    first_pause: float = 1.0,
+    say: Callable[[str], None] = lambda _: None,
+) -> Sent:
+    """Send one file, streamed from the disk, and return the answer.
+
+    What may pass (no connection, 5xx, too many requests) is tried ``attempts`` times with growing pauses, which ``say``
+    is told of. Raises ServerUnreachable when it does not pass.
+    """
+    reason = ""
+    for attempt in range(attempts):
+        pause = min(first_pause * 2**attempt, LONGEST_PAUSE)
+        try:
+            response = _post(file, server, token)
+        except (requests.ConnectionError, requests.Timeout) as error:
+            reason = _why(error)
+        else:
+            if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR and response.status_code != _TOO_MANY:
+                return Sent(response.status_code, _body(response, server))
+            reason = f"the server answered {response.status_code}: {response.text[:200]}"
+            pause = max(pause, _retry_after(response))
+        if attempt + 1 < attempts:
+            say(f"{file.name}: {reason}; attempt {attempt + 2} of {attempts} in {pause:g} s")
+            time.sleep(pause)
+    raise ServerUnreachable(f"{file.name} could not be sent to {server} in {attempts} attempts: {reason}")
+
+
+_TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS
+
+
+def _post(file: Path, server: str, token: str | None) -> requests.Response:
+    headers = {"Content-Type": "application/zip", "User-Agent": f"codec-superb/{__version__}"}
+    try:
+        with file.open("rb") as body:
+            return requests.post(
+                server.rstrip("/") + _ADDRESS, data=body, headers=headers, auth=_Bearer(token), timeout=_TIMEOUT,
+                allow_redirects=False,
+            )  # fmt: skip
+    except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema, requests.exceptions.MissingSchema) as e:
+        raise ServerUnreachable(f"expected an address such as https://leaderboard.example, got {server!r}") from e
+
+
+def _body(response: requests.Response, server: str) -> dict[str, Any]:
+    if response.is_redirect:
+        raise ServerUnreachable(
+            f"{server} sends on to {response.headers.get('Location', '')!r}; give that address if you trust it"
+        )
+    try:
+        body = response.json()
+    except requests.exceptions.JSONDecodeError:
+        body = None
+    if not isinstance(body, dict):
+        raise ServerUnreachable(
+            f"expected a leaderboard at {server}, got an answer of status {response.status_code} that is no JSON object"
+        )
+    return body
+
+
+def _retry_after(response: requests.Response) -> float:
+    said = response.headers.get("Retry-After", "")
+    return float(said) if said.isdigit() else 0.0
+
+
+def _why(error: requests.RequestException) -> str:
+    """Say it in a line; the libraries below nest three messages in one another."""
+    cause: BaseException = error
+    while cause.__cause__ or cause.__context__:
+        cause = cause.__cause__ or cause.__context__ or cause
+    return f"no connection ({cause})"

@@ -1,0 +1,118 @@
+"""The page of charts, and each chart as a Plotly figure and as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import Response
+from sqlalchemy.orm import Session
+
+from codec_superb.metrics.table import Category
+from codec_superb.server.charts import against_rate, correlate, pickers, spread
+from codec_superb.server.charts.choices import NotThere
+from codec_superb.server.charts.files import chart_csv
+from codec_superb.server.chrome import plain_chrome
+from codec_superb.server.database.session import database_of
+from codec_superb.server.leaderboard.cache import HTML, JSON, Made, cached
+from codec_superb.server.leaderboard.schemas import FigureAnswer
+from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.web.site.charts import CHARTS, PICKERS, Chart, ChartState, Drawn, SourceChoice
+from codec_superb.web.site.charts_page import charts_page
+
+router = APIRouter()
+_CSV = "text/csv; charset=utf-8"
+
+
+def _state(
+    category: Annotated[Category, Query(description="Category of the clips")] = "speech",
+    metric: Annotated[str, Query(max_length=64, description="`score` or a metric's key")] = "",
+    source: Annotated[SourceChoice, Query(description="Submissions or a published table")] = "",
+    dataset: Annotated[str, Query(max_length=200, description="One dataset; all of them without")] = "",
+    method: Annotated[Literal["pearson", "spearman"], Query(description="Kind of correlation")] = "pearson",
+    application: Annotated[str, Query(max_length=64, description="Key of an application's metric")] = "",
+    codec: Annotated[list[str] | None, Query(max_length=50, description="Codecs of a distribution, up to six")] = None,
+) -> ChartState:
+    """Read the choices; each chart takes those that it depends on."""
+    names = tuple(dict.fromkeys(name.strip() for name in codec or () if name.strip()))
+    return ChartState("rate", category, metric, source, dataset, method, application, names)
+
+
+State = Annotated[ChartState, Depends(_state)]
+
+
+@router.get("/charts", include_in_schema=False)
+async def page(
+    request: Request, state: State, chart: Annotated[Chart, Query(description="Which chart")] = "rate"
+) -> Response:
+    """Show one chart with its pickers, its table and what it says."""
+    wanted = state.only(chart)
+
+    def make(snapshot: Snapshot) -> Made:
+        drawn, missing = _nearest(request, snapshot, wanted)
+        names = pickers.codec_names(snapshot, drawn.state)
+        chrome = plain_chrome(request, drawn.title)
+        return Made(charts_page(chrome, drawn, pickers.pickers(snapshot, drawn.state), names, missing), HTML)
+
+    return await cached(request, f"{chart}?{wanted.query()}", make, counted=True)
+
+
+ChartName = Annotated[Chart, Path(description=f"One of {', '.join(CHARTS)}")]
+
+
+@router.get("/api/v1/charts/{chart}.csv", tags=["charts"], responses={200: {"content": {"text/csv": {}}}})
+async def data(request: Request, chart: ChartName, state: State) -> Response:
+    """Every number of a chart as CSV."""
+    headers = {"Content-Disposition": f'attachment; filename="codec-superb-{chart}.csv"'}
+    return await _answer(request, state.only(chart), lambda drawn: Made(chart_csv(drawn), _CSV, headers))
+
+
+@router.get("/api/v1/charts/{chart}", tags=["charts"], responses={200: {"model": FigureAnswer}})
+async def figure(request: Request, chart: ChartName, state: State) -> Response:
+    """Draw a chart as a Plotly figure."""
+    return await _answer(request, state.only(chart), lambda drawn: Made(_json(drawn), JSON))
+
+
+def _json(drawn: Drawn) -> str:
+    return json.dumps(drawn.figure, allow_nan=False, separators=(",", ":"))
+
+
+async def _answer(request: Request, state: ChartState, make: Callable[[Drawn], Made]) -> Response:
+    """Answer from memory, or draw in a thread; a drawing counts as a computation."""
+    key = f"{state.chart}?{state.query()}"
+    return await cached(request, key, lambda snapshot: make(_draw(request, snapshot, state)), counted=True)
+
+
+def _draw(request: Request, snapshot: Snapshot, state: ChartState) -> Drawn:
+    if state.chart in _FROM_MEMORY:
+        return _FROM_MEMORY[state.chart](snapshot, state)
+    with database_of(request).transaction() as session:
+        return _FROM_CLIPS[state.chart](snapshot, session, state)
+
+
+def _nearest(request: Request, snapshot: Snapshot, state: ChartState) -> tuple[Drawn, list[str]]:
+    """Draw for a page, where a choice may have gone with another one (PESQ with speech): say so and show the usual."""
+    missing: list[str] = []
+    while True:
+        try:
+            return _draw(request, snapshot, state), missing
+        except NotThere as gone:
+            if len(missing) == len(PICKERS[state.chart]):
+                raise
+            missing.append(gone.detail)
+            state = replace(state, **{gone.field: getattr(_USUAL, gone.field)})
+
+
+_USUAL = ChartState()
+_FROM_MEMORY: dict[Chart, Callable[[Snapshot, ChartState], Drawn]] = {
+    "rate": against_rate.rate,
+    "applications": against_rate.applications,
+    "metrics": correlate.metrics,
+}
+_FROM_CLIPS: dict[Chart, Callable[[Snapshot, Session, ChartState], Drawn]] = {
+    "clips": correlate.clips,
+    "distribution": spread.distribution,
+}

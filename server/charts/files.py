@@ -1,0 +1,24 @@
+"""The data of a chart as CSV (RFC 4180), with full precision."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from codec_superb.web.site.charts import Cell, Drawn
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def chart_csv(drawn: Drawn) -> str:
+    """Write a row of names and the rows; unknown numbers stay empty, and no cell can be taken for a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([column.name for column in drawn.data.columns])
+    writer.writerows([[_cell(value) for value in row] for row in drawn.data.rows])
+    return out.getvalue()
+
+
+def _cell(value: Cell) -> Cell:
+    """Mark a text that a spreadsheet would run; names come from strangers."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

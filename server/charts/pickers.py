@@ -1,0 +1,78 @@
+"""What the form of a chart offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.server.charts.rows import datasets_with, source_choices
+from codec_superb.server.charts.spread import metric_keys
+from codec_superb.server.charts.usual import entries_of_state
+from codec_superb.server.leaderboard.select import quantity_of
+from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.web.site.applications import APPLICATIONS
+from codec_superb.web.site.board import SourceFilter
+from codec_superb.web.site.charts import PICKERS, ChartState, Option, Picker
+
+_Choices = Sequence[tuple[str, str]]
+
+
+def pickers(snapshot: Snapshot, state: ChartState) -> list[Picker]:
+    """Make the pickers of a chart but that of codecs, which is typed; ``state`` is what the chart shows."""
+    made = []
+    for name in PICKERS[state.chart]:
+        if name in _OFFERS:
+            label, offer = _OFFERS[name]
+            chosen = str(getattr(state, name))
+            options = [Option(value, text, value == chosen) for value, text in offer(snapshot, state)]
+            made.append(Picker(name, label, options))
+    return made
+
+
+def codec_names(snapshot: Snapshot, state: ChartState) -> list[str]:
+    """List the codecs whose clips can be shown."""
+    if "codec" not in PICKERS[state.chart] or not state.dataset:
+        return []
+    return [entry.codec for entry in entries_of_state(snapshot, state.dataset, state.category)]
+
+
+def _categories(_snapshot: Snapshot, _state: ChartState) -> _Choices:
+    return [(category, category.capitalize()) for category in CATEGORIES]
+
+
+def _sources(snapshot: Snapshot, _state: ChartState) -> _Choices:
+    return list(source_choices(snapshot))
+
+
+def _datasets(snapshot: Snapshot, state: ChartState) -> _Choices:
+    over_clips = state.chart in {"clips", "distribution"}
+    source: SourceFilter = "runs" if over_clips else state.source or snapshot.default_source
+    names = [(name, name) for name in datasets_with(snapshot, source, state.category)]
+    return names if over_clips else [("", "All datasets of each codec"), *names]
+
+
+def _metrics(snapshot: Snapshot, state: ChartState) -> _Choices:
+    if state.chart == "distribution":
+        keys = metric_keys(snapshot, state.category, state.dataset)
+    else:
+        frame = snapshot.frame(state.category, state.dataset, state.source or snapshot.default_source)
+        keys = [key for key in frame.quantities() if key not in APPLICATIONS]
+    return [(key, quantity_of(key).title) for key in keys]
+
+
+def _methods(_snapshot: Snapshot, _state: ChartState) -> _Choices:
+    return [("pearson", "Pearson (values)"), ("spearman", "Spearman (ranks)")]
+
+
+def _applications(_snapshot: Snapshot, _state: ChartState) -> _Choices:
+    return [(key, quantity.title) for key, quantity in APPLICATIONS.items()]
+
+
+_OFFERS: Mapping[str, tuple[str, Callable[[Snapshot, ChartState], _Choices]]] = {
+    "category": ("Category", _categories),
+    "source": ("Source", _sources),
+    "dataset": ("Dataset", _datasets),
+    "metric": ("Metric", _metrics),
+    "method": ("Correlation", _methods),
+    "application": ("Application", _applications),
+}

@@ -1,0 +1,113 @@
+"""How a metric spreads over the clips of one dataset, for up to six codecs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from codec_superb.metrics.table import Category
+from codec_superb.server.charts.choices import chosen_among
+from codec_superb.server.charts.rows import source_text
+from codec_superb.server.charts.usual import dataset_of, entries_of_state
+from codec_superb.server.compare.blocks import block_columns
+from codec_superb.server.database.models import ClipBlock
+from codec_superb.server.errors import BadRequest
+from codec_superb.server.leaderboard.entries import Entry, board_row
+from codec_superb.server.leaderboard.select import quantity_of
+from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.web.figures.distribution import Summary, distribution_chart, summarise
+from codec_superb.web.quantity import SCORE_KEY, Quantity
+from codec_superb.web.report_data import CodecResult
+from codec_superb.web.site.applications import APPLICATIONS
+from codec_superb.web.site.charts import MOST_CODECS, ChartState, Column, Data, Drawn
+from codec_superb.web.theme import family_styles
+
+
+def distribution(snapshot: Snapshot, session: Session, state: ChartState) -> Drawn:
+    """Draw boxes of one metric over the clips of a dataset."""
+    dataset = dataset_of(snapshot, state.category, state.dataset)
+    entries = entries_of_state(snapshot, dataset, state.category) if dataset else []
+    chosen = _chosen(entries, state, dataset)
+    keys = metric_keys(snapshot, state.category, dataset)
+    quantity = quantity_of(chosen_among("metric", state.metric or _usual(keys), keys) if keys else "stft")
+    summaries = _summaries(session, chosen, dataset, state.category, quantity)
+    results = [board_row(entry, state.category, dataset, None, "").result for entry in chosen]
+    figure = distribution_chart(results, summaries, quantity, family_styles(row.family for row in results))
+    everyone = "" if state.codec or len(chosen) == len(entries) else f" These {len(chosen)} of {len(entries)} codecs "
+    caption = (
+        f"{quantity.title} on the single clips of {dataset or 'no dataset'}, {state.category}: the box holds the "
+        "middle half with the median, the whiskers go from 5 % to 95 %, the circles are the extremes; right is better."
+        f"{everyone}{'are spread evenly over the bitrates; name others to see them.' if everyone else ''} "
+        f"{source_text('runs')}"
+    )
+    resolved = replace(state, dataset=dataset, metric=quantity.key, codec=tuple(entry.codec for entry in chosen))
+    return Drawn(resolved, f"{quantity.label} from clip to clip", caption, figure, _data(results, summaries, quantity))
+
+
+def metric_keys(snapshot: Snapshot, category: Category, dataset: str) -> list[str]:
+    """List the metrics that single clips of a dataset have: no scores, no applications."""
+    keys = snapshot.frame(category, dataset, "runs").quantities() if dataset else ()
+    return [key for key in keys if key != SCORE_KEY and key not in APPLICATIONS]
+
+
+def _usual(keys: Sequence[str]) -> str:
+    return "pesq" if "pesq" in keys else keys[0]
+
+
+def _chosen(entries: Sequence[Entry], state: ChartState, dataset: str) -> list[Entry]:
+    """Find the named codecs, or take some that are spread over the bitrates."""
+    names = list(dict.fromkeys(name.strip() for name in state.codec if name.strip()))
+    if len(names) > MOST_CODECS:
+        raise BadRequest(f"expected at most {MOST_CODECS} codecs, got {len(names)}")
+    by_name = {entry.codec: entry for entry in entries}
+    if names:
+        return [by_name[chosen_among("codec", name, list(by_name))] for name in names]
+    known = sorted(entries, key=lambda entry: _rate(entry, state.category, dataset))
+    places = np.linspace(0, len(known) - 1, MOST_CODECS).round().astype(int)
+    return [known[place] for place in np.unique(places)] if known else []
+
+
+def _rate(entry: Entry, category: Category, dataset: str) -> tuple[float, str]:
+    kbps = entry.figures[category, dataset].kbps
+    return (math.inf if kbps is None else kbps, entry.codec)
+
+
+def _summaries(
+    session: Session, entries: Sequence[Entry], dataset: str, category: Category, quantity: Quantity
+) -> dict[str, Summary]:
+    names = {entry.submission: entry.codec for entry in entries}
+    statement = select(ClipBlock.submission_id, ClipBlock.data).where(
+        ClipBlock.submission_id.in_(names), ClipBlock.dataset == dataset
+    )
+    found = {}
+    for submission, data in session.execute(statement):
+        block = block_columns(data, [quantity.key])
+        values = block.values.get(quantity.key, np.zeros(0))
+        mine = [
+            float(value)
+            for value, own in zip(values, block.categories, strict=False)
+            if own == category and math.isfinite(value)
+        ]
+        summary = summarise(mine)
+        if summary is not None:
+            found[names[submission]] = summary
+    return found
+
+
+def _data(results: Sequence[CodecResult], summaries: dict[str, Summary], quantity: Quantity) -> Data:
+    parts = ("minimum", "p5", "q1", "median", "q3", "p95", "maximum")
+    labels = ("Least", "5 %", "25 %", "Median", "75 %", "95 %", "Most")
+    columns = [Column("codec", "Codec"), Column("kbps", "kbps", 2), Column("n", "Clips", 0)]
+    columns += [Column(part, label, quantity.decimals) for part, label in zip(parts, labels, strict=True)]
+    rows = []
+    for row in sorted(results, key=lambda row: row.kbps):
+        summary = summaries.get(row.codec)
+        values = [getattr(summary, part) for part in parts] if summary else [None] * len(parts)
+        kbps = None if math.isnan(row.kbps) else row.kbps
+        rows.append((row.codec, kbps, summary.n if summary else 0, *values))
+    return Data(columns, rows)

@@ -1,0 +1,26 @@
+"""What is shown where nobody chooses, and which codecs can be shown together."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from codec_superb.metrics.table import Category
+from codec_superb.server.charts.choices import chosen_among
+from codec_superb.server.leaderboard.entries import Entry
+from codec_superb.server.leaderboard.snapshot import Snapshot
+
+
+def dataset_of(snapshot: Snapshot, category: Category, wanted: str) -> str:
+    """Return the wanted dataset of submissions, or the one that most codecs were run on; '' where there is none."""
+    known = snapshot.datasets("runs", category)
+    if wanted:
+        return chosen_among("dataset", wanted, known)
+    return max(known, key=lambda name: (len(snapshot.frame(category, name, "runs")), name), default="")
+
+
+def entries_of_state(snapshot: Snapshot, dataset: str, category: Category) -> list[Entry]:
+    """List the submissions on the state of the dataset that most have: others hold other clips under the same name."""
+    frame = snapshot.frame(category, dataset, "runs")
+    states = Counter(figures.states for figures in frame.figures)
+    usual = min(states, key=lambda state: (-states[state], state), default=())
+    return [entry for entry, figures in zip(frame.entries, frame.figures, strict=True) if figures.states == usual]

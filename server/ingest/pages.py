@@ -1,0 +1,67 @@
+"""``/submit``: the upload page; its form works without JavaScript and answers in words."""
+
+from __future__ import annotations
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from codec_superb.server.chrome import chrome_of
+from codec_superb.server.errors import ServerError
+from codec_superb.server.ingest.callers import bearer, counted
+from codec_superb.server.ingest.receive import receive
+from codec_superb.server.ingest.schemas import Receipt
+from codec_superb.server.ingest.service import check_permission, ingest
+from codec_superb.server.people.access import ANONYMOUS, Identity
+from codec_superb.server.settings import Settings
+from codec_superb.web.site.page import render
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/submit", response_class=HTMLResponse)
+def form(request: Request) -> HTMLResponse:
+    """Show how to submit, and the form."""
+    return _page(request, 200)
+
+
+@router.post("/submit", response_class=HTMLResponse)
+async def send(request: Request) -> HTMLResponse:
+    """Take the form as a browser without JavaScript sends it; the page says what became of the file."""
+    try:
+        receipt, new = await _take(request)
+    except ServerError as error:
+        return _page(request, error.status, error=error)
+    return _page(request, 201 if new else 200, receipt=receipt, new=new)
+
+
+async def _take(request: Request) -> tuple[Receipt, bool]:
+    """Receive first: the token is a field of the same form. The address is counted before anything comes."""
+    settings: Settings = request.app.state.settings
+    counted(request, Identity(None, ANONYMOUS))
+    async with receive(request, settings) as received:
+        caller = await run_sync(bearer, request, received.fields.get("token", ""))
+        check_permission(settings, caller)
+        return await ingest(request.app, received, caller)
+
+
+def _page(
+    request: Request,
+    status: int,
+    *,
+    receipt: Receipt | None = None,
+    new: bool = False,
+    error: ServerError | None = None,
+) -> HTMLResponse:
+    settings: Settings = request.app.state.settings
+    page = render(
+        "submit.html.j2",
+        chrome_of(request, "Submit results"),
+        receipt=receipt,
+        new=new,
+        error=error,
+        anonymous=settings.anonymous_uploads,
+        limit=settings.upload_limit,
+        server=settings.base_url,
+    )
+    return HTMLResponse(page, status, error.headers if error else None)

@@ -1,0 +1,49 @@
+"""The page ``/``: the leaderboard as people see it, from the same snapshot and under the same cache as the API."""
+
+from __future__ import annotations
+
+import numpy as np
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from codec_superb.server.leaderboard.board import board_of
+from codec_superb.server.leaderboard.endpoints import state_of
+from codec_superb.server.leaderboard.entries import board_row
+from codec_superb.server.leaderboard.select import ordered, quantity_of, rank, select
+from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.pages.public import public_page
+from codec_superb.web.figures.pareto import pareto_front
+from codec_superb.web.site.address import with_query
+from codec_superb.web.site.board import BoardRow, BoardState, to_query
+from codec_superb.web.site.leaderboard import leaderboard_page
+from codec_superb.web.site.page import Chrome
+
+router = APIRouter(include_in_schema=False)
+_ABOUT = "Sound codecs on the same clips: bitrate against what survives of speech, audio and music, with intervals."
+
+
+@router.get("/")
+async def leaderboard(request: Request) -> Response:
+    """Show one page of the leaderboard. An address with empty parameters leads to its short form."""
+    state = state_of(request)
+    short = to_query(state, board_of(request).current.default_source)
+    if any(not value.strip() for _, value in request.query_params.multi_items()):  # as forms without scripts send them
+        return RedirectResponse(with_query("/", short), 303)
+
+    def make(snapshot: Snapshot, chrome: Chrome) -> str:
+        return leaderboard_page(select(snapshot, state), front_rows(snapshot, state), chrome)
+
+    return await public_page(request, "Leaderboard", _ABOUT, make, key=short)
+
+
+def front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
+    """Find the codecs of the chart's Pareto front, over all pages, lowest bitrate first."""
+    ranked = rank(snapshot, state)
+    frame, found = ranked.frame, ordered(ranked, state)
+    rates, values = frame.numbers("kbps")[found], frame.numbers(state.metric)[found]
+    lossy = np.array([frame.entries[i].kind != "lossless" for i in found.tolist()], np.bool_)
+    drawn = np.flatnonzero((rates > 0) & ~np.isnan(values) & lossy)
+    better = quantity_of(state.metric).higher_is_better
+    front = pareto_front(rates[drawn].tolist(), values[drawn].tolist(), higher_is_better=better)
+    chosen = found[drawn[front]].tolist() if front else []
+    return [board_row(frame.entries[i], state.category, state.dataset, None, "") for i in chosen]

@@ -1,0 +1,135 @@
+"""Makes a backup while the service runs: one view of the database, and every file that its submissions name.
+
+The tables come from a single transaction that sees one state. An accepted file is in place before its row is, and
+stays for good, so the files may be copied after that transaction has ended.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.exc import DBAPIError
+
+from codec_superb import __version__
+from codec_superb.data_manifests.files import replacing
+from codec_superb.server.database import migrate
+from codec_superb.server.database.models import Base, Submission, now
+from codec_superb.server.database.session import make_engine
+from codec_superb.server.errors import OperationError
+from codec_superb.server.operations.backup_file import (
+    CHUNK,
+    MANIFEST,
+    HashingStream,
+    Manifest,
+    Table,
+    file_name,
+    table_name,
+)
+from codec_superb.server.operations.preparation import check_url, unusable
+from codec_superb.server.operations.table_dump import write_table
+from codec_superb.server.settings import Settings
+
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A backup that was made."""
+
+    path: Path
+    size: int
+    """Bytes of the file."""
+    manifest: Manifest
+
+
+def make_backup(settings: Settings, target: Path) -> Made:
+    """Write a backup to the file ``target``, or into the folder ``target`` under a name with the time.
+
+    Raises OperationError, leaving nothing behind, where something is in the way, the database does not answer, or a
+    submission's file is missing or not what its row says.
+    """
+    check_url(settings.database_url)
+    path = target / f"leaderboard-{now():%Y%m%dT%H%M%SZ}.zip" if target.is_dir() else target
+    if path.exists():
+        raise OperationError(f"expected no file at {path}: backups are not overwritten; name another")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    engine = make_engine(settings.database_url)
+    try:
+        with replacing(path) as temporary, zipfile.ZipFile(temporary, "x") as archive:
+            manifest = _write(archive, engine, settings.files)
+    except DBAPIError as error:
+        raise unusable(settings, error) from error
+    finally:
+        engine.dispose()
+    return Made(path, path.stat().st_size, manifest)
+
+
+def _write(archive: zipfile.ZipFile, engine: Engine, folder: Path) -> Manifest:
+    with _one_view(engine) as connection:
+        created = now().isoformat(timespec="seconds")
+        revision = _revision(connection)
+        tables = {table.name: _add_table(archive, connection, table.name) for table in Base.metadata.sorted_tables}
+        wanted = connection.execute(select(Submission.file_sha256, Submission.file_size).order_by(Submission.id)).all()
+    files = _add_files(archive, folder, [(sha256, size) for sha256, size in wanted])
+    manifest = Manifest(
+        created=created, program=__version__, schema_revision=revision, database=engine.dialect.name,
+        tables=tables, files=files,
+    )  # fmt: skip
+    archive.writestr(MANIFEST, manifest.model_dump_json(indent=1))
+    return manifest
+
+
+@contextmanager
+def _one_view(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction that sees one state of the database to its end; SQLite's always do."""
+    with engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        yield connection
+
+
+def _revision(connection: Connection) -> str:
+    found = migrate.current(connection)
+    if found != migrate.head():
+        raise OperationError(
+            f"expected a database with schema {migrate.head()}, got {found or 'none'}: "
+            "make backups with the version of codec-superb that serves it"
+        )
+    return found
+
+
+def _add_table(archive: zipfile.ZipFile, connection: Connection, name: str) -> Table:
+    with archive.open(table_name(name), "w", force_zip64=True) as member:
+        stream = HashingStream(member)
+        rows = write_table(connection, Base.metadata.tables[name], stream)
+    return Table(bytes=stream.size, sha256=stream.sha256, rows=rows)
+
+
+def _add_files(archive: zipfile.ZipFile, folder: Path, wanted: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """Copy the submissions' files and verify each; all that are wrong are named together."""
+    wrong = [sha256 for sha256, size in wanted if not _add_file(archive, folder / f"{sha256}.zip", sha256, size)]
+    if wrong:
+        named = ", ".join(wrong[:SHOWN]) + (f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "")
+        raise OperationError(
+            f"no backup was made: {len(wrong)} of {len(wanted)} submission files in {folder} are missing or changed "
+            f"(by SHA-256: {named}); put them back from an older backup"
+        )
+    return dict(wanted)
+
+
+def _add_file(archive: zipfile.ZipFile, path: Path, sha256: str, size: int) -> bool:
+    """Copy one file and return whether it is what its row says."""
+    try:
+        source = path.open("rb")
+    except FileNotFoundError:
+        return False
+    with source, archive.open(file_name(sha256), "w", force_zip64=True) as member:
+        stream = HashingStream(member)
+        while chunk := source.read(CHUNK):
+            stream.write(chunk)
+    return (stream.sha256, stream.size) == (sha256, size)

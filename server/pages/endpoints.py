@@ -1,0 +1,100 @@
+"""The pages that explain, and the small files that browsers and robots ask for by themselves."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from codec_superb.server.database.session import database_of
+from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.literature.tables import literature
+from codec_superb.server.pages.datasets import dataset_views
+from codec_superb.server.pages.public import public_page
+from codec_superb.server.settings import Settings
+from codec_superb.web.site.about_page import PublishedSource, about_page
+from codec_superb.web.site.api_page import api_page
+from codec_superb.web.site.assets import asset_named
+from codec_superb.web.site.datasets_page import datasets_page
+from codec_superb.web.site.metrics_page import metrics_page
+from codec_superb.web.site.page import Chrome
+
+router = APIRouter(include_in_schema=False)
+_A_DAY = {"Cache-Control": "public, max-age=86400"}
+_ROBOTS = """\
+User-agent: *
+Disallow: /api/
+Disallow: /login
+Disallow: /moderation
+Disallow: /*?
+"""
+"""The address of every combination of filters is a page: a robot would never come to an end."""
+
+
+@router.get("/datasets")
+async def datasets(request: Request) -> Response:
+    """Show all datasets."""
+    database = database_of(request)
+
+    def make(snapshot: Snapshot, chrome: Chrome) -> str:
+        with database.transaction() as session:
+            return datasets_page(dataset_views(session, snapshot), chrome)
+
+    about = "Datasets of the benchmark: categories, clips, licences, and which of them submissions are checked against."
+    return await public_page(request, "Datasets", about, make)
+
+
+@router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """Show the metric table."""
+    about = "Definitions of every metric, of the overall score, and of intervals and ranks."
+    return await public_page(request, "Metrics", about, lambda _, chrome: metrics_page(chrome))
+
+
+@router.get("/about")
+async def about(request: Request) -> Response:
+    """Say what this is."""
+    settings: Settings = request.app.state.settings
+
+    def make(_: Snapshot, chrome: Chrome) -> str:
+        return about_page(_sources(), chrome, anonymous_uploads=settings.anonymous_uploads)
+
+    words = "What Codec-SUPERB is, how its numbers are made and checked, and whose published figures it shows."
+    return await public_page(request, "About", words, make)
+
+
+def _sources() -> list[PublishedSource]:
+    return [
+        PublishedSource(
+            name=table.name,
+            label=table.label,
+            title=table.title,
+            citation=table.citation,
+            url=table.url,
+            differs=table.differs,
+            codecs=len(table.codecs),
+        )
+        for table in literature()
+    ]
+
+
+@router.get("/api/docs")
+async def api_docs(request: Request) -> Response:
+    """Describe the API in words, from the OpenAPI document."""
+    settings: Settings = request.app.state.settings
+    document, server = request.app.openapi(), settings.base_url.rstrip("/")
+    about = "Paths, parameters and answers of the API of the leaderboard, with examples."
+    return await public_page(request, "API", about, lambda _, chrome: api_page(document, server, chrome))
+
+
+@router.get("/robots.txt")
+def robots() -> Response:
+    """Let robots read pages, not every combination of filters."""
+    return PlainTextResponse(_ROBOTS, headers=_A_DAY)
+
+
+@router.get("/favicon.ico")
+@router.get("/favicon.svg")
+def favicon() -> Response:
+    """Answer browsers that ask for the picture without having read a page."""
+    picture = asset_named("favicon.svg")
+    return Response(picture.content, media_type=picture.media_type, headers=_A_DAY)

@@ -1,0 +1,1 @@
+"""Accepted submissions: listed, shown with their results, downloaded, traced to clips, compared with their versions."""

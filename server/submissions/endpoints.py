@@ -1,0 +1,110 @@
+"""``/api/v1/submissions`` (reading), ``/api/v1/codecs/{name}/history`` and diffs between versions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import FileResponse, JSONResponse, Response
+
+from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.ingest.schemas import ErrorAnswer
+from codec_superb.server.people.limits import CountedComputation
+from codec_superb.server.submissions import clips, service
+from codec_superb.server.submissions.schemas import Diff, History, SubmissionDetail, SubmissionList
+
+router = APIRouter(
+    tags=["submissions"],
+    responses={
+        400: {"model": ErrorAnswer, "description": "a parameter does not fit"},
+        404: {"model": ErrorAnswer, "description": "nothing of that name is public"},
+    },
+)
+
+_TEXT = r"^[^\x00]*$"
+"""No text of PostgreSQL holds a NUL; asking it for one is an error there."""
+Identity = Annotated[str, Path(description="Id of a submission.", max_length=20, pattern=_TEXT)]
+CodecName = Annotated[str, Path(description="Name of a codec.", max_length=200, pattern=_TEXT)]
+AnyCodec = Annotated[str | None, Query(description="Of this codec alone.", max_length=200, pattern=_TEXT)]
+WithDataset = Annotated[str | None, Query(description="With results on this dataset.", max_length=200, pattern=_TEXT)]
+OneDataset = Annotated[str | None, Query(description="Of this dataset; all without it.", max_length=200, pattern=_TEXT)]
+
+
+@router.get("/api/v1/submissions")
+def list_submissions(
+    session: ReadTransaction,
+    codec: AnyCodec = None,
+    status: Annotated[Literal["published", "verified"] | None, Query(description="Of this status alone.")] = None,
+    dataset: WithDataset = None,
+    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+    per_page: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> SubmissionList:
+    """List public submissions, newest first."""
+    return service.listed(session, codec=codec, status=status, dataset=dataset, page=page, per_page=per_page)
+
+
+@router.get("/api/v1/submissions/{identity}")
+def one_submission(session: ReadTransaction, identity: Identity) -> SubmissionDetail:
+    """Show one submission: card, provenance and every aggregate."""
+    return service.detail(session, identity)
+
+
+@router.get(
+    "/api/v1/submissions/{identity}/file",
+    response_class=FileResponse,
+    responses={200: {"content": {"application/zip": {}}, "description": "the submission file"}},
+)
+def file(request: Request, session: ReadTransaction, identity: Identity, _counted: CountedComputation) -> FileResponse:
+    """Download a submission file, as it was received but for the submitter's contact, which is not published."""
+    path, name = service.download(session, request.app.state.settings, identity)
+    return FileResponse(path, media_type="application/zip", filename=name)
+
+
+@router.get(
+    "/api/v1/submissions/{identity}/clips",
+    response_class=Response,
+    responses={200: {
+        "description": "clip rows", "content": {
+            "application/json": {}, "text/csv": {}, "application/vnd.apache.parquet": {},
+        },
+    }},
+)  # fmt: skip
+def clip_rows(
+    session: ReadTransaction,
+    identity: Identity,
+    _counted: CountedComputation,
+    dataset: OneDataset = None,
+    format: Annotated[Literal["json", "csv", "parquet"], Query()] = "json",  # noqa: A002 -- name of the parameter
+    offset: Annotated[int, Query(ge=0, le=1_000_000, description="JSON only: rows to leave out.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="JSON only: rows at most.")] = 1000,
+) -> Response:
+    """Give the rows that every number can be traced to: JSON in pieces, CSV and Parquet whole."""
+    table = clips.table_of(service.clip_blocks(session, identity, dataset))
+    name = f"{identity}{f'-{dataset}' if dataset else ''}"
+    if format == "json":
+        body: dict[str, Any] = {"submission": identity, "total": table.num_rows, "offset": offset}
+        return JSONResponse(body | {"clips": clips.as_rows(table, offset, limit)})
+    if format == "csv":
+        return _attachment(clips.as_csv(table), "text/csv; charset=utf-8", f"{name}.csv")
+    return _attachment(clips.as_parquet(table), "application/vnd.apache.parquet", f"{name}.parquet")
+
+
+@router.get("/api/v1/submissions/{old}/diff/{new}")
+def compare_versions(
+    session: ReadTransaction,
+    old: Identity,
+    new: Identity,
+) -> Diff:
+    """Say what changed between two versions of a codec's results: card, datasets, metric versions, aggregates."""
+    return service.diff(session, old, new)
+
+
+@router.get("/api/v1/codecs/{name}/history")
+def history(session: ReadTransaction, name: CodecName) -> History:
+    """List every version of a codec's results, also those that are not public, with status and reason."""
+    return service.history(session, name)
+
+
+def _attachment(content: bytes, media_type: str, name: str) -> Response:
+    quoted = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name)
+    return Response(content, media_type=media_type, headers={"Content-Disposition": f'attachment; filename="{quoted}"'})

@@ -1,0 +1,37 @@
+"""``/submissions/{id}`` and the difference between two versions, for people."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from codec_superb.server.chrome import chrome_of
+from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.submissions import repository, service
+from codec_superb.server.submissions.endpoints import Identity
+from codec_superb.web.site.page import render
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/submissions/{identity}", response_class=HTMLResponse)
+def submission_page(request: Request, session: ReadTransaction, identity: Identity) -> HTMLResponse:
+    """Show one submission: facts, results, clip rows, provenance, history."""
+    found = service.find(session, identity)
+    previous = repository.previous_public(session, found)
+    page = render(
+        "submission.html.j2",
+        chrome_of(request, f"{found.codec.name}, version {found.version}"),
+        it=service.detail(session, identity),
+        previous=previous.id if previous else None,
+        versions=service.history(session, found.codec.name).versions,
+    )
+    return HTMLResponse(page)
+
+
+@router.get("/submissions/{old}/diff/{new}", response_class=HTMLResponse)
+def diff_page(request: Request, session: ReadTransaction, old: Identity, new: Identity) -> HTMLResponse:
+    """Show what changed between two versions."""
+    found = service.diff(session, old, new)
+    title = f"{found.codec}: version {found.old.version} to {found.new.version}"
+    return HTMLResponse(render("submission_diff.html.j2", chrome_of(request, title), it=found))

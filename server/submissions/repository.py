@@ -1,0 +1,84 @@
+"""Queries on accepted submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session, joinedload, selectinload, undefer
+
+from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
+
+
+def public_page(
+    session: Session, *, codec: str | None, status: str | None, dataset: str | None, page: int, per_page: int
+) -> tuple[int, Sequence[Submission]]:
+    """Return how many public submissions fit, and one page of them, newest first."""
+    chosen = select(Submission).join(Submission.codec).where(Submission.status.in_(PUBLIC))
+    if codec is not None:
+        chosen = chosen.where(Codec.name == codec)
+    if status is not None:
+        chosen = chosen.where(Submission.status == status)
+    if dataset is not None:
+        chosen = chosen.where(Submission.results.any(Result.dataset == dataset))
+    total = session.scalar(select(func.count()).select_from(chosen.subquery())) or 0
+    return total, session.scalars(_page(chosen, page, per_page)).all()
+
+
+def _page(chosen: Select[Any], page: int, per_page: int) -> Select[Any]:
+    ordered = chosen.order_by(Submission.received.desc(), Submission.id).options(joinedload(Submission.codec))
+    return ordered.offset((page - 1) * per_page).limit(per_page)
+
+
+def public(session: Session, identity: str) -> Submission | None:
+    """Find a public submission with results and document."""
+    statement = (
+        select(Submission)
+        .where(Submission.id == identity, Submission.status.in_(PUBLIC))
+        .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))
+    )
+    return session.scalars(statement).one_or_none()
+
+
+def datasets_of(session: Session, identities: Sequence[str]) -> dict[str, list[str]]:
+    """Names of the datasets of each submission, sorted."""
+    statement = (
+        select(Result.submission_id, Result.dataset)
+        .where(Result.submission_id.in_(identities), Result.dataset != "")
+        .order_by(Result.dataset)
+        .distinct()
+    )
+    found: dict[str, list[str]] = {identity: [] for identity in identities}
+    for identity, dataset in session.execute(statement):
+        found[identity].append(dataset)
+    return found
+
+
+def versions(session: Session, codec: str) -> Sequence[Submission]:
+    """All submissions of a codec, whatever their status, newest version first."""
+    statement = select(Submission).join(Submission.codec).where(Codec.name == codec).order_by(Submission.version.desc())
+    return session.scalars(statement).all()
+
+
+def previous_public(session: Session, submission: Submission) -> Submission | None:
+    """Find the newest public version before this one."""
+    statement = (
+        select(Submission)
+        .where(
+            Submission.codec_id == submission.codec_id,
+            Submission.version < submission.version,
+            Submission.status.in_(PUBLIC),
+        )
+        .order_by(Submission.version.desc())
+        .limit(1)
+    )
+    return session.scalars(statement).one_or_none()
+
+
+def blocks(session: Session, identity: str, dataset: str | None) -> Sequence[ClipBlock]:
+    """Blocks of clip rows, of one dataset or of all, with their data."""
+    statement = select(ClipBlock).where(ClipBlock.submission_id == identity).options(undefer(ClipBlock.data))
+    if dataset is not None:
+        statement = statement.where(ClipBlock.dataset == dataset)
+    return session.scalars(statement.order_by(ClipBlock.dataset)).all()

@@ -1,0 +1,179 @@
+"""What is said about accepted submissions, to programs and on pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from codec_superb.server.database.models import PUBLIC, ClipBlock, Result, Submission
+from codec_superb.server.errors import BadRequest, NotFound
+from codec_superb.server.ingest.vault import public_file
+from codec_superb.server.settings import Settings
+from codec_superb.server.submissions import repository
+from codec_superb.server.submissions.schemas import (
+    AggregateChange,
+    Change,
+    Diff,
+    History,
+    ResultItem,
+    SubmissionDetail,
+    SubmissionItem,
+    SubmissionList,
+    Version,
+)
+
+_QUANTITIES = (
+    *("score", "kbps", "tokens_per_second", "compression_ratio", "encode_rtf", "decode_rtf", "seconds"),
+    *("clips", "ok", "failed", "largest_lag", "clipped_samples"),
+)
+_COUNTED = ("manifest_hash", "clips", "selected", "ok", "failed", "undefined")
+
+
+def listed(
+    session: Session, *, codec: str | None, status: str | None, dataset: str | None, page: int, per_page: int
+) -> SubmissionList:
+    """List public submissions, newest first."""
+    total, found = repository.public_page(
+        session, codec=codec, status=status, dataset=dataset, page=page, per_page=per_page
+    )
+    return SubmissionList(total=total, page=page, per_page=per_page, submissions=_items(session, found))
+
+
+def find(session: Session, identity: str) -> Submission:
+    """Find a public submission. Raises NotFound for any other: a pending one cannot be told from none."""
+    found = repository.public(session, identity)
+    if found is None:
+        raise NotFound(f"no public submission has the id {identity[:20]!r}")
+    return found
+
+
+def detail(session: Session, identity: str) -> SubmissionDetail:
+    """Describe a public submission with all its results."""
+    found = find(session, identity)
+    (item,) = _items(session, [found])
+    return SubmissionDetail(
+        **item.model_dump(),
+        created=found.created,
+        file_sha256=found.file_sha256,
+        file_size=found.file_size,
+        card=found.card,
+        metrics=found.metrics,
+        document=found.document,
+        notes=found.notes,
+        reason=found.reason,
+        results=[ResultItem.model_validate(result, from_attributes=True) for result in found.results],
+    )
+
+
+def download(session: Session, settings: Settings, identity: str) -> tuple[Path, str]:
+    """Return the file to send for a public submission and a name for it."""
+    found = find(session, identity)
+    path = public_file(settings, found.file_sha256, has_contact=found.contact is not None)
+    return path, f"{found.codec.name}-v{found.version}.zip"
+
+
+def clip_blocks(session: Session, identity: str, dataset: str | None) -> Sequence[ClipBlock]:
+    """Blocks of a public submission. Raises NotFound, also for a dataset that it does not have."""
+    find(session, identity)
+    found = repository.blocks(session, identity, dataset)
+    if not found:
+        raise NotFound(f"submission {identity} has no clips of a dataset {dataset!r:.60}")
+    return found
+
+
+def history(session: Session, codec: str) -> History:
+    """List all versions of a codec's results, the newest first. Raises NotFound for a codec nobody submitted."""
+    found = repository.versions(session, codec)
+    if not found:
+        raise NotFound(f"nobody has submitted results of a codec {codec[:60]!r}")
+    versions = [
+        Version(
+            version=entry.version,
+            id=entry.id if entry.status in PUBLIC else None,
+            status=entry.status,
+            received=entry.received,
+            decided=entry.decided,
+            reason=entry.reason,
+        )
+        for entry in found
+    ]
+    return History(codec=codec, versions=versions)
+
+
+def diff(session: Session, old_id: str, new_id: str) -> Diff:
+    """Compare two public versions of one codec's results. Raises NotFound, BadRequest for two codecs."""
+    old, new = find(session, old_id), find(session, new_id)
+    if old.codec_id != new.codec_id:
+        raise BadRequest(
+            f"expected two versions of one codec, got {old.codec.name} and {new.codec.name}; "
+            f"compare codecs at /compare?codec={old.codec.name}&codec={new.codec.name}"
+        )
+    return Diff(
+        codec=old.codec.name,
+        old=_items(session, [old])[0],
+        new=_items(session, [new])[0],
+        card=list(_changes(old.card, new.card)),
+        datasets=list(_changes(_datasets(old), _datasets(new))),
+        metrics=list(_changes(old.metrics, new.metrics)),
+        aggregates=list(_aggregates(old.results, new.results)),
+    )
+
+
+def _items(session: Session, found: Sequence[Submission]) -> list[SubmissionItem]:
+    datasets = repository.datasets_of(session, [entry.id for entry in found])
+    return [
+        SubmissionItem(
+            id=entry.id,
+            codec=entry.codec.name,
+            version=entry.version,
+            status=entry.status,
+            received=entry.received,
+            submitter=entry.submitter,
+            datasets=datasets[entry.id],
+            clips=entry.clips,
+            ok=entry.ok,
+            failed=entry.failed,
+            complete=entry.complete,
+        )
+        for entry in found
+    ]
+
+
+def _changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+    """Yield what differs, by name."""
+    for name in sorted(set(old) | set(new)):
+        if old.get(name) != new.get(name):
+            yield Change(what=name, old=old.get(name), new=new.get(name))
+
+
+def _datasets(submission: Submission) -> dict[str, Any]:
+    """State and counts of each dataset, flat, so that only what differs is shown."""
+    return {
+        f"{dataset['name']}: {field}": dataset[field]
+        for dataset in submission.document["datasets"]
+        for field in _COUNTED
+    }
+
+
+def _aggregates(old: Sequence[Result], new: Sequence[Result]) -> Iterator[AggregateChange]:
+    before, after = (({(row.category, row.dataset): _numbers(row) for row in rows}) for rows in (old, new))
+    for key in dict.fromkeys([*before, *after]):
+        one, two = before.get(key, {}), after.get(key, {})
+        for quantity in dict.fromkeys([*one, *two]):
+            was, became = one.get(quantity), two.get(quantity)
+            yield AggregateChange(
+                category=key[0],
+                dataset=key[1],
+                quantity=quantity,
+                old=was,
+                new=became,
+                difference=became - was if was is not None and became is not None else None,
+            )
+
+
+def _numbers(row: Result) -> dict[str, float | None]:
+    numbers: dict[str, float | None] = {name: getattr(row, name) for name in _QUANTITIES}
+    return numbers | {key: estimate["value"] for key, estimate in row.metrics.items()}

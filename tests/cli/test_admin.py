@@ -1,0 +1,170 @@
+"""``codec-superb admin``, on a database that nobody has made yet, of either kind."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support_board import make_submission
+from support_postgres import PostgresServer, postgres_server
+
+from codec_superb.cli.main import call
+from codec_superb.server.database.session import Database
+from codec_superb.server.people.access import identity_of_secret
+
+Admin = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    """Run one server for this module."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Name a database without any table."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'new.sqlite'}"
+    else:
+        with request.getfixturevalue("postgres").database(migrated=False) as made:
+            yield made
+
+
+@pytest.fixture
+def admin(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Admin:
+    """Run a command with --json and return what it prints; ``code`` is the exit code that must come."""
+
+    def run(*arguments: str, code: int = 0) -> Any:
+        options = ["--database", url, "--storage", str(tmp_path / "storage"), "--json"]
+        assert call(["admin", *arguments, *options]) == code
+        told = capsys.readouterr()
+        return json.loads(told.out) if code == 0 else told.err
+
+    return run
+
+
+@pytest.fixture
+def database(url: str, admin: Admin) -> Iterator[Database]:
+    """Open the database beside the commands, which have made its tables."""
+    admin("token", "list")
+    with closing(Database(url)) as opened:
+        yield opened
+
+
+class TestToken:
+    """``admin token``."""
+
+    def test_from_creation_to_revocation(self, admin: Admin, url: str) -> None:
+        """A token is made on an empty database, works, is listed without its secret, and ends."""
+        made = admin("token", "create", "Lab of Sound", "--scope", "submit", "metrics", "--expires-days", "30")
+        secret = made["token"]
+        assert made["scopes"] == ["metrics", "submit"]
+        assert made["expires"] > made["created"]
+        with closing(Database(url)) as database, database.transaction() as session:
+            assert identity_of_secret(session, secret).name == "Lab of Sound"
+        (listed,) = admin("token", "list")
+        assert listed["state"] == "valid"
+        assert secret not in json.dumps(listed)
+        assert admin("token", "revoke", listed["prefix"])["state"] == "revoked"
+        assert "was revoked at" in admin("token", "revoke", str(listed["id"]), code=2)
+        assert [entry["action"] for entry in admin("audit")] == ["token.revoked", "token.created"]
+        assert {entry["actor"] for entry in admin("audit")} == {"command line"}
+
+    def test_what_cannot_be(self, admin: Admin) -> None:
+        """An unknown scope, a name of nothing and an unknown token are said in one line, without traceback."""
+        for arguments, words in (
+            (("token", "create", "lab", "--scope", "root"), "expected scopes among submit, moderate, metrics"),
+            (("token", "create", " "), "expected a name"),
+            (("token", "revoke", "cs_nothing"), "no token is 'cs_nothing'"),
+        ):
+            (line,) = admin(*arguments, code=2).splitlines()
+            assert words in line
+
+
+class TestSubmissions:
+    """``admin submissions`` and ``admin codec``."""
+
+    def test_decisions(self, admin: Admin, database: Database) -> None:
+        """Each decision prints what the submission is then; one that cannot be made says why."""
+        with database.transaction(write=True) as session:
+            made = make_submission(session, status="pending", owner="old")
+            make_submission(session, "lc3_32k", 32.0)
+        (waiting,) = admin("submissions", "list", "--status", "pending")
+        assert (waiting["id"], waiting["codec"], waiting["account"]) == (made, "opus_12k", "old")
+        assert len(admin("submissions", "list")) == 2
+        assert admin("submissions", "accept", made)["status"] == "published"
+        assert "expected verify or withdraw" in admin("submissions", "accept", made, code=2)
+        assert admin("submissions", "verify", made)["status"] == "verified"
+        assert admin("submissions", "withdraw", made, "--reason", "a mistake")["reason"] == "a mistake"
+        assert "expected a reason" in admin("submissions", "accept", made, code=2)
+        assert "no submission" in admin("submissions", "reject", "nothing", "--reason", "x", code=2)
+        assert admin("codec", "transfer", "opus_12k", "new") == {"codec": "opus_12k", "before": "old", "after": "new"}
+        assert [entry["action"] for entry in admin("audit", "--limit", "2")] == [
+            "codec.transferred", "submission.decided",
+        ]  # fmt: skip
+
+    def test_a_reason_is_asked_for(self, admin: Admin) -> None:
+        """Who rejects or withdraws must give one."""
+        for decision in ("reject", "withdraw"):
+            assert "--reason" in admin("submissions", decision, "abc", code=2)
+
+
+class TestForPeople:
+    """What is printed without --json, on SQLite in a storage folder."""
+
+    @pytest.fixture
+    def said(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+        """Run a command and return what it prints to stdout."""
+
+        def run(*arguments: str) -> str:
+            assert call(["admin", *arguments, "--storage", str(tmp_path)]) == 0
+            return capsys.readouterr().out
+
+        return run
+
+    def test_the_token_alone_goes_to_stdout(self, said: Callable[..., str]) -> None:
+        """So that a script can take it; what it is for goes to stderr."""
+        assert said("token", "create", "lab").strip().startswith("cs_")
+
+    def test_tables(self, said: Callable[..., str], tmp_path: Path) -> None:
+        """Lists are tables, decisions sentences."""
+        said("token", "create", "lab", "--scope", "moderate")
+        with (
+            closing(Database(f"sqlite:///{tmp_path / 'leaderboard.sqlite'}")) as database,
+            database.transaction(write=True) as session,
+        ):
+            made = make_submission(session, status="pending", owner=None)
+        assert "moderate" in said("token", "list")
+        assert "anonymous" in said("submissions", "list")
+        assert said("submissions", "accept", made) == f"opus_12k, version 1 ({made}) is published\n"
+        assert "it came anonymously" in said("codec", "transfer", "opus_12k", "lab")
+        assert "codec.transferred" in said("audit")
+        assert "is revoked" in said("token", "revoke", "1")
+
+
+class TestDatabases:
+    """``--database`` and ``--storage``."""
+
+    @pytest.mark.parametrize("url", ["nonsense", "sqlite:////proc/nothing/x.sqlite", "mysql://x/y"])
+    def test_what_cannot_be_opened(self, tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """It is said in one line, with the option to use."""
+        assert call(["admin", "token", "list", "--database", url, "--storage", str(tmp_path)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "expected a database URL" in line or "name another with --database" in line
+
+    def test_a_broken_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A file that is no database is left as it is."""
+        file = tmp_path / "leaderboard.sqlite"
+        file.write_bytes(b"not a database, but long enough to be read as one" * 100)
+        assert call(["admin", "token", "list", "--storage", str(tmp_path)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "not a database" in line
+        with pytest.raises(sqlite3.DatabaseError), closing(sqlite3.connect(file)) as opened:
+            opened.execute("SELECT 1 FROM tokens")

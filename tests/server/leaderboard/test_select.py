@@ -1,0 +1,270 @@
+"""Filters, order, ranks and pages of the board, on submissions in a database."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete
+from support_board import make_submission
+
+from codec_superb.server.database.migrate import upgrade
+from codec_superb.server.database.models import Result
+from codec_superb.server.database.session import Database
+from codec_superb.server.leaderboard.entries import is_open
+from codec_superb.server.leaderboard.select import select, select_all
+from codec_superb.server.leaderboard.snapshot import Snapshot, take
+from codec_superb.server.leaderboard.state import SORTS, parse
+from codec_superb.web.site.board import BoardView
+
+NEURAL = {"kind": "neural", "frame_rate": 75.0, "codebooks": 8, "codebook_size": 1024, "nominal_kbps": 6.0,
+          "sampling_rate": 24000, "family": "encodec", "weights": {"source": "facebook/encodec_24khz"}}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
+    """Eight codecs that differ in all that can be filtered."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('board') / 'leaderboard.sqlite'}"
+    upgrade(url)
+    database = Database(url)
+    with database.transaction(write=True) as session:
+        make_submission(session, "opus_6k", 6.0, 0.70)
+        make_submission(session, "opus_12k", 12.0, 0.80, status="verified")
+        make_submission(session, "opus_24k", 24.0, 0.81)
+        make_submission(session, "encodec_6k", 6.0, 0.75, card=NEURAL)
+        here = {"title": "Mine", "weights": {"source": "/home/me/weights.pt"}, "causal": False}
+        make_submission(session, "secret", 6.0, 0.78, card=NEURAL | here)
+        make_submission(session, "elsewhere", 9.0, 0.99, datasets={"other": ["speech"], "mini": ["speech"]})
+        make_submission(session, "partial", 10.0, 0.95, result={"complete": False, "failed": 3})
+        make_submission(session, "alone", 11.0, 0.6, result={"low": None, "high": None})
+        make_submission(session, "waiting", 12.0, 0.99, status="pending")
+    with database.transaction() as session:
+        yield take(session, None)
+    database.close()
+
+
+def view(snapshot: Snapshot, **chosen: Any) -> BoardView:
+    """Answer a query."""
+    return select(snapshot, parse([(name, str(value)) for name, value in chosen.items()]))
+
+
+def names(snapshot: Snapshot, **chosen: Any) -> list[str]:
+    """Name the codecs of an answer, in order."""
+    return [row.result.codec for row in view(snapshot, **chosen).rows]
+
+
+RANKED = ["opus_24k", "opus_12k", "secret", "encodec_6k", "opus_6k"]
+UNRANKED = ["elsewhere", "partial", "alone"]
+
+
+class TestRanks:
+    """Who has a rank, and which."""
+
+    def test_those_on_the_common_datasets_have_ranges_of_ranks(self, snapshot: Snapshot) -> None:
+        """Overlapping intervals of ±0.02 share places; the best comes first, those without a rank last by value."""
+        found = view(snapshot)
+        assert [row.result.codec for row in found.rows] == RANKED + UNRANKED
+        ranks = {row.result.codec: row.result.rank for row in found.rows}
+        assert ranks["opus_24k"] == (1, 3)
+        assert ranks["opus_12k"] == (1, 3)
+        assert ranks["secret"] == (1, 4)
+        assert ranks["encodec_6k"] == (3, 4)
+        assert ranks["opus_6k"] == (5, 5)
+        assert found.ranked_datasets == ("mini",)
+        assert found.rank_basis == "intervals"
+
+    def test_every_other_row_says_why_it_has_none(self, snapshot: Snapshot) -> None:
+        """Other datasets, failed clips and a missing interval are named; such rows are shown all the same."""
+        reasons = {row.result.codec: row.unranked for row in view(snapshot).rows if row.result.rank is None}
+        assert reasons == {
+            "elsewhere": "run on further datasets besides those ranked",
+            "partial": "incomplete: 3 of 20 clips failed",
+            "alone": "no interval: fewer than two clips",
+        }
+        rows = view(snapshot, dataset="other").rows
+        assert [row.result.rank for row in rows] == [(1, 1)]
+
+    def test_ranks_are_those_of_the_chosen_metric(self, snapshot: Snapshot) -> None:
+        """A distance ranks upside down, and its codecs come in that order."""
+        by_mel = view(snapshot, metric="mel")
+        values = [row.result.metrics["mel"].value for row in by_mel.rows if row.result.rank]
+        assert values == sorted(values, key=lambda value: value or math.nan)
+        ranked = [row.result.rank for row in by_mel.rows if row.result.rank]
+        assert ranked[0][0] == 1
+        assert all(first[0] <= second[0] for first, second in pairwise(ranked))
+
+    def test_a_filter_makes_a_class_and_a_search_does_not(self, snapshot: Snapshot) -> None:
+        """Ranks are among what passes the filters; searching finds a row with the rank it has."""
+        within = view(snapshot, kbps_max=7)
+        assert [row.result.rank for row in within.rows] == [(1, 2), (1, 2), (3, 3)]
+        assert [row.result.rank for row in view(snapshot, search="encodec_6").rows] == [(3, 4)]
+
+    def test_results_on_another_state_of_a_dataset_are_not_ranked_together(self, snapshot: Snapshot) -> None:
+        """The hash of the manifest tells states of one dataset apart."""
+        entry = next(entry for entry in snapshot.runs if entry.codec == "opus_6k")
+        figures = {key: value._replace(states=("f" * 64,)) for key, value in entry.figures.items()}
+        other = replace(entry, codec="zz_newer", figures=figures)
+        changed = Snapshot(snapshot.revision, (*snapshot.runs, other))
+        row = next(row for row in view(changed).rows if row.result.codec == "zz_newer")
+        assert row.unranked == "run on another state of a dataset"
+
+
+class TestFilters:
+    """Each filter alone."""
+
+    def test_bitrates(self, snapshot: Snapshot) -> None:
+        """Both ends belong to the range of measured bitrates."""
+        assert set(names(snapshot, kbps_min=9, kbps_max=11.11)) == {"elsewhere", "partial", "alone"}
+        assert names(snapshot, kbps_min=24.24) == ["opus_24k"]
+
+    def test_tokens_per_second(self, snapshot: Snapshot) -> None:
+        """A codec without tokens lies in no range of them."""
+        assert names(snapshot, tps_min=1) == ["secret", "encodec_6k"]
+        assert names(snapshot, tps_max=599) == []
+
+    def test_sampling_rates(self, snapshot: Snapshot) -> None:
+        """Any of the rates will do."""
+        assert names(snapshot, rates=24000) == ["secret", "encodec_6k"]
+        both = select(snapshot, parse([("rates", "24000"), ("rates", "48000")]))
+        assert both.total == 8
+
+    def test_open_weights(self, snapshot: Snapshot) -> None:
+        """A path on somebody's machine is not open."""
+        assert set(names(snapshot, open_weights=1)) == set(RANKED + UNRANKED) - {"secret"}
+
+    def test_causal(self, snapshot: Snapshot) -> None:
+        """Only codecs whose card says so."""
+        causal = {row.result.codec for row in view(snapshot).rows if row.causal}
+        assert "secret" not in causal
+        assert set(names(snapshot, causal=1)) == causal
+
+    def test_search(self, snapshot: Snapshot) -> None:
+        """Name, title and family are looked into, whatever the case."""
+        assert set(names(snapshot, search="OPUS")) == {"opus_6k", "opus_12k", "opus_24k"}
+        assert names(snapshot, search="mine") == ["secret"]
+        assert set(names(snapshot, search="Encodec")) == {"encodec_6k", "secret"}
+
+    def test_sources(self, snapshot: Snapshot) -> None:
+        """Submissions, the verified ones, and each published table are apart unless all are asked for."""
+        assert names(snapshot, source="verified") == ["opus_12k"]
+        assert view(snapshot, source="table3").total == 19
+        assert view(snapshot, source="tiny").total == 34
+        assert view(snapshot, source="ultraeval").total == 9
+        assert view(snapshot, source="all").total == 8 + 19 + 34 + 9
+        assert {row.source for row in view(snapshot).rows} == {"published", "verified"}
+
+    def test_dataset_and_category(self, snapshot: Snapshot) -> None:
+        """A dataset's own results, a category's own codecs."""
+        assert names(snapshot, dataset="other") == ["elsewhere"]
+        assert "elsewhere" not in names(snapshot, category="music")
+
+
+class TestPublishedTables:
+    """Literature on the board."""
+
+    def test_a_table_is_ranked_by_its_values(self, snapshot: Snapshot) -> None:
+        """DAC at 24 kbps leads Table 3 on speech, EnCodec at 1.5 kbps is last; every row says where it comes from."""
+        found = view(snapshot, source="table3")
+        assert found.rank_basis == "values"
+        assert (found.rows[0].result.codec, found.rows[0].result.rank) == ("table3:D2", (1, 1))
+        assert found.rows[-1].result.codec == "table3:E1"
+        assert found.rows[0].result.score.value == 0.864
+        assert {row.source for row in found.rows} == {"literature"}
+        assert found.rows[0].source_url == "https://arxiv.org/abs/2402.13071"
+
+    def test_everything_mixed_is_ranked_by_value_and_says_so(self, snapshot: Snapshot) -> None:
+        """Only on demand, and marked."""
+        found = select_all(snapshot, parse([("source", "all")]))
+        assert found.rank_basis == "mixed"
+        values = [row.result.score.value for row in found.rows if row.result.rank]
+        assert values == sorted(values, key=lambda value: -(value or 0))
+
+    def test_applications_can_be_chosen(self, snapshot: Snapshot) -> None:
+        """Word error rate ranks upside down and is offered where the source has it."""
+        found = view(snapshot, source="table3", metric="asr_wer_pct")
+        assert found.rows[0].applications["asr_wer_pct"] == 2.96
+        assert found.rows[0].result.rank == (1, 1)
+        assert "asr_wer_pct" in found.choices.metrics
+        assert "asr_wer_pct" not in view(snapshot).choices.metrics
+        assert view(snapshot, source="ultraeval").rows[0].result.codec == "ultraeval:Spark"
+        chinese = view(snapshot, source="ultraeval", dataset="aishell1", metric="ultra_utmos")
+        assert {row.unranked for row in chinese.rows} == {"no value of UTMOS"}
+
+    def test_an_unknown_bitrate_lies_in_no_range(self, snapshot: Snapshot) -> None:
+        """Codecs whose table does not state it are filtered out, and their bitrate is not a number."""
+        assert view(snapshot, source="ultraeval", kbps_min=0).total == 0
+        assert math.isnan(view(snapshot, source="ultraeval").rows[0].result.kbps)
+
+
+class TestOrder:
+    """Sorting and paging."""
+
+    @pytest.mark.parametrize(
+        ("sort", "first"), [("kbps", 6.06), ("compression_ratio", 6.06), ("nominal_kbps", 6.06), ("codec", 11.11)]
+    )
+    def test_each_column_has_its_own_best_order(self, snapshot: Snapshot, sort: str, first: float) -> None:
+        """Cheapest first, most compressed first, names from A."""
+        assert view(snapshot, sort=sort).rows[0].result.kbps == pytest.approx(first)
+
+    def test_the_order_can_be_turned(self, snapshot: Snapshot) -> None:
+        """Turning reverses the order of distinct values."""
+        up = [row.result.kbps for row in view(snapshot, sort="kbps", descending=0).rows]
+        assert up == sorted(up)
+        assert [row.result.kbps for row in view(snapshot, sort="kbps", descending=1).rows] == up[::-1]
+
+    def test_what_has_no_value_is_last_either_way(self, snapshot: Snapshot) -> None:
+        """Tokens per second are known of two codecs."""
+        for descending in (0, 1):
+            assert set(names(snapshot, sort="tokens_per_second", descending=descending)[:2]) == {"secret", "encodec_6k"}
+
+    def test_pages_hold_fifty(self, snapshot: Snapshot) -> None:
+        """All pages together are all rows, once and in order; a page beyond is empty."""
+        whole = [row.result.codec for row in select_all(snapshot, parse([("source", "all")])).rows]
+        assert names(snapshot, source="all") == whole[:50]
+        assert names(snapshot, source="all", page=2) == whole[50:]
+        assert names(snapshot, source="all", page=3) == []
+        assert len(set(whole)) == view(snapshot, source="all").total
+
+    def test_every_sort_key_works(self, snapshot: Snapshot) -> None:
+        """No column that is offered fails, on any source."""
+        for sort in SORTS:
+            for source in ("runs", "all"):
+                assert view(snapshot, sort=sort, source=source).total >= 8
+
+
+@pytest.mark.parametrize(
+    ("card", "expected"),
+    [
+        ({"kind": "classical"}, True),
+        ({"kind": "lossless", "weights": None}, True),
+        ({"kind": "neural"}, None),
+        ({"kind": "neural", "weights": {"source": "facebook/encodec_24khz"}}, True),
+        ({"kind": "neural", "weights": {"source": "https://example.org/w.pt"}}, True),
+        ({"kind": "neural", "weights": {"source": "random"}}, False),
+        ({"kind": "neural", "weights": {"source": "./w.pt"}}, False),
+        ({"kind": "neural", "weights": {"source": "C:\\w.pt"}}, False),
+    ],
+)
+def test_open_weights_are_told_from_the_card(card: dict[str, Any], expected: bool | None) -> None:
+    """The documented rule, kind by kind."""
+    assert is_open(card) is expected
+
+
+def test_results_of_a_category_that_were_never_stored_leave_the_codec_out(tmp_path: Path) -> None:
+    """A submission without results in the category has no row there and is no error."""
+    url = f"sqlite:///{tmp_path / 'leaderboard.sqlite'}"
+    upgrade(url)
+    database = Database(url)
+    with database.transaction(write=True) as session:
+        make_submission(session, "opus_6k")
+        session.execute(delete(Result).where(Result.category == "music"))
+    with database.transaction() as session:
+        taken = take(session, None)
+    database.close()
+    assert names(taken, category="music") == []
+    assert names(taken) == ["opus_6k"]

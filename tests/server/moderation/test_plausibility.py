@@ -1,0 +1,184 @@
+"""Plausibility warnings: each kind where it must come, and silence where it must not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from support_board import make_submission
+from support_people import ON_SQLITE
+
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import NotFound
+from codec_superb.server.moderation.plausibility import warnings_for
+
+SPEECH = {"mini": ("speech",)}
+"""One row of results is enough for a rule."""
+
+
+def warned(database: Database, codec: str = "opus_12k", kbps: float | None = 12.0, **made: Any) -> list[dict[str, str]]:
+    """Return the warnings about a pending submission."""
+    with database.transaction(write=True) as session:
+        submission = make_submission(session, codec, kbps, **({"status": "pending", "datasets": SPEECH} | made))
+        return warnings_for(session, submission)
+
+
+def publish(database: Database, codec: str, kbps: float, score: float, **made: Any) -> None:
+    """Put a codec on the board."""
+    with database.transaction(write=True) as session:
+        make_submission(session, codec, kbps, score, **({"datasets": SPEECH} | made))
+
+
+def test_a_plain_submission(database: Database) -> None:
+    """Nothing is found in results that are like those of others, in three categories."""
+    with database.transaction(write=True) as session:
+        for kbps in (6.0, 9.0, 16.0, 24.0):
+            make_submission(session, f"opus_{kbps:g}k", kbps, 0.6 + 0.01 * kbps)
+        assert warnings_for(session, make_submission(session, "opus_12k", 12.0, 0.72, status="pending")) == []
+
+
+def test_an_unknown_submission(database: Database) -> None:
+    """It is named."""
+    with pytest.raises(NotFound), database.transaction() as session:
+        warnings_for(session, "abc")
+
+
+class TestWeakerSetting:
+    """A codec below a lower-bitrate setting of its own family."""
+
+    def test_below_by_more_than_the_intervals(self, database: Database) -> None:
+        """The better setting is named, with both scores and bitrates, and where."""
+        publish(database, "opus_6k", 6.0, 0.60)
+        publish(database, "opus_9k", 9.0, 0.70)
+        (warning,) = warned(database, score=0.5)
+        assert warning["kind"] == "weaker setting"
+        assert warning["where"] == "mini, speech"
+        assert "scores 0.500 at 12.1 kbps, below opus_9k" in warning["text"]
+        assert "0.700 at 9.09 kbps" in warning["text"]
+
+    @pytest.mark.parametrize(
+        ("codec", "kbps", "score", "made"),
+        [
+            ("opus_9k", 9.0, 0.53, {}),
+            ("opus_16k", 16.0, 0.9, {}),
+            ("lc3_9k", 9.0, 0.9, {}),
+            ("opus_9k", 9.0, 0.9, {"status": "pending"}),
+            ("opus_9k", 9.0, 0.9, {"status": "withdrawn"}),
+            ("opus_9k", 9.0, 0.9, {"datasets": {"other": ("speech",)}}),
+            ("opus_9k", 9.0, 0.9, {"datasets": {"mini": ("music",)}}),
+            ("opus_12k", 9.0, 0.9, {}),
+            ("opus_11k9", 11.95, 0.9, {}),
+        ],
+        ids=["intervals meet", "higher bitrate", "other family", "pending", "withdrawn", "other dataset",
+             "other category", "itself before", "same bitrate"],
+    )  # fmt: skip
+    @ON_SQLITE
+    def test_no_comparison(
+        self, database: Database, codec: str, kbps: float, score: float, made: Mapping[str, Any]
+    ) -> None:
+        """What is not a weaker public setting of the family on the same clips is no reason."""
+        publish(database, codec, kbps, score, **made)
+        assert warned(database, score=0.5) == []
+
+    def test_only_the_newest_version_counts(self, database: Database) -> None:
+        """A setting that has been corrected is not compared with as it was."""
+        publish(database, "opus_9k", 9.0, 0.9)
+        publish(database, "opus_9k", 9.0, 0.5)
+        assert warned(database, score=0.5) == []
+
+
+class TestOutlier:
+    """A score far from those of about the same bitrate."""
+
+    def others(self, database: Database, count: int = 6, **made: Any) -> None:
+        """Publish codecs of other families around 12 kbps, from 0.60 to 0.65."""
+        for number in range(count):
+            publish(database, f"other{number}_x", 9.0 + number, 0.60 + 0.01 * number, **made)
+
+    @pytest.mark.parametrize(("score", "side"), [(0.95, "above"), (0.3, "below")])
+    def test_on_either_side(self, database: Database, score: float, side: str) -> None:
+        """Too good is as suspicious as too bad; the band is described."""
+        self.others(database)
+        (warning,) = warned(database, score=score)
+        assert warning["kind"] == "outlier"
+        assert f"{side} the median 0.625 of 6 codecs at 8.08 to 18.2 kbps" in warning["text"]
+
+    @pytest.mark.parametrize(
+        ("count", "score", "kbps", "made"),
+        [
+            (6, 0.66, 12.0, {}),
+            (4, 0.95, 12.0, {}),
+            (6, 0.95, 40.0, {}),
+            (6, 0.95, 12.0, {"card": {"kind": "lossless"}}),
+        ],
+        ids=["within", "few", "other bitrate", "lossless neighbours"],
+    )
+    @ON_SQLITE
+    def test_silence(self, database: Database, count: int, score: float, kbps: float, made: Mapping[str, Any]) -> None:
+        """Within the spread, among few, at another bitrate, or among lossless codecs nobody is one."""
+        self.others(database, count, **made)
+        assert warned(database, kbps=kbps, score=score) == []
+
+
+@ON_SQLITE
+class TestTheResultsAlone:
+    """Rules that need no other codec."""
+
+    @pytest.mark.parametrize(
+        ("result", "kind", "words"),
+        [
+            ({"largest_lag": 320}, "lag", "320 samples early or late"),
+            ({"clipped_samples": 40_000}, "clipping", "2.5 % of the samples"),
+            ({"clipped_samples": 3, "kbps": None}, "clipping", "3 samples are clipped"),
+            ({"encode_rtf": 0.0}, "speed", "encoding took no time"),
+            ({"decode_rtf": 0.0}, "speed", "decoding took no time"),
+            ({"kbps": 18.0}, "bitrate", "measured 18.0 kbps, nominal 12.0 kbps"),
+            ({"kbps": 6.0}, "bitrate", "measured 6.00 kbps"),
+        ],
+    )
+    def test_measurements(self, database: Database, result: Mapping[str, Any], kind: str, words: str) -> None:
+        """Lag, clipping, times of nothing and a bitrate far from the name."""
+        (warning,) = warned(database, result=result)
+        assert warning["kind"] == kind
+        assert words in warning["text"]
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            {"result": {"largest_lag": 1, "clipped_samples": 100, "kbps": 14.0}},
+            {"result": {"largest_lag": None, "encode_rtf": None, "decode_rtf": None}},
+            {"result": {"kbps": 20.0}, "card": {"nominal_tolerance": None, "bitrate_note": "variable"}},
+            {"score": {"speech": 0.8}, "kbps": None, "card": {"kind": "lossless"}, "metrics": {"stft": 0.0}},
+        ],
+    )
+    def test_silence(self, database: Database, made: Mapping[str, Any]) -> None:
+        """One sample of lag, a little clipping, what was not measured, and what the card announces are no news."""
+        assert warned(database, **made) == []
+
+    def test_a_card_cannot_allow_everything(self, database: Database) -> None:
+        """A tolerance that somebody writes into a card allows twice the bitrate at most; the card's note is shown."""
+        card = {"nominal_tolerance": 50.0, "bitrate_note": "it varies"}
+        (warning,) = warned(database, result={"kbps": 30.0}, card=card)
+        assert warning["kind"] == "bitrate"
+        assert warning["text"].endswith("the card says: it varies")
+
+    @pytest.mark.parametrize(
+        ("kind", "distance", "expected"),
+        [("lossless", 0.5, "not lossless"), ("classical", 0.0, "exact"), ("neural", 1e-9, "exact")],
+    )
+    def test_exactness(self, database: Database, kind: str, distance: float, expected: str) -> None:
+        """A lossless codec that loses, and a lossy one that does not."""
+        card = {"kind": kind} | ({"nominal_kbps": None} if kind == "lossless" else {})
+        (warning,) = warned(database, card=card, metrics={"stft": distance})
+        assert warning["kind"] == expected
+
+
+def test_a_name_of_somebody_else(database: Database) -> None:
+    """A file under a name that belongs to another account by now is pointed out."""
+    publish(database, "opus_12k", 12.0, 0.8, owner="ann")
+    (warning,) = warned(database, owner="bob")
+    assert warning == {
+        "kind": "owner", "where": "", "text": "the name opus_12k belongs to ann, this file came from bob",
+    }  # fmt: skip
+    assert "nobody in particular" in warned(database, owner=None)[0]["text"]

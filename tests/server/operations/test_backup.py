@@ -1,0 +1,258 @@
+"""A backup holds one state of everything, whatever happens meanwhile, and comes back on either kind of database."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.script import ScriptDirectory
+from sqlalchemy import select
+from support_postgres import PostgresServer
+from support_rows import add_upload, all_rows, fill_tables
+
+from codec_superb.data_manifests.files import file_sha256
+from codec_superb.server.database import migrate
+from codec_superb.server.database.models import Account, Revision, Submission
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import OperationError
+from codec_superb.server.operations.backup import make_backup
+from codec_superb.server.operations.restore import restore_backup, verify_backup
+from codec_superb.server.settings import Settings
+
+
+@pytest.fixture
+def filled(settings: Settings, database: Database) -> Settings:
+    """Give a leaderboard with rows in every table."""
+    with database.transaction(write=True) as session:
+        fill_tables(session, settings.files)
+    return settings
+
+
+@pytest.fixture
+def backup(filled: Settings, tmp_path: Path) -> Path:
+    """Back it up."""
+    return make_backup(filled, tmp_path / "backup.zip").path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
+    """Give an empty place of either kind, without a schema."""
+    if request.param == "sqlite":
+        yield Settings(storage=tmp_path / "other")
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        with server.database(migrated=False) as url:
+            yield Settings(database=url, storage=tmp_path / "other")
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Settings:
+    """Give a place where nothing has been yet."""
+    return Settings(storage=tmp_path / "empty")
+
+
+@pytest.fixture
+def used(tmp_path: Path) -> Settings:
+    """Give a leaderboard that has something else in it."""
+    settings = Settings(storage=tmp_path / "used")
+    settings.storage.mkdir()
+    migrate.upgrade(settings.database_url)
+    database = Database(settings.database_url)
+    with database.transaction(write=True) as session:
+        fill_tables(session, settings.files)
+        session.add(Account(name="only here"))
+    database.close()
+    return settings
+
+
+def _state(settings: Settings) -> tuple[object, dict[str, str]]:
+    """Return all rows but the count of changes, and every file in the storage of submissions."""
+    database = Database(settings.database_url)
+    rows = all_rows(database.engine)
+    rows.pop(Revision.__tablename__)
+    database.close()
+    return rows, {path.name: file_sha256(path) for path in sorted(settings.files.iterdir())}
+
+
+class TestBackup:
+    """``admin backup``."""
+
+    def test_no_table_is_forgotten(self, database: Database, backup: Path) -> None:
+        """Every table has rows in the test, and every table is in the manifest with as many."""
+        manifest = verify_backup(backup)
+        rows = all_rows(database.engine)
+        assert all(rows.values())
+        assert {name: table.rows for name, table in manifest.tables.items()} == {
+            name: len(found) for name, found in rows.items()
+        }
+        assert len(manifest.files) == 3
+
+    def test_is_one_state_while_uploads_come_in(self, filled: Settings, database: Database, tmp_path: Path) -> None:
+        """With a writer at work, each backup has results, clip rows and a file for exactly its own submissions."""
+        stop, number = threading.Event(), 100
+
+        def write() -> None:
+            nonlocal number
+            while not stop.is_set():
+                number += 1
+                with database.transaction(write=True) as session:
+                    add_upload(session, filled.files, f"codec_{number}", number)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            made = [make_backup(filled, tmp_path / f"{index}.zip") for index in range(4)]
+        finally:
+            stop.set()
+            writer.join()
+        counts = [backup.manifest.tables["submissions"].rows for backup in made]
+        assert counts == sorted(counts)
+        assert counts[0] < counts[-1] < number
+        for index, backup in enumerate(made):
+            target = Settings(storage=tmp_path / f"restored {index}")
+            tables = restore_backup(target, backup.path).tables
+            assert tables["clip_blocks"].rows == tables["submissions"].rows == len(backup.manifest.files)
+            assert tables["results"].rows == 6 * tables["submissions"].rows
+
+    def test_a_folder_gets_a_name_with_the_time(self, filled: Settings, tmp_path: Path) -> None:
+        """In a folder backups do not overwrite each other, and a named file is never overwritten."""
+        made = make_backup(filled, tmp_path)
+        assert made.path.parent == tmp_path
+        assert made.path.match("leaderboard-20??????T??????Z.zip")
+        with pytest.raises(OperationError, match="backups are not overwritten"):
+            make_backup(filled, made.path)
+
+    def test_a_damaged_submission_file_is_named(self, filled: Settings, tmp_path: Path) -> None:
+        """A file that is not what its row says stops the backup, all such are named, and nothing is left behind."""
+        first, second, _ = sorted(filled.files.iterdir())
+        first.write_bytes(b"rotten" + first.read_bytes()[6:])
+        second.unlink()
+        with pytest.raises(OperationError, match="2 of 3 submission files") as caught:
+            make_backup(filled, tmp_path / "out" / "backup.zip")
+        assert first.stem in str(caught.value)
+        assert second.stem in str(caught.value)
+        assert list((tmp_path / "out").iterdir()) == []
+
+    def test_needs_the_newest_schema(self, filled: Settings, tmp_path: Path) -> None:
+        """A database of another version is not half understood but refused."""
+        migrate.downgrade(filled.database_url, "base")
+        with pytest.raises(OperationError, match="expected a database with schema"):
+            make_backup(filled, tmp_path / "backup.zip")
+
+
+class TestRestore:
+    """``admin restore``."""
+
+    def test_everything_comes_back_on_either_database(self, filled: Settings, backup: Path, other: Settings) -> None:
+        """From each kind to each kind: the same rows, byte for byte, and the same files."""
+        restore_backup(other, backup)
+        assert _state(other) == _state(filled)
+        assert [path.name for path in other.storage.iterdir() if path.name.startswith("restore-")] == []
+
+    def test_work_goes_on_there(self, backup: Path, other: Settings) -> None:
+        """New rows get numbers after the restored ones, references hold, and caches know that they are old."""
+        restore_backup(other, backup)
+        database = Database(other.database_url)
+        with database.transaction(write=True) as session:
+            highest = max(session.scalars(select(Account.id)))
+            session.add(account := Account(name="new"))
+            session.flush()
+            assert account.id == highest + 1
+            add_upload(session, other.files, "opus_6k", 99)
+            assert session.scalars(select(Submission.version).order_by(Submission.version)).all()[-1] == 3
+            assert session.scalars(select(Revision.number)).one() > 0
+        database.close()
+
+    def test_a_used_leaderboard_is_refused_unless_told(self, filled: Settings, backup: Path, used: Settings) -> None:
+        """What is there stays, unless ``replace`` says that it may go; then nothing of it is left in the database."""
+        before = _state(used)
+        with pytest.raises(OperationError, match=r"expected an empty leaderboard .*accounts.*--replace"):
+            restore_backup(used, backup)
+        assert _state(used) == before
+        restore_backup(used, backup, replace=True)
+        assert _state(used)[0] == _state(filled)[0]
+
+    def test_a_prepared_service_counts_as_empty(self, filled: Settings, backup: Path, empty: Settings) -> None:
+        """A service that was started once, with its own datasets in the database, may be restored into."""
+        from codec_superb.server.datasets.service import ensure_builtin
+        from codec_superb.server.operations.preparation import prepare
+
+        prepare(empty)
+        database = Database(empty.database_url)
+        with database.transaction(write=True) as session:
+            ensure_builtin(session)
+        database.close()
+        restore_backup(empty, backup)
+        assert _state(empty) == _state(filled)
+
+    def test_nothing_changes_when_it_fails_late(
+        self, backup: Path, used: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A disk that refuses the last file leaves rows and files as they were."""
+        before = _state(used)
+        monkeypatch.setattr("codec_superb.server.operations.restore._sync", _refuse)
+        with pytest.raises(OSError, match="no more"):
+            restore_backup(used, backup, replace=True)
+        assert _state(used) == before
+        assert [path.name for path in used.storage.iterdir() if path.name.startswith("restore-")] == []
+
+    def test_an_older_schema_is_upgraded(
+        self, filled: Settings, backup: Path, empty: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A later program restores a backup of today: into today's tables first, then upgraded."""
+        folder = tmp_path / "later"
+        shutil.copytree(migrate.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        head = migrate.head()
+        (folder / "versions" / "9999_later.py").write_text(LATER.format(head=head), encoding="utf-8")
+        before, _ = _state(filled)
+        monkeypatch.setattr(migrate, "FOLDER", folder)
+        assert ScriptDirectory(str(folder)).get_current_head() == "9999"
+        restore_backup(empty, backup)
+        assert _state(empty)[0] == before
+        engine = Database(empty.database_url).engine
+        with engine.connect() as connection:
+            assert migrate.current(connection) == "9999"
+            assert set(connection.exec_driver_sql("SELECT motto FROM accounts").scalars()) == {"none yet"}
+        engine.dispose()
+
+    def test_a_newer_schema_is_refused(self, backup: Path, empty: Settings, tmp_path: Path) -> None:
+        """A backup of a newer program names the version that it needs."""
+        newer = _rewritten(backup, tmp_path, lambda manifest: manifest.update(schema_revision="9999", program="9.9"))
+        with pytest.raises(OperationError, match=r"schema 9999, .*install codec-superb 9\.9 or newer"):
+            restore_backup(empty, newer)
+
+
+LATER = '''"""Something later."""
+import sqlalchemy as sa
+from alembic import op
+revision, down_revision, branch_labels, depends_on = "9999", "{head}", None, None
+def upgrade():
+    with op.batch_alter_table("accounts") as batch:
+        batch.add_column(sa.Column("motto", sa.String(50), nullable=False, server_default="none yet"))
+def downgrade():
+    with op.batch_alter_table("accounts") as batch:
+        batch.drop_column("motto")
+'''
+
+
+def _refuse(*_: object) -> None:
+    raise OSError("no more")
+
+
+def _rewritten(backup: Path, folder: Path, change: object) -> Path:
+    """Copy a backup with another manifest, everything else as it was."""
+    out = folder / "rewritten.zip"
+    with zipfile.ZipFile(backup) as source, zipfile.ZipFile(out, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name == "manifest.json":
+                manifest = json.loads(content)
+                change(manifest)  # type: ignore[operator]
+                content = json.dumps(manifest).encode()
+            target.writestr(name, content)
+    return out

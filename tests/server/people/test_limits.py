@@ -1,0 +1,137 @@
+"""Rate limits: per token, per address, and for guesses; only trusted proxies may say for whom they ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from pydantic import ValidationError
+from starlette.testclient import TestClient
+from support_people import ON_SQLITE, bearer, make_token
+
+from codec_superb.server.app import create_app
+from codec_superb.server.database.session import Database
+from codec_superb.server.people.access import Caller
+from codec_superb.server.people.limits import CountedComputation
+from codec_superb.server.settings import Settings
+
+LIMIT = 3
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Allow little."""
+    return Settings(
+        database=database_url, storage=tmp_path_factory.mktemp("storage"), secret_key="x" * 40,
+        computations_per_minute=LIMIT, logins_per_hour=LIMIT,
+    )  # fmt: skip
+
+
+@contextmanager
+def serving(settings: Settings, peer: str = "198.51.100.7") -> Iterator[TestClient]:
+    """Serve an endpoint that counts, and one that identifies, to a client at ``peer``."""
+    app = create_app(settings)
+
+    @app.get("/api/compute")
+    def compute(_counted: CountedComputation) -> int:
+        return 42
+
+    @app.get("/api/who")
+    def who(caller: Caller) -> str:
+        return caller.name
+
+    with TestClient(app, client=(peer, 40000)) as client:
+        yield client
+
+
+def statuses(client: TestClient, path: str, *headers: dict[str, str]) -> list[int]:
+    """Ask once with each of the headers."""
+    return [client.get(path, headers=entry).status_code for entry in headers]
+
+
+class TestPerTokenAndAddress:
+    """What is counted together."""
+
+    def test_an_address_is_limited(self, settings: Settings) -> None:
+        """After the limit come 429 and the seconds to wait, and another address is not concerned."""
+        with serving(settings) as client:
+            assert statuses(client, "/api/compute", *[{}] * (LIMIT + 1)) == [200] * LIMIT + [429]
+            answer = client.get("/api/compute")
+            assert 1 <= int(answer.headers["retry-after"]) <= 60
+            assert "at most 3 computations per minute" in answer.json()["detail"]
+
+    def test_tokens_are_counted_apart(self, settings: Settings, database: Database) -> None:
+        """Two tokens from one address have a limit each, and leave that of the address alone."""
+        first, second = (bearer(make_token(database, name, ["submit"])) for name in ("a", "b"))
+        with serving(settings) as client:
+            assert statuses(client, "/api/compute", *[first] * (LIMIT + 1)) == [200] * LIMIT + [429]
+            assert statuses(client, "/api/compute", second, {}) == [200, 200]
+
+
+class TestGuesses:
+    """Wrong tokens."""
+
+    def test_an_address_that_guesses_is_shut_out(self, settings: Settings, database: Database) -> None:
+        """After a few wrong tokens not even a right one is looked at: a guess cannot be told from a hit."""
+        right = make_token(database, "lab", ["submit"])
+        wrong = [bearer(f"cs_{number}") for number in range(LIMIT)]
+        with serving(settings) as client:
+            assert statuses(client, "/api/who", *wrong, bearer(right)) == [401] * LIMIT + [429]
+            assert client.get("/api/who").json() == "anonymous"
+
+    def test_right_tokens_are_not_counted(self, settings: Settings, database: Database) -> None:
+        """A token may be used as often as it likes."""
+        right = bearer(make_token(database, "lab", ["submit"]))
+        with serving(settings) as client:
+            assert statuses(client, "/api/who", *[right] * (3 * LIMIT)) == [200] * (3 * LIMIT)
+
+
+@ON_SQLITE
+class TestAddresses:
+    """Which address counts."""
+
+    def test_a_stranger_cannot_choose_one(self, settings: Settings) -> None:
+        """X-Forwarded-For of anybody who is no trusted proxy is ignored."""
+        forged = [{"X-Forwarded-For": f"203.0.113.{number}"} for number in range(LIMIT + 1)]
+        for trusted in ((), ("10.0.0.0/8",)):
+            with serving(settings.model_copy(update={"trusted_proxies": trusted})) as client:
+                assert statuses(client, "/api/compute", *forged) == [200] * LIMIT + [429]
+
+    def test_a_trusted_network_names_its_clients(self, settings: Settings) -> None:
+        """Behind a proxy of the network each client is counted apart."""
+        behind = settings.model_copy(update={"trusted_proxies": ("172.16.0.0/12",)})
+        with serving(behind, peer="172.20.0.3") as client:
+            clients = [{"X-Forwarded-For": f"203.0.113.{number}"} for number in range(LIMIT + 1)]
+            assert statuses(client, "/api/compute", *clients) == [200] * (LIMIT + 1)
+            assert statuses(client, "/api/compute", *[clients[0]] * LIMIT) == [200] * (LIMIT - 1) + [429]
+
+    def test_what_a_client_puts_before_the_proxy_is_ignored(self, settings: Settings) -> None:
+        """Only the last address that is no trusted proxy counts, not what the client had written before it."""
+        behind = settings.model_copy(update={"trusted_proxies": ("172.16.0.0/12",)})
+        with serving(behind, peer="172.20.0.3") as client:
+            forged = [{"X-Forwarded-For": f"192.0.2.{number}, 203.0.113.9"} for number in range(LIMIT + 1)]
+            assert statuses(client, "/api/compute", *forged) == [200] * LIMIT + [429]
+
+    @pytest.mark.parametrize(
+        ("first", "second", "same"),
+        [
+            ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
+            ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+            ("::ffff:203.0.113.5", "203.0.113.5", True),
+            ("unix", "unix", True),
+        ],
+    )
+    def test_one_customer_is_one_address(self, settings: Settings, first: str, second: str, same: bool) -> None:
+        """All of an IPv6 network of 64 bits is one; IPv4 in IPv6 notation is that IPv4 address."""
+        behind = settings.model_copy(update={"trusted_proxies": ("172.20.0.3",)})
+        with serving(behind, peer="172.20.0.3") as client:
+            asked = [{"X-Forwarded-For": first}] * LIMIT + [{"X-Forwarded-For": second}]
+            assert statuses(client, "/api/compute", *asked) == [200] * LIMIT + [429 if same else 200]
+
+
+@pytest.mark.parametrize("text", ["*", "proxy", "172.16.0.1/12", "300.0.0.1"])
+def test_a_proxy_that_is_no_address(text: str) -> None:
+    """A name or a mistyped network is refused at the start: it would trust nobody, or everybody."""
+    with pytest.raises(ValidationError, match="expected an address or a network"):
+        Settings(trusted_proxies=(text,))

@@ -1,0 +1,175 @@
+"""Submission files to send, a service to send them to, and a look at what it stored."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from httpx2 import Response
+from sqlalchemy import select
+from sqlalchemy.orm import undefer
+from starlette.testclient import TestClient
+from support_stats import card, draw_rows, with_audio, write_run
+from support_stats import sha as manifest_hash
+
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.clip_table import open_table
+from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.submission.archive import read_archive, write_archive
+from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.submission.schema import CLIPS_NAME, Submitter
+from codec_superb.server.app import create_app
+from codec_superb.server.database.models import Account, ClipBlock, Submission, Token
+from codec_superb.server.database.session import Database
+from codec_superb.server.datasets.service import DatasetFacts, add
+from codec_superb.server.ingest.vault import file_of
+from codec_superb.server.people.access import secret_hash
+from codec_superb.server.settings import Settings
+
+CLIPS = 12
+UPLOADS = "/api/v1/submissions"
+ZIP = {"content-type": "application/zip"}
+
+
+def categories(clips: int = CLIPS, dataset: str = "mini") -> dict[str, Category]:
+    """Clips of the dataset that drawn rows are of."""
+    return {row.clip: row.category for row in draw_rows(0, clips, dataset=dataset)}
+
+
+def make_file(
+    rows: Sequence[ClipRow], folder: Path, *, codec: str = "opus_16k", samples: int = 0, contact: str | None = None,
+    about: dict[str, Any] | None = None, **card_fields: Any,
+) -> bytes:  # fmt: skip
+    """Pack rows of one dataset; ``about`` replaces what the run says of its dataset."""
+    folder.mkdir(exist_ok=True)
+    run = write_run(folder, rows, card=card(codec, **card_fields), **(about or {}))
+    dataset = with_audio(run, rows, folder / "audio") if samples else None
+    datasets = {dataset.name: dataset} if dataset else None
+    submitter = Submitter(name="Ann", contact=contact)
+    return pack([run], folder / "out.zip", submitter=submitter, samples=samples, datasets=datasets).read_bytes()
+
+
+@lru_cache
+def drawn(codec: str = "opus_16k", seed: int = 1, clips: int = CLIPS, samples: int = 0) -> bytes:
+    """Pack drawn rows of the whole dataset ``mini``."""
+    with TemporaryDirectory() as folder:
+        return make_file(draw_rows(seed, clips), Path(folder), codec=codec, samples=samples)
+
+
+def changed_members(data: bytes, **members: bytes) -> bytes:
+    """Replace members of a zip; ``document`` and ``rows`` name them."""
+    names = {"document": "submission.json", "rows": CLIPS_NAME}
+    out = io.BytesIO()
+    replaced = {names[name]: content for name, content in members.items()}
+    write_archive(out, read_archive(io.BytesIO(data)) | replaced)
+    return out.getvalue()
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running application and what belongs to it."""
+
+    client: TestClient
+    database: Database
+    settings: Settings
+
+    def account(self, name: str, scopes: Sequence[str] = ("submit",)) -> dict[str, str]:
+        """Make an account with a token, unless there is one; return the header that carries the token."""
+        secret = f"secret of {name} for {','.join(scopes)}"
+        with self.database.transaction(write=True) as session:
+            account = session.scalars(select(Account).where(Account.name == name)).one_or_none() or Account(name=name)
+            session.add(account)
+            session.flush()
+            hashed = secret_hash(secret)
+            if session.scalars(select(Token).where(Token.secret_sha256 == hashed)).one_or_none() is None:
+                token = Token(account_id=account.id, prefix="test", secret_sha256=hashed, scopes=list(scopes))
+                session.add(token)
+        return {"authorization": f"Bearer {secret}"}
+
+    def send(self, data: bytes, *, account: str | None = "ann") -> Response:
+        """Send a file as the body."""
+        token = {} if account is None else self.account(account)
+        return self.client.post(UPLOADS, content=data, headers=ZIP | token)
+
+    def problems(self, data: bytes) -> list[dict[str, str]]:
+        """Send a file that must be refused; return its problems."""
+        answer = self.send(data)
+        assert answer.status_code == 422, answer.text
+        problems: list[dict[str, str]] = answer.json()["problems"]
+        assert problems
+        for problem in problems:
+            assert set(problem) == {"path", "expected", "got", "how_to_fix"}
+            assert all(problem.values())
+        return problems
+
+    def know(self, name: str, clips: dict[str, Category], digest: str | None = None) -> None:
+        """Register a dataset's state."""
+        register(self.database, name, clips, digest)
+
+    def stored(self) -> list[str]:
+        """Expect that every submission is whole (row, file and blocks agree); return the hashes of their files."""
+        return whole_submissions(self.database, self.settings)
+
+
+def register(database: Database, name: str, clips: dict[str, Category], digest: str | None = None) -> None:
+    """Register a dataset's state in a database."""
+    known = KnownDataset(digest or manifest_hash(name), clips)
+    with database.transaction(write=True) as session:
+        add(session, DatasetFacts(name, name.title(), "CC0-1.0", known))
+
+
+def whole_submissions(database: Database, settings: Settings) -> list[str]:
+    """Expect of every submission that its file has its hash and its blocks have its rows."""
+    with database.transaction() as session:
+        found = session.scalars(select(Submission)).all()
+        for submission in found:
+            path = file_of(settings, submission.file_sha256)
+            assert hashlib.sha256(path.read_bytes()).hexdigest() == submission.file_sha256
+            statement = select(ClipBlock).where(ClipBlock.submission_id == submission.id)
+            blocks = session.scalars(statement.options(undefer(ClipBlock.data))).all()
+            rows = [row for block in blocks for row in open_table(io.BytesIO(block.data), own=True)]
+            packed = open_table(io.BytesIO(read_archive(path)[CLIPS_NAME]))
+            assert sorted(rows, key=_place) == sorted(packed, key=_place)
+            assert len(rows) == submission.clips
+            assert submission.results
+        return [submission.file_sha256 for submission in found]
+
+
+def service_on(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
+    """Run a service on the kind of database that ``request.param`` names, with generous rate limits."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            file = folder / "leaderboard.sqlite"
+            shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
+            url = f"sqlite:///{file}"
+        else:
+            url = stack.enter_context(request.getfixturevalue("postgres").database())
+        generous = {"uploads_per_hour": 1_000_000, "computations_per_minute": 1_000_000}
+        settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **generous)
+        yield stack.enter_context(running(settings))
+
+
+def _place(row: ClipRow) -> tuple[str, str]:
+    return row.dataset, row.clip
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[Service]:
+    """Run an application that knows the dataset ``mini`` of :func:`drawn`."""
+    with TestClient(create_app(settings)) as client:
+        database = Database(settings.database_url)
+        try:
+            register(database, "mini", categories())
+            yield Service(client, database, settings)
+        finally:
+            database.close()

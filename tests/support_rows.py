@@ -1,0 +1,66 @@
+"""A row of every table, with values that are hard to keep: for migrations and backups."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Text, cast, select
+from sqlalchemy.orm import Session
+from support_board import make_submission
+
+from codec_superb.server.database.models import Account, Base, ClipBlock, Dataset, Submission, Token
+from codec_superb.server.people.audit import record
+
+MOMENT = datetime(2026, 3, 29, 1, 59, 59, 123456, tzinfo=UTC)
+"""An hour that some clocks have twice, with microseconds."""
+BYTES = bytes(range(256)) * 40
+WORDS = "Ünïcode 音 \U0001f50a, \"quotes\", 'single', back\\slash, new\nline, tab\t"
+
+
+def fill_tables(session: Session, files: Path) -> list[str]:
+    """Put rows into every table, and the files of three submissions into ``files``; return their ids."""
+    files.mkdir(parents=True, exist_ok=True)
+    identities = [add_upload(session, files, codec, number) for number, codec in enumerate(("opus_6k", "opus_12k"))]
+    identities.append(add_upload(session, files, "opus_6k", 7))
+    account = session.scalars(select(Account)).first()
+    session.add(
+        Token(
+            account=account, prefix="secret", secret_sha256="a" * 64, scopes=["submit", "metrics"], created=MOMENT,
+            expires=MOMENT + timedelta(days=90), last_used=None, revoked=None,
+        )
+    )  # fmt: skip
+    session.add(
+        Dataset(
+            name="mini", manifest_hash="b" * 64, title=WORDS, licence="CC0-1.0", homepage=None, citation=WORDS,
+            counts={"speech": 20, "music": 20}, clips=BYTES, added=MOMENT,
+        )
+    )  # fmt: skip
+    record(session, "command line", "token.created", "someone", note=WORDS, number=0.1 + 0.2, large=2**53 + 1)
+    return identities
+
+
+def add_upload(session: Session, files: Path, codec: str, number: int) -> str:
+    """Store a submission with clip rows, and its file, as an upload does: the file first."""
+    content = b"file %d of %s " % (number, codec.encode()) * 500
+    sha256 = hashlib.sha256(content).hexdigest()
+    (files / f"{sha256}.zip").write_bytes(content)
+    identity = make_submission(session, codec, file_sha256=sha256, submitter=WORDS, received=MOMENT)
+    session.get_one(Submission, identity).file_size = len(content)
+    session.add(ClipBlock(submission_id=identity, dataset="mini", rows=3, data=BYTES + bytes([number])))
+    session.flush()
+    return identity
+
+
+def all_rows(engine: Engine) -> dict[str, list[tuple[Any, ...]]]:
+    """Return everything in a database, by table and primary key; JSON as the text that is stored."""
+    with engine.connect() as connection:
+        return {table.name: _rows(connection, table.name) for table in Base.metadata.sorted_tables}
+
+
+def _rows(connection: Connection, name: str) -> list[tuple[Any, ...]]:
+    table = Base.metadata.tables[name]
+    columns = [cast(column, Text) if column.type.__class__.__name__ == "JSON" else column for column in table.columns]
+    return [tuple(row) for row in connection.execute(select(*columns).order_by(*table.primary_key.columns))]

@@ -1,0 +1,58 @@
+"""What applications do with the resyntheses of codecs, against bitrate and against the original sound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from codec_superb.web.figures.board import board_chart
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.site.board import BoardRow
+from codec_superb.web.text import chart_text
+from codec_superb.web.theme import LIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What an application reaches on the original sound."""
+
+    label: str
+    """Whose figure it is."""
+    value: float
+
+
+def application_chart(rows: Sequence[BoardRow], quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:
+    """Draw the application's metric of all rows that have it and a bitrate, and a line for each ceiling.
+
+    Up is better. ``quantity`` is one of :data:`codec_superb.web.site.applications.APPLICATIONS`.
+    """
+    figure = board_chart(rows, quantity)
+    layout = figure["layout"]
+    if not figure["data"]:
+        return figure
+    layout["xaxis"]["title"]["text"] = "Bitrate (kbps, logarithmic)"
+    layout["yaxis"]["range"] = _with_room(layout["yaxis"]["range"], [ceiling.value for ceiling in ceilings])
+    layout["shapes"] = [_line(ceiling.value) for ceiling in ceilings]
+    layout["annotations"] = [_name(ceiling, quantity) for ceiling in ceilings]
+    return figure
+
+
+def _with_room(limits: Sequence[float], values: Sequence[float]) -> list[float]:
+    """Widen a range, which may run downwards, so that the lines are well inside."""
+    low, high = min(limits), max(limits)
+    room = 0.06 * (high - low)
+    low, high = min([low, *(value - room for value in values)]), max([high, *(value + room for value in values)])
+    return [low, high] if limits[0] < limits[-1] else [high, low]
+
+
+def _line(value: float) -> dict[str, Any]:
+    line = {"color": LIGHT.ink, "width": 1.5, "dash": "dash"}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": value, "y1": value, "line": line}
+
+
+def _name(ceiling: Ceiling, quantity: Quantity) -> dict[str, Any]:
+    position = {"xref": "paper", "x": 0.01, "xanchor": "left", "yref": "y", "y": ceiling.value, "yanchor": "bottom"}
+    text = f"original: {quantity.write(ceiling.value)} ({chart_text(ceiling.label, 30)})"
+    return {**position, "text": text, "showarrow": False, "font": {"size": 12, "color": LIGHT.ink}}

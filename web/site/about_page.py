@@ -1,0 +1,28 @@
+"""The page ``/about``: what this is, how its numbers are made, which rules hold, whose published figures it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from codec_superb.web.site.page import Chrome, render
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSource:
+    """One table of published figures."""
+
+    name: str
+    """Its filter on the leaderboard."""
+    label: str
+    title: str
+    citation: str
+    url: str
+    differs: tuple[str, ...]
+    """How its figures differ from those of submissions."""
+    codecs: int
+
+
+def about_page(sources: Sequence[PublishedSource], chrome: Chrome, *, anonymous_uploads: bool) -> str:
+    """Render the page; ``anonymous_uploads`` says whether this service takes files without a token."""
+    return render("about.html.j2", chrome, sources=sources, anonymous_uploads=anonymous_uploads)
