@@ -6,12 +6,16 @@ import re
 from html.parser import HTMLParser
 from urllib.parse import quote
 
+from fastapi import FastAPI
 from sqlalchemy import update
-from support_codec_page import EVIL, Site
+from starlette.testclient import TestClient
+from support_codec_page import EVIL, Packed, Site, clips_of
 
 from codec_superb.server.codecs.published import published_names
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import changed
+from codec_superb.server.datasets.service import DatasetFacts, add
+from codec_superb.server.people.tokens import create
 
 _VOID = {"meta", "link", "img", "br", "input", "hr", "path"}
 
@@ -194,6 +198,28 @@ class TestPage:
         again = site.get("/codecs/opus_16k", if_none_match=first.headers["etag"])
         assert again.status_code == 304
         assert len(first.content) < 150_000
+
+
+def test_an_upload_is_shown_at_once(client: TestClient, app: FastAPI, files: Packed) -> None:
+    """From the file that a client sends to page, figure, sound and picture, through the service alone."""
+    with app.state.database.transaction(write=True) as session:
+        add(session, DatasetFacts("mini", "Mini set", "CC0-1.0", clips_of("mini", 9)))
+        _, secret = create(session, "ann", ["submit"], actor="test")
+    sent = client.post(
+        "/api/v1/submissions", content=files.first.read_bytes(),
+        headers={"authorization": f"Bearer {secret}", "content-type": "application/zip"},
+    )  # fmt: skip
+    assert sent.status_code == 201, sent.text
+    path = f"/api/v1/submissions/{sent.json()['id']}/samples/0"
+    assert path in client.get("/codecs/opus_16k").text
+    for address, kind in (
+        ("/api/v1/codecs/opus_16k/figures/distribution?category=music&metric=stoi", "application/json"),
+        ("/api/v1/codecs/opus_16k/figures/radar?category=music", "application/json"),
+        (f"{path}/reference.ogg", "audio/ogg"),
+        (f"{path}/spectrogram/difference.png", "image/png"),
+    ):
+        answer = client.get(address)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, kind)
 
 
 class TestPublishedOnly:

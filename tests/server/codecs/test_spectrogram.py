@@ -121,14 +121,16 @@ class TestPictures:
         assert lightness[0] < 5
         assert lightness[-1] > 230
 
-    def test_difference_is_grey_orange_and_blue(self) -> None:
-        """Equal is grey, more is orange, less is blue."""
+    def test_difference_is_dark_orange_and_blue(self) -> None:
+        """Equal is dark, more is orange, less is blue; further apart is lighter."""
         reference = np.full((2, 3), -40, np.float32)
         resynthesis = np.array([[-40, -20, -60]] * 2, np.float32)
         equal, more, less = (pixels(difference_picture(reference, resynthesis))[0, i].astype(int) for i in range(3))
-        assert np.ptp(equal) <= 8
+        assert equal.max() < 40
         assert more[0] > more[2] + 60
         assert less[2] > less[0] + 60
+        slight = pixels(difference_picture(reference, reference + 5))[0, 0].astype(int)
+        assert equal.sum() < slight.sum() < more.sum()
 
     def test_top_row_is_the_highest_frequency(self) -> None:
         """A high tone is at the top of the picture."""

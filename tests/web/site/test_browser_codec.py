@@ -47,7 +47,7 @@ def test_charts_are_drawn_and_follow_their_picker(browser: Browser, codec_site: 
         assert page.locator(".chart").count() == 6
         expect(page.locator("#speech-radar .angularaxistick text")).to_have_count(5)
         expect(page.locator("#speech-spread .xtitle")).to_contain_text("STFT distance")
-        page.get_by_label("Metric").first.select_option(label="PESQ (MOS-LQO)")
+        page.locator("#speech-metric").select_option(label="PESQ (MOS-LQO)")
         expect(page.locator("#speech-spread .xtitle")).to_contain_text("PESQ")
 
 
