@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-MANY = ("--codec", "--dataset", "--metric")
+MANY = ("--codec", "--dataset", "--metric", "--scope")
 
 
 def spread(arguments: Sequence[str]) -> list[str]:

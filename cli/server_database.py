@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codec_superb.cli.server_options import INSTALL, server_settings
+from codec_superb.cli.server_options import missing_extra, server_settings
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -20,24 +20,15 @@ ACTOR = "command line"
 def server_transaction(database: str | None, storage: Path | None, *, write: bool = False) -> Iterator[Session]:
     """Yield a session on the database that the options name; commit when the block ends, roll back when it raises.
 
-    Raises MissingDependency where the extra is not installed, Unavailable for a database that cannot be opened.
+    Raises MissingDependency where the extra is not installed, OperationError for a database or storage that cannot be
+    had.
     """
     settings = server_settings(database, storage)
     try:
-        from sqlalchemy.exc import SQLAlchemyError
-
-        from codec_superb.server.database.migrate import upgrade
         from codec_superb.server.database.session import Database
-        from codec_superb.server.errors import Unavailable
+        from codec_superb.server.operations.preparation import prepare
     except ModuleNotFoundError as error:
-        from codec_superb.base_codec.errors import MissingDependency
-
-        raise MissingDependency(f"the leaderboard service needs {error.name}, which is missing: {INSTALL}") from error
-    settings.storage.mkdir(parents=True, exist_ok=True)
-    try:
-        upgrade(settings.database_url)
-    except SQLAlchemyError as error:
-        reason = str(error).splitlines()[0]
-        raise Unavailable(f"cannot open the database: {reason}; name one with --database") from error
+        raise missing_extra(error) from error
+    prepare(settings)
     with closing(Database(settings.database_url)) as opened, opened.transaction(write=write) as session:
         yield session

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from httpx2 import Response
 from sqlalchemy import select
 from sqlalchemy.orm import undefer
@@ -141,6 +143,20 @@ def whole_submissions(database: Database, settings: Settings) -> list[str]:
             assert len(rows) == submission.clips
             assert submission.results
         return [submission.file_sha256 for submission in found]
+
+
+def service_on(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
+    """Run a service on the kind of database that ``request.param`` names, with generous rate limits."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            file = folder / "leaderboard.sqlite"
+            shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
+            url = f"sqlite:///{file}"
+        else:
+            url = stack.enter_context(request.getfixturevalue("postgres").database())
+        generous = {"uploads_per_hour": 1_000_000, "computations_per_minute": 1_000_000}
+        settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **generous)
+        yield stack.enter_context(running(settings))
 
 
 def _place(row: ClipRow) -> tuple[str, str]:

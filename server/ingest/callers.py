@@ -9,7 +9,7 @@ from fastapi import Request
 
 from codec_superb.server.database.session import database_of
 from codec_superb.server.errors import Unauthenticated
-from codec_superb.server.people.access import ANONYMOUS, Identity, identity_of_secret
+from codec_superb.server.people.access import ANONYMOUS, Identity, identify
 from codec_superb.server.people.limits import check_limit
 
 
@@ -24,11 +24,11 @@ def caller_of(request: Request) -> Identity:
 
 
 def bearer(request: Request, secret: str) -> Identity:
-    """Identify the owner of a token; nobody for an empty one."""
+    """Identify the owner of a token; nobody for an empty one. A wrong one counts against the address."""
     if not secret.strip():
         return Identity(None, ANONYMOUS)
     with database_of(request).transaction() as session:
-        return identity_of_secret(session, secret.strip())
+        return identify(request, session, secret)
 
 
 def counted(request: Request, caller: Identity) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from codec_superb.server.chrome import chrome_of
+from codec_superb.server.codecs.answers import sound_answer
+from codec_superb.server.codecs.samples import Side, sample, sound
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.moderation import repository
 from codec_superb.server.moderation.endpoints import SubmissionId
 from codec_superb.server.moderation.plausibility import warnings_for
-from codec_superb.server.moderation.samples import read_sample
 from codec_superb.server.moderation.service import DECISIONS, REASON_LIMIT, choices, decide, needs_reason
 from codec_superb.server.moderation.view import submission_view
 from codec_superb.server.people.csrf import FIELD, verify
@@ -87,16 +88,21 @@ def decide_by_form(
     return RedirectResponse(f"/moderation/{submission_id}", 303)
 
 
-@router.get("/{submission_id}/samples/{name}")
-def sample(
-    request: Request, submission_id: SubmissionId, name: str, _moderator: Moderator, session: ReadTransaction
+@router.get("/{submission_id}/samples/{number}/{side}.ogg")
+def listen(
+    request: Request,
+    submission_id: SubmissionId,
+    number: Annotated[int, Path(ge=0, le=1000)],
+    side: Side,
+    _moderator: Moderator,
+    session: ReadTransaction,
 ) -> Response:
-    """Answer with one listening sample."""
-    submission = repository.find(session, submission_id)
+    """Answer with one listening sample of a submission in any status: the API gives those that are public."""
+    submission = repository.find_whole(session, submission_id)
     if submission is None:
         raise NotFound(f"no submission has the id {submission_id!r}")
-    sound = read_sample(request.app.state.settings.files, submission.file_sha256, name)
-    return Response(sound, media_type="audio/ogg", headers=_OWN)
+    content = sound(request.app.state.settings.files, submission, sample(submission, number), side)
+    return sound_answer(request, content, _OWN["Cache-Control"])
 
 
 def _page(request: Request, template: str, title: str, **context: object) -> Response:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from codec_superb.metrics.table import CATEGORIES, METRICS
@@ -33,9 +32,6 @@ class SampleView:
     dataset: str
     category: str
     credit: str
-    reference: str
-    """File name, the last part of its address."""
-    resynthesis: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +109,6 @@ def _sample(entry: dict[str, Any]) -> SampleView:
     return SampleView(
         clip=entry["clip"], dataset=entry["dataset"], category=entry["category"],
         credit=f"{entry['attribution']}, {entry['licence']}",
-        reference=PurePosixPath(entry["reference"]).name, resynthesis=PurePosixPath(entry["resynthesis"]).name,
     )  # fmt: skip
 
 

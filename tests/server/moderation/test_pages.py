@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from collections.abc import Mapping
@@ -84,7 +85,7 @@ class TestQueue:
 
     @ON_SQLITE
     @pytest.mark.parametrize(
-        "path", ["/moderation", "/moderation/audit", "/moderation/abc", "/moderation/abc/samples/x"]
+        "path", ["/moderation", "/moderation/audit", "/moderation/abc", "/moderation/abc/samples/0/reference.ogg"]
     )
     def test_it_is_for_moderators(self, client: TestClient, path: str) -> None:
         """Others are led to the login, and see nothing."""
@@ -183,24 +184,28 @@ class TestSamples:
     def test_the_sound_of_a_pending_file(
         self, client: TestClient, database: Database, settings: Settings, form: str
     ) -> None:
-        """The member of the stored file comes as audio; nothing else of the file does."""
-        made = put(database, samples=[{**SAMPLE, "clip": "a"}], file_sha256="ab" * 32)
+        """The sound that the submission lists comes as audio, also in parts; nothing else of the file does."""
+        sounds = {"reference": b"OggS sound", "resynthesis": b"OggS other"}
+        hashes = {f"{side}_sha256": hashlib.sha256(content).hexdigest() for side, content in sounds.items()}
+        made = put(database, samples=[{**SAMPLE, **hashes, "clip": "a"}], file_sha256="ab" * 32)
         out = io.BytesIO()
-        write_archive(out, {"samples/00-reference.ogg": b"OggS sound", "submission.json": b"{}"})
+        write_archive(out, {f"samples/00-{side}.ogg": content for side, content in sounds.items()})
         (settings.files / f"{'ab' * 32}.zip").write_bytes(out.getvalue())
-        page = client.get(f"/moderation/{made}").text
-        (source,) = re.findall(r'src="(/moderation/[^"]+reference\.ogg)"', page)
-        answer = client.get(source)
-        assert (answer.content, answer.headers["content-type"]) == (b"OggS sound", "audio/ogg")
-        for name in ("00-resynthesis.ogg", "submission.json", "..%2f..%2fsubmission.json", "00-reference.ogg%00"):
-            assert client.get(f"/moderation/{made}/samples/{name}").status_code == 404, name
+        sources = re.findall(r'src="(/moderation/[^"]+\.ogg)"', client.get(f"/moderation/{made}").text)
+        for source, content in zip(sources, sounds.values(), strict=True):
+            answer = client.get(source)
+            assert (answer.content, answer.headers["content-type"]) == (content, "audio/ogg")
+            assert answer.headers["cache-control"] == "private, no-store"
+        assert client.get(sources[0], headers={"Range": "bytes=0-3"}).content == b"OggS"
+        for name in ("1/reference.ogg", "0/submission.json", "0/other.ogg", "-1/reference.ogg", "x/reference.ogg"):
+            assert client.get(f"/moderation/{made}/samples/{name}").status_code in {400, 404}, name
 
     @ON_SQLITE
     def test_a_file_that_is_not_there(self, client: TestClient, database: Database, form: str) -> None:
         """Neither an unknown submission nor one whose file is elsewhere has sound."""
-        made = put(database)
+        made = put(database, samples=[{**SAMPLE, "clip": "a"}])
         for submission in (made, "nothing"):
-            assert client.get(f"/moderation/{submission}/samples/00-reference.ogg").status_code == 404
+            assert client.get(f"/moderation/{submission}/samples/0/reference.ogg").status_code == 404
 
 
 class TestAudit:
