@@ -126,7 +126,10 @@ def _line(comparison: Comparison, pair: Pair, dataset: str, category: Category, 
 
 
 def _title(comparison: Comparison, pair: Pair) -> str:
-    return next(codec.title for codec in comparison.codecs if codec.name == pair.codec)
+    """Name a codec for people; two of the same title are told apart by their names."""
+    title = next(codec.title for codec in comparison.codecs if codec.name == pair.codec)
+    same = [codec for codec in comparison.codecs if codec.title == title]
+    return title if len(same) == 1 else f"{title} ({pair.codec})"
 
 
 def forest_rows(comparison: Comparison, key: str) -> list[ForestRow]:

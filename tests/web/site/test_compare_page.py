@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from codec_superb.web.quantity import SCORE
@@ -88,6 +90,13 @@ def test_lines_of_a_metric_leave_out_groups_without_it() -> None:
     (line,) = gap_lines(COMPARISON, "stft")
     assert (line.group, line.n, line.counts and line.counts.wins) == ("x, speech", 9, 5)
     assert [row.gap for row in forest_rows(COMPARISON, "stft")] == [line.gap]
+
+
+def test_codecs_of_one_title_are_told_apart() -> None:
+    """By the name, in table and figure."""
+    twins = [replace(codec, title="Opus") for codec in COMPARISON.codecs]
+    (line,) = gap_lines(replace(COMPARISON, codecs=twins), "stft")
+    assert line.title == "Opus (two)"
 
 
 def test_standings_are_sorted_by_verdict() -> None:
