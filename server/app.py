@@ -75,7 +75,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     app.state.database = Database(settings.database_url)
     meters(app).watch(app.state.database.engine)
-    app.state.board = Board(app.state.database)
+    app.state.board = Board(app.state.database, meters(app))
     app.state.checker = Checker(settings)
     try:
         await run_sync(clean, settings, app.state.database)

@@ -31,7 +31,7 @@ from codec_superb.server.operations.preparation import prepare
 from codec_superb.server.settings import Settings
 from codec_superb.web.text import count
 
-AFTER_SHUTDOWN = 5.0
+AFTER_SHUTDOWN = 10.0
 """Seconds beyond ``shutdown_seconds`` after which a process that still has not ended is ended."""
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,10 @@ from typing import Any
 import av
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from starlette.testclient import TestClient
 from support_stats import card, draw_rows, ok, sha
 
 from codec_superb.metrics.table import METRICS
@@ -22,11 +26,34 @@ from codec_superb.pipeline.aggregate import Aggregates, DatasetAggregate, aggreg
 from codec_superb.pipeline.clip_table import write_table
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.archive import write_archive
+from codec_superb.server.app import create_app
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
-from codec_superb.server.database.session import changed
+from codec_superb.server.database.session import Database, changed
+from codec_superb.server.settings import Settings
 from codec_superb.web.report_data import Estimate
 
 _NUMBERS = itertools.count(1)
+
+
+@contextmanager
+def running_board(
+    request: pytest.FixtureRequest, folder: Path, fill: Callable[[Session, Settings], None]
+) -> Iterator[TestClient]:
+    """Run the service on a database of the kind ``request.param``, filled once for many tests that only read."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            file = folder / "leaderboard.sqlite"
+            shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
+            url = f"sqlite:///{file}"
+        else:
+            url = stack.enter_context(request.getfixturevalue("postgres").database())
+        limits: dict[str, Any] = {"computations_per_minute": 100_000}
+        settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **limits)
+        database = Database(url)
+        with database.transaction(write=True) as session:
+            fill(session, settings)
+        database.close()
+        yield stack.enter_context(TestClient(create_app(settings)))
 
 
 def store(
@@ -39,11 +66,13 @@ def store(
     versions: Mapping[str, str] | None = None,
     sounds: Mapping[str, bytes] | None = None,
     files: Path | None = None,
+    name_of_card: str = "",
     **card_fields: Any,
 ) -> Submission:
     """Store the next version of a codec's results with aggregates, blocks and, in ``files``, the zip of its sounds.
 
     ``hashes`` replaces manifest hashes by dataset, ``versions`` those of metrics; ``sounds`` maps clip ids to Ogg Opus.
+    ``name_of_card`` stands in the card of a codec whose name no card may have.
     """
     codec = session.scalars(select(Codec).where(Codec.name == name)).one_or_none() or Codec(name=name)
     session.add(codec)
@@ -61,7 +90,7 @@ def store(
         status=status,
         submitter="The testers",
         created="2025-01-02T03:04:05+00:00",
-        card=card(name, **card_fields).model_dump(mode="json"),
+        card=card(name_of_card or name, **card_fields).model_dump(mode="json"),
         document={"datasets": _datasets(rows, hashes or {}), "samples": samples},
         metrics={key: METRICS[key].version for key in keys} | dict(versions or {}),
         clips=len(rows),

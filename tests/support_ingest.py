@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from httpx2 import Response
 from sqlalchemy import select
 from sqlalchemy.orm import undefer
@@ -83,16 +85,7 @@ class Service:
 
     def account(self, name: str, scopes: Sequence[str] = ("submit",)) -> dict[str, str]:
         """Make an account with a token, unless there is one; return the header that carries the token."""
-        secret = f"secret of {name} for {','.join(scopes)}"
-        with self.database.transaction(write=True) as session:
-            account = session.scalars(select(Account).where(Account.name == name)).one_or_none() or Account(name=name)
-            session.add(account)
-            session.flush()
-            hashed = secret_hash(secret)
-            if session.scalars(select(Token).where(Token.secret_sha256 == hashed)).one_or_none() is None:
-                token = Token(account_id=account.id, prefix="test", secret_sha256=hashed, scopes=list(scopes))
-                session.add(token)
-        return {"authorization": f"Bearer {secret}"}
+        return {"authorization": f"Bearer {token_of(self.database, name, scopes)}"}
 
     def send(self, data: bytes, *, account: str | None = "ann") -> Response:
         """Send a file as the body."""
@@ -119,6 +112,19 @@ class Service:
         return whole_submissions(self.database, self.settings)
 
 
+def token_of(database: Database, name: str, scopes: Sequence[str] = ("submit",)) -> str:
+    """Make an account with a token, unless there is one; return the token's secret."""
+    secret = f"secret-of-{name}-for-{'-'.join(scopes)}"
+    hashed = secret_hash(secret)
+    with database.transaction(write=True) as session:
+        account = session.scalars(select(Account).where(Account.name == name)).one_or_none() or Account(name=name)
+        session.add(account)
+        session.flush()
+        if session.scalars(select(Token).where(Token.secret_sha256 == hashed)).one_or_none() is None:
+            session.add(Token(account_id=account.id, prefix="test", secret_sha256=hashed, scopes=list(scopes)))
+    return secret
+
+
 def register(database: Database, name: str, clips: dict[str, Category], digest: str | None = None) -> None:
     """Register a dataset's state in a database."""
     known = KnownDataset(digest or manifest_hash(name), clips)
@@ -141,6 +147,20 @@ def whole_submissions(database: Database, settings: Settings) -> list[str]:
             assert len(rows) == submission.clips
             assert submission.results
         return [submission.file_sha256 for submission in found]
+
+
+def service_on(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
+    """Run a service on the kind of database that ``request.param`` names, with generous rate limits."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            file = folder / "leaderboard.sqlite"
+            shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
+            url = f"sqlite:///{file}"
+        else:
+            url = stack.enter_context(request.getfixturevalue("postgres").database())
+        generous = {"uploads_per_hour": 1_000_000, "computations_per_minute": 1_000_000}
+        settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **generous)
+        yield stack.enter_context(running(settings))
 
 
 def _place(row: ClipRow) -> tuple[str, str]:

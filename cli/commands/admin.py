@@ -15,8 +15,9 @@ from codec_superb.cli.server_options import DatabaseOption, StorageOption
 app = typer.Typer(
     help="Maintain a leaderboard: tokens, submissions, codec names, audit log, backups.", no_args_is_help=True
 )
-for name, group in (("token", admin_tokens), ("submissions", admin_submissions), ("codec", admin_codecs)):
-    app.add_typer(group.app, name=name)
+app.add_typer(admin_tokens.app, name="token")
+app.add_typer(admin_submissions.app, name="submissions")
+app.add_typer(admin_codecs.app, name="codec")
 app.add_typer(admin_datasets.app, name="datasets")
 app.command("backup")(admin_backup.backup)
 app.command("restore")(admin_backup.restore)

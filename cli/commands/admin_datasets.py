@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
-from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
+from codec_superb.cli.server_database import server_transaction
+from codec_superb.cli.server_options import DatabaseOption, StorageOption
 
 if TYPE_CHECKING:
     from codec_superb.server.datasets.service import DatasetFacts
@@ -25,13 +25,11 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Make the state of a dataset on this machine the one that new submissions must have."""
-    settings = server_settings(database, storage)
-    from codec_superb.server.database.session import Database
-    from codec_superb.server.datasets.service import add_known
+    with server_transaction(database, storage, write=True) as session:
+        from codec_superb.server.datasets.service import add as add_dataset
 
-    facts = facts_of_prepared(name)
-    with closing(Database(settings.database_url)) as opened:
-        new = add_known(opened, facts)
+        facts = facts_of_prepared(name)
+        new = add_dataset(session, facts)
     if as_json:
         clips = len(facts.known.categories)
         print_json({"dataset": name, "manifest_hash": facts.known.manifest_hash, "clips": clips, "changed": new})
@@ -43,13 +41,11 @@ def add(
 @app.command("list")
 def list_known(database: DatabaseOption = None, storage: StorageOption = None, as_json: JsonOption = False) -> None:
     """List the datasets that the leaderboard knows, with every state they had."""
-    settings = server_settings(database, storage)
-    from sqlalchemy import select
+    with server_transaction(database, storage) as session:
+        from sqlalchemy import select
 
-    from codec_superb.server.database.models import Dataset
-    from codec_superb.server.database.session import Database
+        from codec_superb.server.database.models import Dataset
 
-    with closing(Database(settings.database_url)) as opened, opened.transaction() as session:
         rows = session.scalars(select(Dataset).order_by(Dataset.name, Dataset.added)).all()
     data = [
         {"dataset": row.name, "manifest_hash": row.manifest_hash, "clips": sum(row.counts.values()),

@@ -122,7 +122,13 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[Data, int]:
         name = row.result.title if row.source == "literature" else row.result.codec
         values = (estimate.value, estimate.low, estimate.high, estimate.n or None)
         found.append((name, row.result.family, row.source_label, row.result.kbps, *values))
-    return Data(columns, sorted(found, key=lambda cells: (cells[3], cells[0]))), without
+    return _without_empty(Data(columns, sorted(found, key=lambda cells: (cells[3], cells[0])))), without
+
+
+def _without_empty(data: Data) -> Data:
+    """Leave out the columns that no row has: published tables have no intervals and no counts of clips."""
+    kept = [place for place in range(len(data.columns)) if any(row[place] is not None for row in data.rows)]
+    return Data([data.columns[place] for place in kept], [[row[place] for place in kept] for row in data.rows])
 
 
 def _left_out(without: int) -> str:

@@ -20,8 +20,7 @@ from codec_superb.server.database.session import database_of
 from codec_superb.server.leaderboard.cache import HTML, JSON, Made, cached
 from codec_superb.server.leaderboard.schemas import FigureAnswer
 from codec_superb.server.leaderboard.snapshot import Snapshot
-from codec_superb.web.site.board import SourceFilter
-from codec_superb.web.site.charts import CHARTS, PICKERS, Chart, ChartState, Drawn
+from codec_superb.web.site.charts import CHARTS, PICKERS, Chart, ChartState, Drawn, SourceChoice
 from codec_superb.web.site.charts_page import charts_page
 
 router = APIRouter()
@@ -31,7 +30,7 @@ _CSV = "text/csv; charset=utf-8"
 def _state(
     category: Annotated[Category, Query(description="Category of the clips")] = "speech",
     metric: Annotated[str, Query(max_length=64, description="`score` or a metric's key")] = "",
-    source: Annotated[SourceFilter | Literal[""], Query(description="Submissions or a published table")] = "",
+    source: Annotated[SourceChoice, Query(description="Submissions or a published table")] = "",
     dataset: Annotated[str, Query(max_length=200, description="One dataset; all of them without")] = "",
     method: Annotated[Literal["pearson", "spearman"], Query(description="Kind of correlation")] = "pearson",
     application: Annotated[str, Query(max_length=64, description="Key of an application's metric")] = "",

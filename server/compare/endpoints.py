@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
+import json
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, Response
+from pydantic import TypeAdapter
 
-from codec_superb.server.chrome import chrome_of
+from codec_superb.server.chrome import chrome_of, plain_chrome
 from codec_superb.server.compare import service
 from codec_superb.server.compare.clip import compared_clip
 from codec_superb.server.compare.kept import kept_of
 from codec_superb.server.compare.repository import public_names
-from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
-from codec_superb.server.people.access import Caller
+from codec_superb.server.leaderboard.cache import HTML, JSON, Made, cached
+from codec_superb.server.leaderboard.schemas import FigureAnswer
+from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import check_limit
 from codec_superb.web.figures.forest import forest_chart
 from codec_superb.web.quantity import SCORE_KEY
@@ -25,6 +29,7 @@ from codec_superb.web.site.compare import FEWEST, MOST, Comparison, metric_choic
 from codec_superb.web.site.page import render
 
 router = APIRouter()
+_JSON = TypeAdapter(Comparison)
 
 Codecs = Annotated[
     list[str],
@@ -33,64 +38,72 @@ Codecs = Annotated[
 MetricKey = Annotated[str, Query(description="`score` or a metric's key", max_length=64)]
 
 
-@router.get("/api/v1/compare", tags=["compare"])
-def comparison(request: Request, session: ReadTransaction, caller: Caller, codec: Codecs) -> Comparison:
+@router.get("/api/v1/compare", tags=["compare"], responses={200: {"model": Comparison}})
+async def comparison(request: Request, codec: Codecs) -> Response:
     """Compare two to six codecs on the clips they share; every difference is codec minus baseline."""
-    return _compare(request, session, caller, codec)
+    return await cached(request, _key(codec), lambda _: Made(_JSON.dump_json(_compare(request, codec)), JSON))
 
 
-@router.get("/api/v1/compare/figure", tags=["compare"])
-def comparison_figure(
-    request: Request, session: ReadTransaction, caller: Caller, codec: Codecs, metric: MetricKey = SCORE_KEY
-) -> JSONResponse:
+@router.get("/api/v1/compare/figure", tags=["compare"], responses={200: {"model": FigureAnswer}})
+async def comparison_figure(request: Request, codec: Codecs, metric: MetricKey = SCORE_KEY) -> Response:
     """Draw the differences of one metric, or of the overall score, as a Plotly figure."""
-    found = _compare(request, session, caller, codec)
+    return await cached(request, _key(codec, metric), lambda _: _figure(request, codec, metric))
+
+
+@router.get("/compare", include_in_schema=False)
+async def compare_codecs(
+    request: Request,
+    codec: Annotated[list[str] | None, Query(max_length=50)] = None,
+    metric: Annotated[str, Query(max_length=64)] = SCORE_KEY,
+) -> Response:
+    """Show the comparison; the chooser alone while fewer than two codecs are named, and with what was wrong."""
+    names = codec or []
+    try:
+        return await cached(request, _key(names, metric), lambda _: _page(request, names, metric))
+    except (BadRequest, NotFound) as error:
+        page = await run_in_threadpool(_chooser, request, names, error)
+        return HTMLResponse(page.body, error.status)
+
+
+def _figure(request: Request, names: list[str], metric: str) -> Made:
+    found = _compare(request, names)
     choices = metric_choices(found)
     if metric not in {quantity.key for quantity in choices}:
         raise NotFound(f"no difference by {metric!r}; there are {', '.join(quantity.key for quantity in choices)}")
     quantity = compare_page.default_choice(metric, choices)
     figure = forest_chart(compare_page.forest_rows(found, metric), quantity, found.codecs[0].title)
-    return JSONResponse(figure)
+    return Made(json.dumps(figure, allow_nan=False, separators=(",", ":")), JSON)
 
 
-@router.get("/compare", include_in_schema=False)
-def compare_codecs(
-    request: Request,
-    session: ReadTransaction,
-    caller: Caller,
-    codec: Annotated[list[str] | None, Query(max_length=50)] = None,
-    metric: Annotated[str, Query(max_length=64)] = SCORE_KEY,
-) -> HTMLResponse:
-    """Show the comparison; the chooser alone while fewer than two codecs are named, and with what was wrong."""
-    names = codec or []
-    try:
-        if len(service.wanted(names)) < FEWEST:
-            service.find_submissions(session, service.wanted(names))
-            return _chooser(request, session, names)
-        found = _compare(request, session, caller, names)
-    except (BadRequest, NotFound) as error:
-        return _chooser(request, session, names, error)
+def _page(request: Request, names: list[str], metric: str) -> Made:
+    chosen = service.wanted(names)
+    with database_of(request).transaction() as session:
+        if len(chosen) < FEWEST:
+            service.find_submissions(session, chosen)
+        known = public_names(session)
+    if len(chosen) < FEWEST:
+        return _chooser(request, names)
+    found = _compare(request, names)
     choices = metric_choices(found)
     quantity = compare_page.default_choice(metric, choices)
     clips_by = compare_page.clip_metric(found, quantity.key)
     title = " and ".join([", ".join(entry.title for entry in found.codecs[:-1]), found.codecs[-1].title])
-    return HTMLResponse(
-        render(
-            "compare.html.j2",
-            chrome_of(request, f"{title} compared"),
-            comparison=found,
-            chosen=[entry.name for entry in found.codecs],
-            quantity=quantity,
-            score=quantity_of(SCORE_KEY),
-            choices=choices,
-            lines=compare_page.gap_lines(found, quantity.key),
-            clips_by=clips_by and quantity_of(clips_by),
-            clip_lines=compare_page.clip_lines(found, clips_by),
-            known=public_names(session),
-            most=MOST,
-            page=compare_page,
-        )
+    page = render(
+        "compare.html.j2",
+        plain_chrome(request, f"{title} compared"),
+        comparison=found,
+        chosen=[entry.name for entry in found.codecs],
+        quantity=quantity,
+        score=quantity_of(SCORE_KEY),
+        choices=choices,
+        lines=compare_page.gap_lines(found, quantity.key),
+        clips_by=clips_by and quantity_of(clips_by),
+        clip_lines=compare_page.clip_lines(found, clips_by),
+        known=known,
+        most=MOST,
+        page=compare_page,
     )
+    return Made(page, HTML)
 
 
 ClipId = Annotated[str, Query(description="Id of the clip", max_length=1000)]
@@ -121,24 +134,30 @@ def clip_page(
     )
 
 
-def _compare(request: Request, session: ReadTransaction, caller: Caller, names: list[str]) -> Comparison:
-    return service.compare(
-        session, names, kept_of(request), on_miss=lambda: check_limit(request, caller, "computations")
-    )
+def _key(names: list[str], metric: str = "") -> str:
+    """Write what an answer depends on beside its path."""
+    return compare_page.compare_url(service.wanted(names, most=None), "", metric=metric)
 
 
-def _chooser(
-    request: Request, session: ReadTransaction, names: list[str], error: ServerError | None = None
-) -> HTMLResponse:
+def _compare(request: Request, names: list[str]) -> Comparison:
+    def count() -> None:
+        check_limit(request, Identity(None, ANONYMOUS), "computations")
+
+    with database_of(request).transaction() as session:
+        return service.compare(session, names, kept_of(request), on_miss=count)
+
+
+def _chooser(request: Request, names: list[str], error: ServerError | None = None) -> Made:
     """Ask for codecs in a form that works without a script; what was typed stays in it."""
-    chosen = list(dict.fromkeys(name.strip() for name in names if name.strip()))[:MOST]
+    with database_of(request).transaction() as session:
+        known = public_names(session)
     page = render(
         "compare_chooser.html.j2",
-        chrome_of(request, "Compare codecs"),
-        chosen=chosen,
-        known=public_names(session),
+        plain_chrome(request, "Compare codecs"),
+        chosen=service.wanted(names, most=None)[:MOST],
+        known=known,
         fewest=FEWEST,
         most=MOST,
         error=error,
     )
-    return HTMLResponse(page, error.status if error else HTTPStatus.OK)
+    return Made(page, HTML)

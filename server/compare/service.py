@@ -27,11 +27,11 @@ from codec_superb.server.errors import BadRequest, NotFound, ServerError
 from codec_superb.web.site.compare import FEWEST, MOST, CodecScore, ComparedCodec, Comparison, Pair
 
 
-def wanted(names: Sequence[str]) -> list[str]:
-    """Clean a list of names: blanks and repetitions go, the order stays. Raises BadRequest for more than six."""
+def wanted(names: Sequence[str], most: int | None = MOST) -> list[str]:
+    """Clean a list of names: blanks and repetitions go, the order stays. Raises BadRequest for more than ``most``."""
     chosen = list(dict.fromkeys(name.strip() for name in names if name.strip()))
-    if len(chosen) > MOST:
-        raise BadRequest(f"expected {FEWEST} to {MOST} codecs, got {len(chosen)}; leave out {len(chosen) - MOST}")
+    if most is not None and len(chosen) > most:
+        raise BadRequest(f"expected {FEWEST} to {most} codecs, got {len(chosen)}; leave out {len(chosen) - most}")
     return chosen
 
 

@@ -17,7 +17,7 @@ from codec_superb.data_manifests.manifest import Manifest, PackagesSource
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.submission.check import KnownDataset
 from codec_superb.server.database.models import Dataset
-from codec_superb.server.database.session import Database, changed
+from codec_superb.server.database.session import changed
 from codec_superb.server.datasets.clips import pack_clips, unpack_clips
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.people.audit import record
@@ -85,12 +85,6 @@ def add(session: Session, facts: DatasetFacts, *, actor: str = COMMAND_LINE) -> 
     session.flush()
     changed(session)
     return True
-
-
-def add_known(database: Database, facts: DatasetFacts, *, actor: str = COMMAND_LINE) -> bool:
-    """Do :func:`add` in a transaction of its own: what ``codec-superb admin datasets add`` calls."""
-    with database.transaction(write=True) as session:
-        return add(session, facts, actor=actor)
 
 
 def ensure_builtin(session: Session) -> None:

@@ -101,8 +101,10 @@ class Checker:
                     self._bury()
                     self._nursery = _Nursery(self._settings)
                 nursery = self._nursery
-            with suppress(_Gone):
+            try:
                 return nursery.ask(upload, task, result)
+            except _Gone:
+                nursery.end()  # it may be on its way out only
         raise Unavailable("the process that checks submissions cannot be started; try again in a minute",
                           headers={"Retry-After": "60"})  # fmt: skip
 

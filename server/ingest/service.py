@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from http import HTTPStatus
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -13,7 +15,7 @@ from sqlalchemy.orm import Session
 from codec_superb.server.database.models import PUBLIC, Codec, Submission
 from codec_superb.server.database.session import Database, changed
 from codec_superb.server.datasets.service import packed_states
-from codec_superb.server.errors import Conflict, Unavailable
+from codec_superb.server.errors import Conflict, ServerError, Unavailable
 from codec_superb.server.ingest import repository
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.outcome import Accepted, Checked
@@ -21,6 +23,7 @@ from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.vault import adding, move_in
 from codec_superb.server.moderation.plausibility import warnings_for
+from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.server.settings import Settings
@@ -40,14 +43,29 @@ async def ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Receip
 
     Raises Refused with all problems, Conflict for a name of somebody else, Unavailable when all workers are busy.
     """
+    counted = meters(app)
+    try:
+        answer, new = await _ingest(app, upload, caller)
+    except Exception as error:
+        refused = isinstance(error, ServerError) and error.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        counted.upload("refused" if refused else "failed")
+        raise
+    counted.upload("accepted" if new else "known")
+    return answer, new
+
+
+async def _ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
     settings: Settings = app.state.settings
     database: Database = app.state.database
     checker: Checker = app.state.checker
     known = await run_sync(_receipt_of_file, database, settings, upload.sha256)
     if known is not None:
         return known, False
-    async with checker.turn():
-        checked = await run_sync(_check, database, checker, upload)
+    async with AsyncExitStack() as turn:
+        with meters(app).waiting():
+            await turn.enter_async_context(checker.turn())
+        with meters(app).checking():
+            checked = await run_sync(_check, database, checker, upload)
     return await run_sync(store, database, settings, upload, checked, caller)
 
 

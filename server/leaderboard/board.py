@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 
 from fastapi import Request
 from sqlalchemy.exc import SQLAlchemyError
@@ -12,6 +13,7 @@ from codec_superb.server.errors import Unavailable
 from codec_superb.server.leaderboard.repository import revision_number
 from codec_superb.server.leaderboard.snapshot import Snapshot, take
 from codec_superb.server.operations.logs import get_logger
+from codec_superb.server.operations.meters import Meters
 
 _LOG = get_logger(__name__)
 POLL_SECONDS = 0.25
@@ -21,8 +23,9 @@ POLL_SECONDS = 0.25
 class Board:
     """The current snapshot of one database. Requests read :attr:`current`, which never waits."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, meters: Meters | None = None) -> None:
         self._database = database
+        self._measured = meters.snapshot if meters is not None else nullcontext
         self._snapshot: Snapshot | None = None
         self._one_at_a_time = threading.Lock()
         self._stopped = threading.Event()
@@ -54,7 +57,8 @@ class Board:
         """
         with self._one_at_a_time, self._database.transaction() as session:
             if self._snapshot is None or revision_number(session) != self._snapshot.revision:
-                self._snapshot = take(session, self._snapshot)
+                with self._measured():
+                    self._snapshot = take(session, self._snapshot)
             return self._snapshot
 
     def _watch(self) -> None:

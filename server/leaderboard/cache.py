@@ -22,6 +22,7 @@ from fastapi.responses import Response
 from codec_superb.server.compression import accepts_gzip
 from codec_superb.server.leaderboard.board import board_of
 from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import check_limit
 
@@ -142,6 +143,7 @@ async def cached(
     cache = answers_of(request)
     full_key = (request.url.path, key, snapshot.revision)
     answer = cache.find(full_key)
+    meters(request.app).cache("answers", hit=answer is not None)
     if answer is None:
         if counted:
             check_limit(request, Identity(None, ANONYMOUS), "computations")

@@ -7,6 +7,8 @@ folder ``PROMETHEUS_MULTIPROC_DIR`` (``codec-superb serve --workers`` makes one)
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Protocol, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -86,17 +88,23 @@ class Meters:
         """Count an upload: accepted, known (the same file again), refused by its check, failed on our side."""
         self._uploads.labels(outcome).inc()
 
-    def checked(self, seconds: float) -> None:
-        """Count a check of a submission, whatever its result."""
-        self._check_seconds.observe(seconds)
+    @contextmanager
+    def checking(self) -> Iterator[None]:
+        """Measure a check of a submission, whatever its result."""
+        with self._check_seconds.time():
+            yield
 
-    def waiting(self, change: Literal[1, -1]) -> None:
-        """Count a submission that begins (1) or ends (-1) to wait for a worker."""
-        self._waiting.inc(change)
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count a submission that waits for a worker until the block ends."""
+        with self._waiting.track_inprogress():
+            yield
 
-    def snapshot(self, seconds: float) -> None:
-        """Count a load of the leaderboard's snapshot."""
-        self._snapshot_seconds.observe(seconds)
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Measure a load of the leaderboard's snapshot."""
+        with self._snapshot_seconds.time():
+            yield
 
     def cache(self, name: str, *, hit: bool) -> None:
         """Count a look into the cache ``name``."""

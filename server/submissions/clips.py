@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from codec_superb.pipeline.clip_table import FORMAT, FORMAT_KEY
 from codec_superb.server.database.models import ClipBlock
 
 
@@ -40,7 +41,9 @@ def as_csv(table: pa.Table) -> bytes:
 def as_parquet(table: pa.Table) -> bytes:
     """Write Parquet in the layout of ``clips.parquet``, compressed with Zstandard."""
     out = io.BytesIO()
-    pq.write_table(table, out, compression="zstd", store_schema=False)
+    with pq.ParquetWriter(out, table.schema, compression="zstd", store_schema=False) as writer:
+        writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
+        writer.write_table(table)
     return out.getvalue()
 
 

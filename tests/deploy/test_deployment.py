@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from codec_superb.server.operations.requests import PROBES
+from codec_superb.server.serving import AFTER_SHUTDOWN
 from codec_superb.server.settings import MEGABYTE, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +117,7 @@ class TestCompose:
         """Neither database nor service has a public port, and uploads have their time to finish."""
         assert [name for name, service in compose["services"].items() if "ports" in service] == ["proxy"]
         grace = int(compose["services"]["service"]["stop_grace_period"].removesuffix("s"))
-        assert grace >= Settings().shutdown_seconds + 5
+        assert grace > Settings().shutdown_seconds + AFTER_SHUTDOWN
 
 
 class TestProxy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 import socket
@@ -15,36 +16,28 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from support_ingest import UPLOADS, categories, drawn, register, whole_submissions
 from support_postgres import PostgresServer
 from support_serving import PROGRAM, WITHOUT_HEAVY, Served, served
 
+from codec_superb.server.database.session import Database
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.preparation import check_url, prepare
 from codec_superb.server.serving import serve
 from codec_superb.server.settings import Settings
 
-RECEIVER = """
-from fastapi import APIRouter, Request
-from codec_superb.server import app
-def routers(known=app.routers):
-    router = APIRouter()
-    @router.post("/receive")
-    async def receive(request: Request):
-        return {"received": sum([len(part) async for part in request.stream()])}
-    return [*known(), router]
-app.routers = routers
-"""
-"""Gives the service a route that only counts what it receives, so that the test decides how long a request takes."""
-
 
 @contextmanager
-def _upload(service: Served, size: int, sent: int) -> Iterator[socket.socket]:
-    """Begin an upload of ``size`` bytes and have sent the first of them."""
+def _upload(service: Served, data: bytes, sent: int) -> Iterator[socket.socket]:
+    """Begin to upload a submission and have sent its first bytes."""
     with socket.create_connection(service.address, timeout=20) as connection:
-        head = f"POST /receive HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\nExpect: 100-continue\r\n\r\n"
-        connection.sendall(head.encode())
+        lines = (
+            f"POST {UPLOADS} HTTP/1.1", "Host: x", f"Content-Length: {len(data)}", "Content-Type: application/zip",
+            "Expect: 100-continue", "", "",
+        )  # fmt: skip
+        connection.sendall("\r\n".join(lines).encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 100 Continue")  # the application has begun to read
-        connection.sendall(b"x" * sent)
+        connection.sendall(data[:sent])
         yield connection
 
 
@@ -70,7 +63,7 @@ class TestStart:
         with postgres.database(migrated=False) as url:
             options = ("--database", url, "--storage", str(tmp_path), "--workers", "2")
             with served(*options, environment=environment) as service:
-                for _ in range(30):
+                for _ in range(29):  # and once when it was started
                     assert service.get("/healthz").status_code == 200
                 text = service.get("/metrics-internal").text
                 assert 'codec_superb_requests_total{method="GET",route="/healthz",status="200"} 30.0' in text
@@ -163,28 +156,33 @@ class TestShutdown:
     """SIGTERM: nothing new, everything running to its end, within a bound."""
 
     def test_a_running_upload_ends_and_nothing_new_begins(self, tmp_path: Path) -> None:
-        """An upload in flight is answered after SIGTERM, new connections are refused, and the exit code is 0."""
-        start = served("--storage", str(tmp_path), before=RECEIVER)
-        with start as service, _upload(service, 100, sent=40) as upload:
-            service.process.send_signal(signal.SIGTERM)
-            time.sleep(0.7)  # the server looks for its end ten times a second
-            with pytest.raises(httpx2.ConnectError):
-                service.get("/healthz")
-            upload.sendall(b"x" * 60)
-            answer = b"".join(iter(lambda: upload.recv(4096), b""))
-            assert b"200 OK" in answer
-            assert b'{"received":100}' in answer
-            assert service.process.wait(5) == 0
+        """An upload in flight is stored and answered after SIGTERM, new connections are refused, the exit code is 0."""
+        settings, data = Settings(storage=tmp_path), drawn("slow_16k")
+        start = served("--storage", str(tmp_path), "--anonymous-uploads")
+        with start as service, closing(Database(settings.database_url)) as database:
+            register(database, "mini", categories())
+            with _upload(service, data, sent=2000) as upload:
+                service.process.send_signal(signal.SIGTERM)
+                time.sleep(0.7)  # the server looks for its end ten times a second
+                with pytest.raises(httpx2.ConnectError):
+                    service.get("/healthz")
+                upload.sendall(data[2000:])
+                answer = b"".join(iter(lambda: upload.recv(4096), b""))
+            assert b"201 Created" in answer
+            assert b'"status":"pending"' in answer
+            assert service.process.wait(20) == 0
+            assert whole_submissions(database, settings) == [hashlib.sha256(data).hexdigest()]
 
     def test_the_bound_holds(self, tmp_path: Path) -> None:
-        """A request that never ends is broken off after shutdown_seconds, and logged as such."""
+        """An upload that never ends is broken off after shutdown_seconds, logged as such, and leaves nothing behind."""
         environment = {"CODEC_SUPERB_SERVER_SHUTDOWN_SECONDS": "1"}
-        start = served("--storage", str(tmp_path), before=RECEIVER, environment=environment)
-        with start as service, _upload(service, 100, sent=40):
+        start = served("--storage", str(tmp_path), "--anonymous-uploads", environment=environment)
+        with start as service, _upload(service, bytes(9000), sent=40):
             service.process.send_signal(signal.SIGTERM)
             began = time.monotonic()
-            assert service.process.wait(10) == 0
-            assert 0.9 < time.monotonic() - began < 4
+            assert service.process.wait(20) == 0
+            assert 0.9 < time.monotonic() - began < 11
             lines = [json.loads(line) for line in service.log.read_text().splitlines()]
         assert any("graceful shutdown exceeded" in line["event"] for line in lines)
-        assert [line["status"] for line in lines if line.get("route") == "/receive"] == [499]
+        assert [line["status"] for line in lines if line.get("route") == UPLOADS] == [499]
+        assert [path.name for path in Settings(storage=tmp_path).incoming.iterdir()] == []

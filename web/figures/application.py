@@ -53,6 +53,6 @@ def _line(value: float) -> dict[str, Any]:
 
 
 def _name(ceiling: Ceiling, quantity: Quantity) -> dict[str, Any]:
-    position = {"xref": "paper", "x": 1, "xanchor": "right", "yref": "y", "y": ceiling.value, "yanchor": "bottom"}
+    position = {"xref": "paper", "x": 0.01, "xanchor": "left", "yref": "y", "y": ceiling.value, "yanchor": "bottom"}
     text = f"original: {quantity.write(ceiling.value)} ({chart_text(ceiling.label, 30)})"
     return {**position, "text": text, "showarrow": False, "font": {"size": 12, "color": LIGHT.ink}}

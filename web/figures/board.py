@@ -28,7 +28,12 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
     results = [_drawn(row, quantity) for row in rows]
     styles = family_styles(result.family for result in results)
     lines = len(styles) <= MOST_FAMILIES and len(results) <= MOST_CODECS
-    return rate_chart(results, quantity, styles, lines=lines)
+    figure = rate_chart(results, quantity, styles, lines=lines)
+    published = {row.source == "literature" for row in rows}
+    if True in published:  # their bitrates were not measured
+        kind = "Bitrate, measured or nominal" if False in published else "Nominal bitrate"
+        figure["layout"]["xaxis"]["title"]["text"] = f"{kind} (kbps, logarithmic)"
+    return figure
 
 
 def chart_family(row: BoardRow) -> str:

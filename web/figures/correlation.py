@@ -41,7 +41,9 @@ def correlation_chart(
         "showscale": False,
         "xgap": 1,
         "ygap": 1,
-        # Plotly chooses black or white for each number, whichever stands out from its cell.
+        # Half transparent, so that the numbers stand out from every cell on light paper and on dark.
+        "opacity": 0.55,
+        "textfont": {"size": 12, "color": LIGHT.ink},
         "text": [[number(value, 2) for value in row] for row in coefficients],
         "texttemplate": "%{text}",
         "hovertext": _hover_texts(names, coefficients, counts, things),

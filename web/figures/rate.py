@@ -185,13 +185,17 @@ def _label_trace(members: list[_Point]) -> dict[str, Any]:
 
 
 def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
-    """Say everything about one point: name, bitrates, value with interval, clips, marks."""
-    rate = f"{kbps(row.kbps)} kbps measured"
-    if row.nominal_kbps is not None:
+    """Say everything about one point: name, bitrates, value with interval, clips, marks.
+
+    Without clips nothing was measured: bitrate and value are as somebody else published them.
+    """
+    rate = f"{kbps(row.kbps)} kbps {'measured' if row.clips else 'nominal'}"
+    if row.clips and row.nominal_kbps is not None:
         rate += f", {kbps(row.nominal_kbps)} nominal"
     value = f"{chart_text(quantity.title)}: <b>{quantity.write(estimate.value)}</b>"
     ends = interval(estimate.low, estimate.high, quantity.decimals)
-    lines = [f"<b>{chart_text(row.title)}</b>", rate, f"{value}  {ends}".rstrip(), f"over {count(estimate.n, 'clip')}"]
+    lines = [f"<b>{chart_text(row.title)}</b>", rate, f"{value}  {ends}".rstrip()]
+    lines.append(f"over {count(estimate.n, 'clip')}" if row.clips else "published, not re-run here")
     if row.lossless:
         lines.append("lossless: a ceiling")
     if not row.complete:

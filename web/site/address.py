@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from codec_superb.web.site.board import BoardState, BoardView, to_query
+from codec_superb.web.site.board import BoardState, BoardView, SourceFilter, to_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class Addresses:
             state = replace(state, **{"page": 1, **changes})
         return with_query(path, to_query(state, self.view.default_source))
 
-    def cleared(self) -> str:
-        """Return the page without filters: category, metric and source stay, as they are no filters."""
+    def cleared(self, source: SourceFilter | None = None) -> str:
+        """Return the page without filters; category and metric stay, and the source, or ``source`` in its place."""
         state = self.view.state
-        kept = BoardState(category=state.category, metric=state.metric, source=state.source)
+        kept = BoardState(category=state.category, metric=state.metric, source=source or state.source)
         return with_query("/", to_query(kept, self.view.default_source))
 
 

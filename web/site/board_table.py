@@ -105,7 +105,9 @@ def _page(row: BoardRow) -> str:
 def _columns(view: BoardView) -> list[tuple[Column, Fill]]:
     keys = [key for key in view.choices.metrics if key != SCORE.key]
     metrics = [quantity_of(key) for key in keys if key in METRICS]
-    special: dict[str, Fill] = {"kbps": _rate_cell, "rank": _rank_cell, "clips": _clips_cell}
+    special: dict[str, Fill] = {
+        "kbps": _rate_cell, "rank": _rank_cell, "clips": _clips_cell, "clipped": _clipped_cell,
+    }  # fmt: skip
     explanations = {**_EXPLANATIONS, **_definitions(view.state.category)}
     columns: list[tuple[Column, Fill]] = [(codec_column(), _name_cell)]
     for column in value_columns(metrics, explanations):
@@ -194,6 +196,12 @@ def _clips_cell(row: BoardRow) -> Cell:
     marks += [f"{n} {what}" for n, what in ((result.failed, "failed"), (row.undefined, "undefined")) if n]
     ok = result.clips - result.failed
     return Cell(f"{ok:,}", ", ".join(marks), str(ok), title=", ".join(result.datasets))
+
+
+def _clipped_cell(row: BoardRow) -> Cell:
+    """Count clipped samples; where no clip was run, nobody knows of any."""
+    amount = row.result.clipped_samples
+    return Cell(f"{amount:,}", sort=str(amount)) if row.result.clips else Cell(MISSING)
 
 
 def _heading(column: Column, view: BoardView, addresses: Addresses) -> Heading:

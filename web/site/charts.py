@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 
 from codec_superb.metrics.table import Category
 from codec_superb.web.figures.layout import Figure
-from codec_superb.web.site.board import SourceFilter
 
 Chart = Literal["rate", "metrics", "clips", "applications", "distribution"]
+SourceChoice = Literal["", "runs", "verified", "table3", "tiny", "ultraeval", "all"]
+"""A :data:`~codec_superb.web.site.board.SourceFilter`, or nothing."""
 CHARTS: Mapping[Chart, str] = MappingProxyType({
     "rate": "Bitrate and score",
     "applications": "Bitrate and applications",
@@ -41,7 +42,7 @@ class ChartState:
     chart: Chart = "rate"
     category: Category = "speech"
     metric: str = ""
-    source: SourceFilter | Literal[""] = ""
+    source: SourceChoice = ""
     dataset: str = ""
     method: Literal["pearson", "spearman"] = "pearson"
     application: str = ""

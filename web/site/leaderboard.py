@@ -63,7 +63,7 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], chrome: Chrome)
         figure=addresses.to(f"{API}/chart", sort="", descending=None),
         exports=[(label, addresses.to(path, page=state.page)) for label, path in EXPORTS],
         pages=page_links(state.page, pages, lambda page: addresses.to(page=page)),
-        published=[(label, amount, addresses.to(source=key)) for key, label, amount in view.choices.sources if amount],
+        others=[(label, amount, addresses.cleared(key)) for key, label, amount in view.choices.sources if amount],
         plain=plain,
     )
 

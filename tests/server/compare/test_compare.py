@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_compare import rows_of, shifted, store
+from support_compare import rows_of, running_board, shifted, store
 from support_stats import sha
 
 from codec_superb.server.database.models import Submission
-from codec_superb.server.database.session import Database
+from codec_superb.server.database.session import Database, changed
+from codec_superb.server.settings import Settings
 
 API = "/api/v1/compare"
 
@@ -24,19 +26,23 @@ def compare(client: TestClient, *names: str, expect: int = 200, **more: str) -> 
     return found
 
 
-@pytest.fixture
-def board(client: TestClient, database: Database) -> Iterator[TestClient]:
-    """Put codecs with known relations on the board."""
+def fill(session: Session, settings: Settings) -> None:
+    """Store codecs with known relations."""
     rows = rows_of()
-    with database.transaction(write=True) as session:
-        store(session, "opus_12k", rows, title="Opus 12")
-        store(session, "opus_same", rows)
-        store(session, "opus_better", shifted(rows, "pesq", 0.25))
-        store(session, "other_clips", rows_of(dataset="another"))
-        store(session, "other_state", rows, hashes={"mini": sha("other")})
-        store(session, "other_version", rows, versions={"pesq": "0"})
-        store(session, "hidden", rows, status="pending")
-    return client
+    store(session, "opus_12k", rows, title="Opus 12")
+    store(session, "opus_same", rows)
+    store(session, "opus_better", shifted(rows, "pesq", 0.25))
+    store(session, "other_clips", rows_of(dataset="another"))
+    store(session, "other_state", rows, hashes={"mini": sha("other")})
+    store(session, "other_version", rows, versions={"pesq": "0"})
+    store(session, "hidden", rows, status="pending")
+
+
+@pytest.fixture(scope="module", params=("sqlite", "postgresql"))
+def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Run the service for all tests that only read."""
+    with running_board(request, tmp_path_factory.mktemp("board"), fill) as client:
+        yield client
 
 
 def metric(pair: dict[str, Any], category: str, key: str) -> dict[str, Any]:
@@ -113,16 +119,20 @@ class TestCompare:
         assert scores["speech"] is None
         assert scores["audio"] is not None
 
-    def test_the_newest_public_version_stands_for_a_codec(self, board: TestClient, database: Database) -> None:
+    def test_the_newest_public_version_stands_for_a_codec(self, client: TestClient, database: Database) -> None:
         """A pending version changes nothing; once published it replaces what was kept in memory."""
         rows = rows_of()
         with database.transaction(write=True) as session:
+            store(session, "opus_12k", rows)
+            store(session, "opus_same", rows)
             newer = store(session, "opus_same", shifted(rows, "pesq", 0.5), status="pending").id
-        (pair,) = compare(board, "opus_12k", "opus_same")["pairs"]
+        (pair,) = compare(client, "opus_12k", "opus_same")["pairs"]
         assert metric(pair, "speech", "pesq")["gap"]["difference"] == 0
         with database.transaction(write=True) as session:
             session.get_one(Submission, newer).status = "verified"
-        found = compare(board, "opus_12k", "opus_same")
+            changed(session)
+        client.app.state.board.refresh()  # type: ignore[attr-defined]  # Starlette's application
+        found = compare(client, "opus_12k", "opus_same")
         assert found["codecs"][1]["version"] == 2
         assert metric(found["pairs"][0], "speech", "pesq")["gap"]["difference"] == pytest.approx(0.5)
 
@@ -212,11 +222,14 @@ class TestFigure:
 class TestLimit:
     """Computations are counted, kept answers are not."""
 
-    def test_only_misses_count(self, board: TestClient) -> None:
+    def test_only_misses_count(self, client: TestClient, database: Database) -> None:
         """A thousand repetitions of one question cost one computation."""
+        with database.transaction(write=True) as session:
+            store(session, "one", rows_of(1))
+            store(session, "two", rows_of(2))
         limiter_hits = []
         for _ in range(3):
-            compare(board, "opus_12k", "opus_better")
-            limiter = board.app.state.limiter  # type: ignore[attr-defined]  # Starlette's application
+            compare(client, "one", "two")
+            limiter = client.app.state.limiter  # type: ignore[attr-defined]  # Starlette's application
             limiter_hits.append(sum(len(entries) for entries in limiter.storage.events.values()))
         assert limiter_hits == [1, 1, 1]

@@ -6,15 +6,16 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import av
 import numpy as np
 import pytest
 from itsdangerous import URLSafeSerializer
+from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_compare import rows_of, store, tone
+from support_compare import rows_of, running_board, store, tone
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
@@ -25,15 +26,19 @@ CLIPS = [f"mini/clip{number:03}" for number in range(6)]
 HTML = {"accept": "text/html"}
 
 
-@pytest.fixture
-def board(client: TestClient, database: Database, settings: Settings) -> TestClient:
-    """Put three codecs on the board whose sounds are tones of a pitch of their own, with telling tags."""
-    with database.transaction(write=True) as session:
-        for name, hertz in PITCH.items():
-            sounds = {clip: tone(hertz + number, title=f"made by {name}") for number, clip in enumerate(CLIPS)}
-            store(session, name, rows_of(), sounds=sounds, files=settings.files)
-        store(session, "silent", rows_of())
-    return client
+def fill(session: Session, settings: Settings) -> None:
+    """Store three codecs whose sounds are tones of a pitch of their own, with telling tags, and one without sounds."""
+    for name, hertz in PITCH.items():
+        sounds = {clip: tone(hertz + number, title=f"made by {name}") for number, clip in enumerate(CLIPS)}
+        store(session, name, rows_of(), sounds=sounds, files=settings.files)
+    store(session, "silent", rows_of())
+
+
+@pytest.fixture(scope="module", params=("sqlite", "postgresql"))
+def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Run the service for all tests that only read."""
+    with running_board(request, tmp_path_factory.mktemp("board"), fill) as client:
+        yield client
 
 
 def address(*names: str, seed: str = "one") -> str:
@@ -113,7 +118,7 @@ class TestBlindness:
             assert [content[-1] for content in contents] == [0, 1, 2, 3]
             assert len({json.dumps(content[:-1]) for content in contents}) == 1
 
-    def test_places_do_not_tell(self, board: TestClient, settings: Settings) -> None:
+    def test_places_do_not_tell(self, board: TestClient) -> None:
         """Over many clips and seeds every codec stands at every place about equally often."""
         counts: Counter[tuple[int, str]] = Counter()
         for seed in range(8):
@@ -134,7 +139,7 @@ class TestBlindness:
                 assert not any(name in json.dumps(entry) for name in PITCH)
             assert len({json.dumps(entry, sort_keys=True) for entry in headers}) == 1
 
-    def test_tags_do_not_tell(self, board: TestClient, database: Database, settings: Settings) -> None:
+    def test_tags_do_not_tell(self, board: TestClient) -> None:
         """A title that the submitter wrote into the file does not reach the listener."""
         for urls in sounds_of(board.get(address(*PITCH)).text):
             for url in urls:
@@ -161,14 +166,18 @@ class TestAddresses:
             assert answer.status_code == 404
             assert "open the listening test again" in answer.json()["detail"]
 
-    def test_a_withdrawn_codec_is_heard_no_more(self, board: TestClient, database: Database) -> None:
+    def test_a_withdrawn_codec_is_heard_no_more(
+        self, client: TestClient, database: Database, settings: Settings
+    ) -> None:
         """Addresses that were given out before end with its publication."""
-        urls = sounds_of(board.get(address(*PITCH)).text)[0]
-        assert board.get(urls[1]).status_code == 200
+        with database.transaction(write=True) as session:
+            fill(session, settings)
+        urls = sounds_of(client.get(address(*PITCH)).text)[0]
+        assert client.get(urls[1]).status_code == 200
         with database.transaction(write=True) as session:
             for submission in session.query(Submission):
                 submission.status = "withdrawn"
-        assert board.get(urls[1]).status_code == 404
+        assert client.get(urls[1]).status_code == 404
 
     @pytest.mark.parametrize(
         ("asked", "status", "part"),

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import unescape
 
 import pytest
+from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_compare import rows_of, shifted, store
+from support_compare import rows_of, running_board, shifted, store
+from support_stats import failed
 
+from codec_superb.pipeline.rows import MetricValue
 from codec_superb.server.database.session import Database
+from codec_superb.server.settings import Settings
 
 HOSTILE = '<script>alert("x")</script> & \' <b>'
 HTML = {"accept": "text/html"}
 
 
-@pytest.fixture
-def board(client: TestClient, database: Database) -> TestClient:
-    """Two codecs, one of them with a title from somebody who means no good."""
+def fill(session: Session, settings: Settings) -> None:
+    """Store two codecs, one of them with a title from somebody who means no good."""
     rows = rows_of()
-    with database.transaction(write=True) as session:
-        store(session, "plain", rows, family="one")
-        store(session, "hostile", shifted(rows, "pesq", 0.1), title=HOSTILE, family="two")
-    return client
+    store(session, "plain", rows, family="one")
+    store(session, "hostile", shifted(rows, "pesq", 0.1), title=HOSTILE, family="two")
+
+
+@pytest.fixture(scope="module", params=("sqlite", "postgresql"))
+def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Run the service for all tests that only read."""
+    with running_board(request, tmp_path_factory.mktemp("board"), fill) as client:
+        yield client
 
 
 class TestChooser:
@@ -124,10 +133,6 @@ class TestClip:
 
     def test_undefined_and_failed_are_words(self, client: TestClient, database: Database) -> None:
         """A reason stands where a value is missing."""
-        from support_stats import failed
-
-        from codec_superb.pipeline.rows import MetricValue
-
         rows = rows_of(clips=3)
         undefined = MetricValue(status="undefined", reason="nothing voiced")
         odd = rows[1].model_copy(update={"metrics": rows[1].metrics | {"f0corr": undefined}})

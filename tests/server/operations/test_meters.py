@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.operations.meters import Meters, meters
 
@@ -19,20 +21,20 @@ def test_everything_is_counted() -> None:
     counted = Meters()
     counted.upload("accepted")
     counted.upload("refused")
-    counted.checked(3.0)
-    counted.waiting(1)
-    counted.waiting(1)
-    counted.waiting(-1)
-    counted.snapshot(0.004)
+    with pytest.raises(ZeroDivisionError), counted.checking():
+        raise ZeroDivisionError
+    with counted.snapshot():
+        pass
     counted.cache("leaderboard", hit=True)
     counted.cache("leaderboard", hit=False)
+    with counted.waiting(), counted.waiting():
+        assert _samples(counted)["codec_superb_checks_waiting"] == 2
     samples = _samples(counted)
     assert samples['codec_superb_uploads_total{outcome="accepted"}'] == 1
     assert samples['codec_superb_uploads_total{outcome="refused"}'] == 1
-    assert samples['codec_superb_check_seconds_bucket{le="2.5"}'] == 0
     assert samples['codec_superb_check_seconds_bucket{le="5.0"}'] == 1
-    assert samples["codec_superb_checks_waiting"] == 1
-    assert samples["codec_superb_snapshot_seconds_sum"] == 0.004
+    assert samples["codec_superb_checks_waiting"] == 0
+    assert samples["codec_superb_snapshot_seconds_count"] == 1
     assert samples['codec_superb_cache_total{cache="leaderboard",result="hit"}'] == 1
     assert samples['codec_superb_cache_total{cache="leaderboard",result="miss"}'] == 1
 
@@ -40,9 +42,10 @@ def test_everything_is_counted() -> None:
 def test_applications_count_apart() -> None:
     """Two applications in one process do not see each other's counts, and ``meters`` finds the own ones."""
     one, other = (SimpleNamespace(state=SimpleNamespace(meters=Meters())) for _ in range(2))
-    meters(one).checked(1.0)
-    assert _samples(meters(one))["codec_superb_check_seconds_count"] == 1
-    assert _samples(meters(other))["codec_superb_check_seconds_count"] == 0
+    with meters(one).snapshot():
+        pass
+    assert _samples(meters(one))["codec_superb_snapshot_seconds_count"] == 1
+    assert _samples(meters(other))["codec_superb_snapshot_seconds_count"] == 0
 
 
 def test_connections_are_followed(tmp_path: Path) -> None:

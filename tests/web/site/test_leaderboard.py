@@ -140,6 +140,7 @@ class TestRows:
         assert links(html)["Table 3"] == "https://example.org/paper"
         assert not elements(html, "input", name="codec")
         assert not elements(html, "form", action="/compare")
+        assert "Clipped samples" not in links(html)
         assert elements(html, "span", title="Table 3: published, not re-run here.")
         assert [each.text for each in elements(html, "small")][:2] == [result.family, "nominal"]
 
@@ -207,6 +208,7 @@ class TestWords:
         html = page_of(board_view(BoardState(kbps_min=900.0), rows=[]))
         assert "No codec fits these filters" in html
         assert links(html)["clear all of them"] == "/"
+        assert links(html)["Codec-SUPERB, Table 3"] == "/?source=table3"
 
     def test_a_choice_without_rows_stays_in_its_picker(self) -> None:
         """The form always says what the page shows."""

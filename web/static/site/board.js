@@ -55,7 +55,7 @@
     main.removeAttribute("aria-busy");
     document.title = page.title;
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-    const target = focused && document.getElementById(focused);
+    const target = focused ? document.getElementById(focused) : null;
     target?.focus({ preventScroll: true });
     if (target && range) {
       target.value = range[1]; // letters typed meanwhile stay

@@ -1,0 +1,116 @@
+"""What the service knows of datasets: one current state each, older ones kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+from support_stats import sha
+
+from codec_superb.data_manifests.catalogue import load_manifest
+from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.server.database.models import AuditEntry, Dataset, Revision
+from codec_superb.server.database.session import Database
+from codec_superb.server.datasets.clips import pack_clips, unpack_clips
+from codec_superb.server.datasets.service import (
+    DatasetFacts,
+    add_known,
+    ensure_builtin,
+    facts_of_manifest,
+    known,
+    packed_states,
+)
+from codec_superb.server.errors import BadRequest
+
+
+def facts(digest: str, clips: int = 2) -> DatasetFacts:
+    """Describe a state of a dataset."""
+    return DatasetFacts("tiny", "Tiny", "CC0-1.0", KnownDataset(sha(digest), {f"c{n}": "speech" for n in range(clips)}))
+
+
+def revision(database: Database) -> int:
+    """How often the public data changed."""
+    with database.transaction() as session:
+        return session.scalars(select(Revision.number)).one()
+
+
+class TestAdd:
+    """A new state becomes the current one."""
+
+    def test_it_is_known_and_recorded(self, database: Database) -> None:
+        """Hash and clips come back as they were given; the public is told; the log says it."""
+        assert add_known(database, facts("one"))
+        with database.transaction() as session:
+            assert known(session, "tiny") == facts("one").known
+            assert known(session, "other") is None
+            assert set(packed_states(session)) == {"tiny"}
+            row = session.scalars(select(Dataset)).one()
+            assert row.counts == {"speech": 2}
+            entry = session.scalars(select(AuditEntry)).one()
+            assert (entry.actor, entry.action, entry.subject) == ("command line", "dataset.added", "tiny")
+        assert revision(database) == 1
+
+    def test_an_older_state_stays_and_may_come_back(self, database: Database) -> None:
+        """One is current at any time."""
+        for digest in ("one", "two", "one"):
+            assert add_known(database, facts(digest))
+            with database.transaction() as session:
+                current = session.scalars(select(Dataset.manifest_hash).where(Dataset.current)).all()
+                assert current == [sha(digest)]
+        with database.transaction() as session:
+            assert len(session.scalars(select(Dataset)).all()) == 2
+
+    def test_the_same_state_again_changes_nothing(self, database: Database) -> None:
+        """No revision is counted for nothing."""
+        assert add_known(database, facts("one"))
+        assert not add_known(database, facts("one"))
+        assert revision(database) == 1
+
+    def test_a_dataset_without_clips_is_refused(self, database: Database) -> None:
+        """There would be nothing to check against."""
+        with pytest.raises(BadRequest, match="expected a dataset with clips"):
+            add_known(database, facts("one", clips=0))
+
+
+class TestBuiltin:
+    """``mini`` is known from the start."""
+
+    def test_it_is_registered_once_from_its_manifest(self, database: Database) -> None:
+        """Hash, clips and categories are those of the published list; a second start adds nothing."""
+        for _ in range(2):
+            with database.transaction(write=True) as session:
+                ensure_builtin(session)
+        with database.transaction() as session:
+            found = known(session, "mini")
+        manifest = load_manifest("mini")
+        assert found is not None
+        assert manifest.expected_clips is not None
+        assert len(found.categories) == manifest.expected_clips.count
+        assert found.manifest_hash == getattr(manifest.source, "manifest_hash", None)
+        assert found.categories["speech/cards_001"] == "speech"
+        assert revision(database) == 1
+
+    def test_a_manifest_without_its_clips_says_what_to_do(self) -> None:
+        """Others must be on the machine first."""
+        with pytest.raises(BadRequest, match="codec-superb admin datasets add librispeech"):
+            facts_of_manifest(load_manifest("librispeech"))
+
+
+def test_clips_are_packed_the_same_in_any_order() -> None:
+    """Equal clips give equal bytes, and come back."""
+    one, two = {"b": "music", "ä": "speech"}, {"ä": "speech", "b": "music"}
+    assert pack_clips(one) == pack_clips(two)  # type: ignore[arg-type]  # literals of the test
+    assert unpack_clips(pack_clips(one)) == one  # type: ignore[arg-type]  # as above
+
+
+def test_a_dataset_of_this_machine_is_described_as_the_command_registers_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is not prepared here is refused with the command that prepares it."""
+    from codec_superb.cli.commands.admin_datasets import facts_of_prepared
+    from codec_superb.data_manifests.errors import DatasetError
+
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
+    with pytest.raises(DatasetError, match="datasets prepare mini"):
+        facts_of_prepared("mini")

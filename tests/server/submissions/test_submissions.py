@@ -1,0 +1,235 @@
+"""What anybody may read about accepted submissions, and what stays hidden."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from sqlalchemy import update
+from support_ingest import UPLOADS, Service, drawn, make_file
+from support_stats import draw_rows
+
+from codec_superb.pipeline.clip_table import open_table
+from codec_superb.pipeline.submission.archive import read_archive
+from codec_superb.pipeline.submission.check import check
+from codec_superb.server.database.models import Submission
+
+
+def sent(service: Service, data: bytes, account: str = "ann") -> dict[str, Any]:
+    """Send a file and return its receipt."""
+    answer = service.send(data, account=account)
+    assert answer.is_success, answer.text
+    receipt: dict[str, Any] = answer.json()
+    return receipt
+
+
+def set_status(service: Service, identity: str, status: str, reason: str | None = None) -> None:
+    """Decide about a submission."""
+    with service.database.transaction(write=True) as session:
+        session.execute(
+            update(Submission).where(Submission.id == identity).values(status=status, reason=reason)
+        )  # fmt: skip
+
+
+class TestList:
+    """``GET /api/v1/submissions``."""
+
+    def test_newest_first_in_pages(self, service: Service) -> None:
+        """Filtered by codec, a page at a time, with the number of all."""
+        ids = [sent(service, drawn("listed_16k", seed=seed))["id"] for seed in range(3)]
+        first = service.client.get(UPLOADS, params={"codec": "listed_16k", "per_page": 2}).json()
+        second = service.client.get(UPLOADS, params={"codec": "listed_16k", "per_page": 2, "page": 2}).json()
+        assert (first["total"], first["per_page"]) == (3, 2)
+        assert [entry["id"] for entry in first["submissions"] + second["submissions"]] == ids[::-1]
+        entry = first["submissions"][0]
+        assert (entry["codec"], entry["version"], entry["datasets"], entry["submitter"]) == (
+            "listed_16k", 3, ["mini"], "Ann",
+        )  # fmt: skip
+
+    def test_filters(self, service: Service) -> None:
+        """By status and by dataset."""
+        identity = sent(service, drawn("filtered_16k"))["id"]
+        set_status(service, identity, "verified")
+
+        def found(**params: str) -> list[str]:
+            answer = service.client.get(UPLOADS, params={"codec": "filtered_16k", **params})
+            return [entry["id"] for entry in answer.json()["submissions"]]
+
+        assert found(status="verified") == found(dataset="mini") == [identity]
+        assert found(status="published") == found(dataset="nowhere") == []
+
+    @pytest.mark.parametrize("query", ["status=pending", "page=0", "per_page=1000", "codec=%00", "page=x"])
+    def test_a_parameter_that_does_not_fit(self, service: Service, query: str) -> None:
+        """400 with its name, on both databases."""
+        answer = service.client.get(f"{UPLOADS}?{query}")
+        assert answer.status_code == 400
+        assert query.partition("=")[0] in answer.json()["problems"][0]["path"]
+
+
+class TestOne:
+    """``GET /api/v1/submissions/{id}``."""
+
+    def test_everything_public(self, service: Service) -> None:
+        """Card, provenance, metric versions, results."""
+        receipt = sent(service, drawn("detail_16k"))
+        found = service.client.get(f"{UPLOADS}/{receipt['id']}").json()
+        assert found["card"]["name"] == "detail_16k"
+        assert found["document"]["datasets"][0]["provenance"][0]["stage"] == "resynth"
+        assert found["metrics"]["pesq"]
+        places = [(result["category"], result["dataset"]) for result in found["results"]]
+        assert places == [(c, d) for d in ("", "mini") for c in ("speech", "audio", "music")]
+        assert "aggregates" not in found["document"]
+
+    @pytest.mark.parametrize("status", ["pending", "withdrawn"])
+    def test_what_is_not_public_is_not_there(self, service: Service, status: str) -> None:
+        """No address of it answers, not even that it exists."""
+        codec = f"hidden_{status}"
+        identity = sent(service, drawn(codec))["id"]
+        other = sent(service, drawn(codec, seed=2))["id"]
+        set_status(service, identity, status, "for a reason")
+        api = f"{UPLOADS}/{identity}"
+        paths = (
+            *(api, f"{api}/file", f"{api}/clips", f"{api}/diff/{other}", f"{UPLOADS}/{other}/diff/{identity}"),
+            *(f"/submissions/{identity}", f"/submissions/{other}/diff/{identity}"),
+        )
+        for path in paths:
+            assert service.client.get(path).status_code == 404, path
+        listed = service.client.get(UPLOADS, params={"codec": codec}).json()
+        assert [entry["id"] for entry in listed["submissions"]] == [other]
+
+    def test_the_contact_is_for_moderators_alone(self, service: Service, tmp_path: Path) -> None:
+        """It is kept, and neither told nor in the file that anybody may download; that file still checks."""
+        contact = "ann@voices.example"
+        identity = sent(service, make_file(draw_rows(1, 12), tmp_path, codec="private_16k", contact=contact))["id"]
+        with service.database.transaction() as session:
+            kept = session.get(Submission, identity)
+            assert kept is not None
+            assert kept.contact == contact
+        for path in (f"{UPLOADS}/{identity}", f"/submissions/{identity}"):
+            assert contact not in service.client.get(path).text
+        for _ in range(2):
+            public = service.client.get(f"{UPLOADS}/{identity}/file").content
+            document = json.loads(read_archive(io.BytesIO(public))["submission.json"])
+            assert document["submitter"] == {"name": "Ann", "contact": None}
+            assert check(io.BytesIO(public)).ok
+        service.stored()
+
+
+class TestFile:
+    """``GET /api/v1/submissions/{id}/file``."""
+
+    def test_it_is_the_file_that_came(self, service: Service) -> None:
+        """Byte for byte, under a name that says what it is."""
+        data = drawn("loaded_16k")
+        answer = service.client.get(f"{UPLOADS}/{sent(service, data)['id']}/file")
+        assert answer.content == data
+        assert answer.headers["content-type"] == "application/zip"
+        assert 'filename="loaded_16k-v1.zip"' in answer.headers["content-disposition"]
+
+
+class TestClips:
+    """``GET /api/v1/submissions/{id}/clips``: every number can be traced."""
+
+    @pytest.fixture
+    def address(self, service: Service) -> str:
+        """Send a submission and give the address of its clips."""
+        return f"{UPLOADS}/{sent(service, drawn('traced_16k'))['id']}/clips"
+
+    def test_json_in_pieces(self, service: Service, address: str) -> None:
+        """Sorted by clip, with the number of all; a mean of them is the aggregate."""
+        whole = service.client.get(address).json()
+        assert whole["total"] == len(whole["clips"]) == 12
+        piece = service.client.get(address, params={"offset": 3, "limit": 2}).json()
+        assert piece["clips"] == whole["clips"][3:5]
+        results = service.client.get(address.removesuffix("/clips")).json()["results"]
+        speech = next(r for r in results if (r["category"], r["dataset"]) == ("speech", "mini"))
+        values = [clip["pesq"] for clip in whole["clips"] if clip["category"] == "speech"]
+        assert sum(values) / len(values) == pytest.approx(speech["metrics"]["pesq"]["value"], rel=1e-12)
+
+    def test_parquet_is_in_the_layout_of_submissions(self, service: Service, address: str) -> None:
+        """The code that reads clip tables reads it."""
+        content = service.client.get(address, params={"format": "parquet", "dataset": "mini"}).content
+        rows = list(open_table(io.BytesIO(content), own=True))
+        packed = read_archive(io.BytesIO(drawn("traced_16k")))["clips.parquet"]
+        assert rows == sorted(open_table(io.BytesIO(packed)), key=lambda row: row.clip)
+        assert pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0).column(0).compression == "ZSTD"
+
+    def test_csv(self, service: Service, address: str) -> None:
+        """A header and a line a clip; numbers come back as they were."""
+        text = service.client.get(address, params={"format": "csv"}).text
+        lines = list(csv.DictReader(io.StringIO(text)))
+        whole = service.client.get(address).json()["clips"]
+        assert [float(line["pesq"]) for line in lines] == [clip["pesq"] for clip in whole]
+
+    def test_csv_holds_no_formula(self, service: Service, tmp_path: Path) -> None:
+        """A text that a spreadsheet would compute is made harmless."""
+        rows = [row.model_copy(update={"clip": f"={row.clip}", "dataset": "odd"}) for row in draw_rows(1, 3)]
+        service.know("odd", {row.clip: row.category for row in rows})
+        identity = sent(service, make_file(rows, tmp_path, codec="formula_16k"))["id"]
+        text = service.client.get(f"{UPLOADS}/{identity}/clips", params={"format": "csv"}).text
+        assert [line["clip"] for line in csv.DictReader(io.StringIO(text))] == [f"'{row.clip}" for row in rows]
+
+    def test_another_dataset(self, service: Service, address: str) -> None:
+        """404 for one that the submission does not have."""
+        assert service.client.get(address, params={"dataset": "nowhere"}).status_code == 404
+
+
+class TestHistory:
+    """``GET /api/v1/codecs/{name}/history``."""
+
+    def test_every_version_with_its_reason(self, service: Service) -> None:
+        """One that was withdrawn keeps its place and says why, without a link."""
+        ids = [sent(service, drawn("historic_16k", seed=seed))["id"] for seed in range(2)]
+        set_status(service, ids[0], "withdrawn", "wrong decoder")
+        versions = service.client.get("/api/v1/codecs/historic_16k/history").json()["versions"]
+        assert [(v["version"], v["id"], v["status"], v["reason"]) for v in versions] == [
+            (2, ids[1], "published", None),
+            (1, None, "withdrawn", "wrong decoder"),
+        ]
+        assert all(v["received"] for v in versions)
+        assert "withdrawn – wrong decoder" in service.client.get(f"/submissions/{ids[1]}").text
+
+    def test_of_nobody(self, service: Service) -> None:
+        """404 for a name that nobody used."""
+        assert service.client.get("/api/v1/codecs/nobody_used/history").status_code == 404
+
+
+class TestDiff:
+    """``GET /api/v1/submissions/{a}/diff/{b}``."""
+
+    def test_card_datasets_and_aggregates(self, service: Service, tmp_path: Path) -> None:
+        """What changed is there with both values; every aggregate is, with its difference."""
+        old = sent(service, drawn("moved_16k", seed=1))["id"]
+        rows = draw_rows(2, 10, quality=0.3)
+        changed = make_file(rows, tmp_path, codec="moved_16k", about={"clips": 12}, version="libopus 1.6")
+        new = sent(service, changed)["id"]
+        diff = service.client.get(f"{UPLOADS}/{old}/diff/{new}").json()
+        assert diff["card"] == [{"what": "version", "old": "libopus 1.5", "new": "libopus 1.6"}]
+        assert {(c["what"], c["old"], c["new"]) for c in diff["datasets"]} == {
+            ("mini: selected", 12, 10), ("mini: ok", 12, 10),
+        }  # fmt: skip
+        assert diff["metrics"] == []
+        assert (diff["old"]["version"], diff["new"]["version"]) == (1, 2)
+        results = [service.client.get(f"{UPLOADS}/{identity}").json()["results"] for identity in (old, new)]
+        scores = [{(r["category"], r["dataset"]): r["score"] for r in rows} for rows in results]
+        for change in diff["aggregates"]:
+            if change["quantity"] == "score":
+                key = change["category"], change["dataset"]
+                assert (change["old"], change["new"]) == (scores[0][key], scores[1][key])
+                assert change["difference"] == change["new"] - change["old"]
+        assert {change["quantity"] for change in diff["aggregates"]} >= {"kbps", "pesq", "mel", "clips"}
+        page = service.client.get(f"/submissions/{old}/diff/{new}").text
+        assert "libopus 1.6" in page
+        assert f'href="/submissions/{old}/diff/{new}"' in service.client.get(f"/submissions/{new}").text
+
+    def test_of_two_codecs(self, service: Service) -> None:
+        """400, and where codecs are compared."""
+        one, two = (sent(service, drawn(name))["id"] for name in ("apples_16k", "pears_16k"))
+        answer = service.client.get(f"{UPLOADS}/{one}/diff/{two}")
+        assert answer.status_code == 400
+        assert "/compare?codec=apples_16k&codec=pears_16k" in answer.json()["detail"]
