@@ -15,7 +15,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.clips import pack_clips, unpack_clips
 from codec_superb.server.datasets.service import (
     DatasetFacts,
-    add_known,
+    add,
     ensure_builtin,
     facts_of_manifest,
     known,
@@ -27,6 +27,12 @@ from codec_superb.server.errors import BadRequest
 def facts(digest: str, clips: int = 2) -> DatasetFacts:
     """Describe a state of a dataset."""
     return DatasetFacts("tiny", "Tiny", "CC0-1.0", KnownDataset(sha(digest), {f"c{n}": "speech" for n in range(clips)}))
+
+
+def add_known(database: Database, described: DatasetFacts) -> bool:
+    """Add a state in a transaction of its own."""
+    with database.transaction(write=True) as session:
+        return add(session, described)
 
 
 def revision(database: Database) -> int:
