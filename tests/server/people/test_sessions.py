@@ -255,6 +255,16 @@ class TestVisitors:
         """Pages set no cookie."""
         assert "set-cookie" not in client.get(path, headers=PAGE, follow_redirects=False).headers
 
+    def test_an_invented_cookie_gets_the_kept_page(self, client: TestClient, database: Database) -> None:
+        """Nobody gets past the kept answers by inventing a cookie; a moderator's page is made for the session."""
+        client.cookies.set("session", "invented", domain="testserver.local", path="/")
+        assert "etag" in client.get("/", headers=PAGE).headers
+        client.cookies.clear()
+        log_in(client, make_token(database, "ann"))
+        answer = client.get("/", headers=PAGE)
+        assert "etag" not in answer.headers
+        assert "Log out ann" in answer.text
+
     def test_a_session_is_no_token(self, client: TestClient, database: Database) -> None:
         """The API takes no cookie, so that no other site can make a browser use it."""
         log_in(client, make_token(database))
