@@ -114,7 +114,10 @@ def test_clips_are_shown_by_a_metric_that_clips_have() -> None:
     """The overall score belongs to no single clip: PESQ stands in for it."""
     assert clip_metric(COMPARISON, "score") == "pesq"
     assert clip_metric(COMPARISON, "stft") == "stft"
-    assert [line.group for line in clip_lines(COMPARISON, "stft")] == ["x, speech"]
+    (found,) = clip_lines(COMPARISON, "pesq")
+    assert [(line.dataset, line.clip.clip) for line in found.gains] == [("x", "a"), ("y", "a")]
+    assert found.losses == []
+    assert clip_lines(COMPARISON, "") == []
 
 
 def test_clips_of_one_side_are_said_by_name() -> None:
