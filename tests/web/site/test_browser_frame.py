@@ -48,12 +48,15 @@ def test_everything_is_reached_by_the_keyboard(browser: Browser, site: str) -> N
         page.wait_for_selector("#board-chart[data-state=drawn]")
         page.keyboard.press("Tab")
         expect(page.locator(".skip")).to_be_focused()
+        page.evaluate("document.querySelector('.tabs').marked = true")
         page.keyboard.press("Enter")
+        expect(page).to_have_url("/#main")
         page.keyboard.press("Tab")
         expect(page.locator(".tabs a").first).to_be_focused()
         for _ in range(3):
             page.keyboard.press("Tab")
         expect(page.locator("#search")).to_be_focused()
+        assert page.evaluate("document.querySelector('.tabs').marked"), "a jump within the page exchanged its content"
         for _ in range(3):
             page.keyboard.press("Tab")
         expect(page.locator("#metric")).to_be_focused()
