@@ -83,7 +83,7 @@ def killed_now_and_then(server: Server, count: Callable[[], int], look: Callable
     def kill() -> None:
         for _ in range(KILLS):
             enough = count() + draw.randint(3, 8)
-            while count() < enough and not over.wait(0.01):
+            while count() < enough and not over.wait(0.03):
                 pass
             over.wait(draw.uniform(0, 0.06))  # an upload takes about as long as that
             server.kill()
