@@ -9,15 +9,32 @@ from typing import Any
 
 from codec_superb.web.report_data import Estimate
 from codec_superb.web.site.board import BoardRow, BoardView, to_query
+from codec_superb.web.site.fragments import Fragments
 
 
 def board_json(view: BoardView) -> bytes:
     """Write the whole view; the layout is :class:`~codec_superb.server.leaderboard.schemas.BoardAnswer`."""
-    return json.dumps(board_answer(view), allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
+    head = _dumps(_head(view)).removesuffix("}")
+    rows = ",".join(_row_json(row) for row in view.rows)
+    return f'{head},"rows":[{rows}]}}'.encode()
 
 
-def board_answer(view: BoardView) -> dict[str, Any]:
-    """Describe the view."""
+def _dumps(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+_WRITTEN: Fragments[str] = Fragments(8_000)
+"""Rows without rank as JSON, some 2 kB each."""
+
+
+def _row_json(row: BoardRow) -> str:
+    """Write a row: its rank, then what can be kept."""
+    rest = _WRITTEN.get(row.identity, lambda: _dumps(_rest(row))) if row.identity else _dumps(_rest(row))
+    return f"{_dumps(_rank(row)).removesuffix('}')},{rest[1:]}"
+
+
+def _head(view: BoardView) -> dict[str, Any]:
+    """Describe all of the view but its rows."""
     choices = view.choices
     return {
         "query": to_query(view.state, view.default_source),
@@ -34,12 +51,19 @@ def board_answer(view: BoardView) -> dict[str, Any]:
             "rates": list(choices.rates),
             "sources": [{"source": key, "label": label, "codecs": n} for key, label, n in choices.sources],
         },
-        "rows": [row_answer(row) for row in view.rows],
     }
 
 
 def row_answer(row: BoardRow) -> dict[str, Any]:
     """Describe one row."""
+    return {**_rank(row), **_rest(row)}
+
+
+def _rank(row: BoardRow) -> dict[str, Any]:
+    return {"rank": list(row.result.rank) if row.result.rank else None, "unranked": row.unranked}
+
+
+def _rest(row: BoardRow) -> dict[str, Any]:
     result = row.result
     return {
         "codec": result.codec,
@@ -56,8 +80,6 @@ def row_answer(row: BoardRow) -> dict[str, Any]:
         "sampling_rate": row.sampling_rate,
         "open_weights": row.open_weights,
         "causal": row.causal,
-        "rank": list(result.rank) if result.rank else None,
-        "unranked": row.unranked,
         "kbps": None if math.isnan(result.kbps) else result.kbps,
         "nominal_kbps": result.nominal_kbps,
         "tokens_per_second": result.tokens_per_second,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from codec_superb.metrics.table import Category
@@ -60,6 +60,13 @@ class Entry:
     """By category and dataset; '' for all datasets together."""
     applications: Mapping[str, float] = field(default_factory=dict)
     dataset_applications: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Rows without rank that have been shown; an entry lives as long as its submission counts."""
+
+    @property
+    def lossless(self) -> bool:
+        """Whether it returns its input exactly."""
+        return self.kind == "lossless"
 
     @property
     def search_text(self) -> str:
@@ -95,9 +102,18 @@ def is_open(card: Mapping[str, Any]) -> bool | None:
 
 def board_row(entry: Entry, category: Category, dataset: str, rank: tuple[int, int] | None, unranked: str) -> BoardRow:
     """Make the row of the board."""
+    row = entry._rows.get((category, dataset))  # noqa: SLF001 -- its own
+    if row is None:
+        row = entry._rows[category, dataset] = _row_without_rank(entry, category, dataset)  # noqa: SLF001 -- its own
+    if rank is None and not unranked:
+        return row
+    return replace(row, result=replace(row.result, rank=rank), unranked=unranked)
+
+
+def _row_without_rank(entry: Entry, category: Category, dataset: str) -> BoardRow:
     figures = entry.figures[category, dataset]
     return BoardRow(
-        result=_result(entry, category, figures, rank),
+        result=_result(entry, category, figures),
         source=entry.source,
         source_label=entry.source_label,
         source_url=entry.source_url,
@@ -109,8 +125,9 @@ def board_row(entry: Entry, category: Category, dataset: str, rank: tuple[int, i
         open_weights=entry.open_weights,
         causal=entry.causal,
         undefined=most_undefined(figures),
-        unranked=unranked,
+        unranked="",
         applications=dict(entry.applications_on(dataset)),
+        identity=f"{entry.submission or entry.codec}/{entry.source}/{category}/{dataset}",
     )
 
 
@@ -119,7 +136,7 @@ def most_undefined(figures: Figures) -> int:
     return max((values[4] for values in figures.metrics.values()), default=0)
 
 
-def _result(entry: Entry, category: Category, figures: Figures, rank: tuple[int, int] | None) -> CodecResult:
+def _result(entry: Entry, category: Category, figures: Figures) -> CodecResult:
     return CodecResult(
         codec=entry.codec,
         title=entry.title,
@@ -128,9 +145,9 @@ def _result(entry: Entry, category: Category, figures: Figures, rank: tuple[int,
         kbps=math.nan if figures.kbps is None else figures.kbps,
         nominal_kbps=entry.nominal_kbps,
         tokens_per_second=figures.tokens_per_second,
-        lossless=entry.kind == "lossless",
+        lossless=entry.lossless,
         score=Estimate(*figures.score),
-        rank=rank,
+        rank=None,
         metrics={key: Estimate(*values) for key, values in figures.metrics.items()},
         datasets=figures.datasets,
         clips=figures.clips,

@@ -41,7 +41,7 @@ def front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     ranked = rank(snapshot, state)
     frame, found = ranked.frame, ordered(ranked, state)
     rates, values = frame.numbers("kbps")[found], frame.numbers(state.metric)[found]
-    lossy = np.array([frame.entries[i].kind != "lossless" for i in found.tolist()], np.bool_)
+    lossy = ~frame.flags("lossless")[found]
     drawn = np.flatnonzero((rates > 0) & ~np.isnan(values) & lossy)
     better = quantity_of(state.metric).higher_is_better
     front = pareto_front(rates[drawn].tolist(), values[drawn].tolist(), higher_is_better=better)

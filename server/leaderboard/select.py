@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,14 @@ def quantity_of(key: str) -> Quantity:
 
 
 def rank(snapshot: Snapshot, state: BoardState) -> Ranked:
-    """Apply the filters and rank what passes by the chosen quantity."""
+    """Apply the filters and rank what passes by the chosen quantity; kept for other pages and orders of the same."""
+    usual = BoardState()
+    chosen = replace(state, search=usual.search, sort=usual.sort, descending=usual.descending, page=usual.page)
+    found: Ranked = snapshot.ranked.get(chosen, lambda: _rank(snapshot, chosen))
+    return found
+
+
+def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     frame = snapshot.frame(state.category, state.dataset, state.source)
     passed = _passed(frame, state)
     basis = _basis(state.source)
@@ -162,7 +170,7 @@ def ordered(ranked: Ranked, state: BoardState) -> _Indices:
     frame = ranked.frame
     found = np.flatnonzero(ranked.passed & _found(frame, state.search))
     key = state.sort or state.metric
-    if key in {"codec", "family", "received", "source"}:
+    if key in {"codec", "family", "source"}:
         return _by_text(frame, found, key, descending=_descending(state, key))
     values = frame.numbers(key)[found]
     values = -values if _descending(state, key) else values
@@ -194,7 +202,8 @@ def _found(frame: Frame, search: str) -> _Mask:
 def _view(
     snapshot: Snapshot, state: BoardState, ranked: Ranked, order: _Indices, shown: _Indices, page_size: int
 ) -> BoardView:
-    received = [entry.received for entry in (ranked.frame.entries[i] for i in order.tolist()) if entry.received]
+    received = ranked.frame.numbers("received")[order]
+    known = received[~np.isnan(received)]
     return BoardView(
         state=state,
         rows=[_row(ranked, i, state) for i in shown.tolist()],
@@ -203,7 +212,7 @@ def _view(
         ranked_datasets=ranked.datasets,
         choices=_choices(snapshot, ranked.frame, state.source),
         revision=str(snapshot.revision),
-        updated=max(received, default=None),
+        updated=date.fromordinal(int(known.max())).isoformat() if len(known) else None,
         default_source=snapshot.default_source,
         rank_basis=ranked.basis,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -24,21 +25,29 @@ from codec_superb.server.literature.tables import TABLES
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import SourceFilter
+from codec_superb.web.site.fragments import Fragments
 
 Numbers = NDArray[np.float64]
+_PARTS = {"low": 1, "high": 2}
+"""Where the ends of an interval stand in a metric's figures."""
 T = TypeVar("T")
+_MOST_RANKED = 200
+"""Choices of filters and metric whose ranks are kept: some 30 kB each with 2,000 codecs."""
 
 
 class Frame:
     """The codecs of one source that have figures in a category, over all datasets or on one, with arrays of them."""
 
-    def __init__(self, category: Category, dataset: str, entries: Iterable[Entry]) -> None:
+    def __init__(self, category: Category, dataset: str, entries: Iterable[Entry], before: Frame | None = None) -> None:
+        """Collect the figures. Of ``before``, the same of an older snapshot, whatever still holds is taken over."""
         self.category = category
         self.dataset = dataset
         self.entries = [entry for entry in entries if (category, dataset) in entry.figures]
         """In the order of their names."""
         self.figures: list[Figures] = [entry.figures[category, dataset] for entry in self.entries]
         self._columns: dict[str, Any] = {}
+        if before is not None:
+            self._take_over(before)
 
     def __len__(self) -> int:
         """Return the number of codecs."""
@@ -46,15 +55,16 @@ class Frame:
 
     def numbers(self, key: str) -> Numbers:
         """One number a codec, NaN where it has none: a field of :class:`Figures`, a metric, an application."""
-        return self._kept(key, lambda: np.array([_number(self._value(key, i)) for i in range(len(self))], np.float64))
+        return self._kept(f"number {key}", lambda: self._numbers_at(key, range(len(self))))
 
     def ends(self, key: str) -> tuple[Numbers, Numbers]:
         """Lower and upper ends of the intervals of ``score`` or a metric; NaN where there is none."""
-        return self._kept(f"ends of {key}", lambda: (self._part(key, 1), self._part(key, 2)))
+        low = self._kept(f"low {key}", lambda: self._ends_at(key, 1, range(len(self))))
+        return low, self._kept(f"high {key}", lambda: self._ends_at(key, 2, range(len(self))))
 
     def texts(self, of: str) -> list[str]:
         """One text a codec: an attribute of :class:`Entry`."""
-        return self._kept(f"text of {of}", lambda: [getattr(entry, of) for entry in self.entries])
+        return self._kept(f"text {of}", lambda: [getattr(entry, of) for entry in self.entries])
 
     def flags(self, of: str) -> NDArray[np.bool_]:
         """Where an attribute of :class:`Entry` is True; unknown is not."""
@@ -92,6 +102,8 @@ class Frame:
             return entry.applications_on(self.dataset).get(key)
         if key == "undefined":
             return most_undefined(figures)
+        if key == "received":
+            return None if entry.received is None else date.fromisoformat(entry.received).toordinal()
         value = getattr(figures if key in Figures._fields else entry, key)
         return value
 
@@ -99,8 +111,26 @@ class Frame:
         figures = self.figures[index]
         return figures.score if key == SCORE_KEY else figures.metrics.get(key, (None, None, None))
 
-    def _part(self, key: str, part: int) -> Numbers:
-        return np.array([_number(self._estimate(key, i)[part]) for i in range(len(self))], np.float64)
+    def _numbers_at(self, key: str, positions: Iterable[int]) -> Numbers:
+        return np.array([_number(self._value(key, i)) for i in positions], np.float64)
+
+    def _ends_at(self, key: str, part: int, positions: Iterable[int]) -> Numbers:
+        return np.array([_number(self._estimate(key, i)[part]) for i in positions], np.float64)
+
+    def _take_over(self, before: Frame) -> None:
+        """Move the arrays of the older frame to the new positions, and read only what it has not."""
+        places = {id(entry): i for i, entry in enumerate(before.entries)}
+        source = np.array([places.get(id(entry), -1) for entry in self.entries], np.intp)
+        fresh = np.flatnonzero(source < 0).tolist()
+        for name, column in list(before._columns.items()):
+            kind, _, key = name.partition(" ")
+            if kind not in {"number", "low", "high"} or len(before) == 0:
+                continue
+            moved = column[source]
+            if fresh:
+                read = self._numbers_at(key, fresh) if kind == "number" else self._ends_at(key, _PARTS[kind], fresh)
+                moved[fresh] = read
+            self._columns[name] = moved
 
     def _kept(self, name: str, make: Callable[[], T]) -> T:
         """Make once; two threads that do so at the same time make the same."""
@@ -139,6 +169,10 @@ class Snapshot:
     revision: int
     runs: tuple[Entry, ...]
     """Newest public submission of each codec, by name."""
+    before: dict[tuple[Category, str, SourceFilter], Frame] = field(default_factory=dict)
+    """Frames of the snapshot that this one follows; each is let go when it has been followed."""
+    ranked: Fragments[Any] = field(default_factory=lambda: Fragments(_MOST_RANKED))
+    """What ``select`` keeps of this revision."""
     _frames: dict[tuple[Category, str, SourceFilter], Frame] = field(default_factory=dict)
     _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -164,8 +198,14 @@ class Snapshot:
         with self._lock:
             found = self._frames.get(key)
             if found is None:
-                found = self._frames[key] = Frame(category, dataset, self.entries(source))
+                before = self.before.pop(key, None)
+                found = self._frames[key] = Frame(category, dataset, self.entries(source), before)
         return found
+
+    def frames(self) -> dict[tuple[Category, str, SourceFilter], Frame]:
+        """Return the frames that have been asked for, and those that were handed over and have not been."""
+        with self._lock:
+            return {**self.before, **self._frames}
 
     def datasets(self, source: SourceFilter, category: Category | None = None) -> tuple[str, ...]:
         """Names of the datasets on which a codec of the source has figures, sorted."""
@@ -188,7 +228,7 @@ def take(session: Session, before: Snapshot | None) -> Snapshot:
     kept = _kept_entries(before, dict(counted.values()))
     missing = [entry.submission for entry in counted.values() if entry.submission not in kept]
     loaded = load_entries(session, missing)
-    return Snapshot(revision, by_codec([*kept.values(), *loaded]))
+    return Snapshot(revision, by_codec([*kept.values(), *loaded]), before.frames() if before else {})
 
 
 def _kept_entries(before: Snapshot | None, statuses: Mapping[str, str]) -> dict[str, Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlencode
@@ -53,6 +54,9 @@ class BoardRow:
     """Why it has no rank; '' when it has one."""
     applications: dict[str, float] = field(default_factory=dict)
     """Application metric (``asr_wer_pct``, …) to value, where the source has it."""
+    identity: str = ""
+    """What all of the row but its rank follows from: rows of equal identity differ in ``rank`` and ``unranked`` alone,
+    so that what is made of the rest can be kept. '' where nothing says so."""
 
 
 COLUMNS: Mapping[str, bool] = MappingProxyType({
@@ -93,6 +97,7 @@ class BoardState:
     page: int = 1
 
 
+@lru_cache(maxsize=4096)
 def to_query(state: BoardState, default_source: SourceFilter = "runs") -> str:
     """Write what the visitor chose as the canonical query of an address, without ``?``; '' where all is the default.
 

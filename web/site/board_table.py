@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from urllib.parse import quote
+
+from markupsafe import Markup
 
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
@@ -13,9 +15,8 @@ from codec_superb.web.report.columns import Badge, Cell, Column, codec_column, v
 from codec_superb.web.site.address import Addresses
 from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import BoardRow, BoardView
+from codec_superb.web.site.board_rows import RANK, Fill, line, written
 from codec_superb.web.text import MISSING, count, hertz, kbps
-
-Fill = Callable[[BoardRow], Cell]
 
 _SORTS = {
     "tps": "tokens_per_second",
@@ -53,22 +54,11 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class BoardLine:
-    """One row: who it is, then a cell per further column."""
-
-    row: BoardRow
-    name: Cell
-    url: str
-    """Of the codec's page."""
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class BoardTable:
     """Headings and rows; columns that no row fills are left out."""
 
     headings: tuple[Heading, ...]
-    lines: tuple[BoardLine, ...]
+    lines: tuple[Markup, ...]
 
 
 def quantity_of(key: str) -> Quantity:
@@ -85,13 +75,16 @@ def quantities() -> dict[str, Quantity]:
 
 def board_table(view: BoardView, addresses: Addresses) -> BoardTable:
     """Make the table of one page of the leaderboard."""
-    name, *columns = _columns(view)
-    cells = [(column, [fill(row) for row in view.rows]) for column, fill in columns]
-    kept = [(column, of_column) for column, of_column in cells if any(cell.sort for cell in of_column)]
-    headings = [_heading(column, view, addresses) for column in (name[0], *(column for column, _ in kept))]
-    rows = zip(*(of_column for _, of_column in kept), strict=True) if kept else (() for _ in view.rows)
-    lines = [BoardLine(row, name[1](row), _page(row), cells) for row, cells in zip(view.rows, rows, strict=True)]
-    return BoardTable(tuple(headings), tuple(lines))
+    (name, fill_name), *columns = _columns(view)
+    rows = [written(row, fill_name, _page(row), columns) for row in view.rows]
+    ranks = [_rank_cell(row) for row in view.rows]
+    filled = frozenset({RANK} if any(cell.sort for cell in ranks) else ()).union(*(row.filled for row in rows))
+    kept = [column for column, _ in columns if column.key in filled]
+    keys = [column.key for column in kept]
+    return BoardTable(
+        headings=tuple(_heading(column, view, addresses) for column in (name, *kept)),
+        lines=tuple(line(row, rank, keys, view.state.metric) for row, rank in zip(rows, ranks, strict=True)),
+    )
 
 
 def _page(row: BoardRow) -> str:
