@@ -30,12 +30,14 @@ class Kept:
     def get(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
         """Return the answer, made by ``make`` where it is not there; what ``make`` raises is kept by nobody."""
         with self._lock:
+            if key in self._answers:
+                known: _Answer = self._found(key)
+                return known
             running = self._running.setdefault(key, Lock())
         with running:
             with self._lock:
-                if key in self._answers:
-                    self._answers.move_to_end(key)
-                    known: _Answer = self._answers[key]
+                if key in self._answers:  # made while we waited
+                    known = self._found(key)
                     return known
             try:
                 made = make()
@@ -47,6 +49,11 @@ class Kept:
                 with self._lock:
                     self._running.pop(key, None)
         return made
+
+    def _found(self, key: Hashable) -> Any:
+        """Return an answer that is there, with the lock held."""
+        self._answers.move_to_end(key)
+        return self._answers[key]
 
 
 _MOST = 400

@@ -114,7 +114,7 @@ class TestRanks:
         assert row.unranked == "run on another state of a dataset"
 
     def test_values_by_another_definition_are_not_ranked_together(self, snapshot: Snapshot) -> None:
-        """An older version of PESQ keeps a codec out of the ranks by PESQ and by the score that rests on it, not by Mel."""
+        """An older PESQ keeps a codec out of the ranks by PESQ and by the score, not by Mel."""
         entry = next(entry for entry in snapshot.runs if entry.codec == "opus_6k")
         other = replace(entry, codec="zz_older", definitions={**entry.definitions, "pesq": "0"})
         changed = Snapshot(snapshot.revision, (*snapshot.runs, other))
