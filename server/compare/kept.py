@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from fastapi import Request
 
@@ -31,14 +31,12 @@ class Kept:
         """Return the answer, made by ``make`` where it is not there; what ``make`` raises is kept by nobody."""
         with self._lock:
             if key in self._answers:
-                known: _Answer = self._found(key)
-                return known
+                return cast("_Answer", self._found(key))
             running = self._running.setdefault(key, Lock())
         with running:
             with self._lock:
                 if key in self._answers:  # made while we waited
-                    known = self._found(key)
-                    return known
+                    return cast("_Answer", self._found(key))
             try:
                 made = make()
                 with self._lock:
