@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from codec_superb import __version__
+from codec_superb.server.body_limit import BodyLimit
 from codec_superb.server.compression import Compression
 from codec_superb.server.database.session import Database
 from codec_superb.server.error_pages import handle_errors
@@ -60,6 +61,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.limiter = make_limiter()
     handle_errors(app)
     catch_unexpected(app)  # first of the middleware: what follows also sees the answers that it makes
+    app.add_middleware(BodyLimit)
     app.add_middleware(Compression)
     observe(app)  # last of the middleware: it sees all others
     app.include_router(static_router)

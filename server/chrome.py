@@ -22,4 +22,4 @@ def chrome_of(request: Request, title: str) -> Chrome:
 
 def plain_chrome(request: Request, title: str) -> Chrome:
     """Describe the frame of a page that is the same for everybody."""
-    return Chrome(title=title, path=request.url.path, version=__version__)
+    return Chrome(title=title, path=request.scope["path"], version=__version__)

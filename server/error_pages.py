@@ -12,12 +12,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from codec_superb.server.chrome import chrome_of, plain_chrome
-from codec_superb.server.errors import BadRequest, NotFound, ServerError, Unavailable
+from codec_superb.server.errors import BadRequest, NotFound, ServerError, TooLarge, Unavailable
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.web.site.page import render
 
 DATABASE_ERRORS = (OperationalError, InterfaceError, PoolTimeout)
 """What SQLAlchemy raises when the database is away, full, or has no connection free: none is a fault of a request."""
+_KINDS: dict[int, type[ServerError]] = {kind.status: kind for kind in (NotFound, TooLarge)}
 _log = get_logger("codec_superb.server.errors")
 
 
@@ -49,9 +50,9 @@ def _validation(request: Request, error: Exception) -> Response:
 def _http(request: Request, error: Exception) -> Response:
     """Answer what the framework itself refuses: unknown paths and methods."""
     assert isinstance(error, HTTPException)
-    ours = NotFound(f"nothing is at {request.url.path}") if error.status_code == NotFound.status else BadRequest(
-        f"{request.method} {request.url.path}: {error.detail}"
-    )  # fmt: skip
+    path = request.scope["path"]
+    kind = _KINDS.get(error.status_code, BadRequest)
+    ours = kind(f"nothing is at {path}" if kind is NotFound else f"{request.method} {path}: {error.detail}")
     ours.status, ours.headers = error.status_code, dict(error.headers or {})
     return answer(request, ours)
 
@@ -65,7 +66,7 @@ def _database(request: Request, error: Exception) -> Response:
 
 def answer(request: Request, error: ServerError) -> Response:
     """Make the answer to an error: a page where the path is no API's and the client asked for HTML."""
-    wants_page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+    wants_page = "text/html" in request.headers.get("accept", "") and not request.scope["path"].startswith("/api/")
     if wants_page:
         title = HTTPStatus(error.status).phrase
         # Where the service itself is at fault it is asked nothing more: who is logged in may be what it cannot know.

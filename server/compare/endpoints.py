@@ -20,7 +20,7 @@ from codec_superb.server.errors import BadRequest, NotFound, ServerError
 from codec_superb.server.leaderboard.cache import HTML, JSON, Made, cached
 from codec_superb.server.leaderboard.schemas import FigureAnswer
 from codec_superb.server.people.access import ANONYMOUS, Identity
-from codec_superb.server.people.limits import check_limit
+from codec_superb.server.people.limits import CountedComputation, check_limit
 from codec_superb.web.figures.forest import forest_chart
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.site import compare_page
@@ -111,14 +111,21 @@ DatasetName = Annotated[str, Query(description="Name of the dataset", max_length
 
 
 @router.get("/api/v1/compare/clip", tags=["compare"])
-def clip_rows(session: ReadTransaction, codec: Codecs, dataset: DatasetName, clip: ClipId) -> ComparedClip:
+def clip_rows(
+    session: ReadTransaction, codec: Codecs, dataset: DatasetName, clip: ClipId, _counted: CountedComputation
+) -> ComparedClip:
     """Answer with the rows of one clip, a column for each codec."""
     return compared_clip(session, service.find_submissions(session, service.wanted(codec)), dataset, clip)
 
 
 @router.get("/compare/clip", include_in_schema=False)
 def clip_page(
-    request: Request, session: ReadTransaction, codec: Codecs, dataset: DatasetName, clip: ClipId
+    request: Request,
+    session: ReadTransaction,
+    codec: Codecs,
+    dataset: DatasetName,
+    clip: ClipId,
+    _counted: CountedComputation,
 ) -> HTMLResponse:
     """Show the rows of one clip."""
     names = service.wanted(codec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from fastapi import Request
 
@@ -30,13 +30,13 @@ class Kept:
     def get(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
         """Return the answer, made by ``make`` where it is not there; what ``make`` raises is kept by nobody."""
         with self._lock:
+            if key in self._answers:
+                return cast("_Answer", self._found(key))
             running = self._running.setdefault(key, Lock())
         with running:
             with self._lock:
-                if key in self._answers:
-                    self._answers.move_to_end(key)
-                    known: _Answer = self._answers[key]
-                    return known
+                if key in self._answers:  # made while we waited
+                    return cast("_Answer", self._found(key))
             try:
                 made = make()
                 with self._lock:
@@ -47,6 +47,11 @@ class Kept:
                 with self._lock:
                     self._running.pop(key, None)
         return made
+
+    def _found(self, key: Hashable) -> Any:
+        """Return an answer that is there, with the lock held."""
+        self._answers.move_to_end(key)
+        return self._answers[key]
 
 
 _MOST = 400

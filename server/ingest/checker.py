@@ -140,6 +140,12 @@ class Checker:
             self._bury()
 
 
+def _harmless(environment: Mapping[str, str]) -> dict[str, str]:
+    """Leave out the service's own settings: a password has no place in a process that reads a stranger's file."""
+    prefix = Settings.model_config.get("env_prefix", "")
+    return {name: value for name, value in environment.items() if not name.startswith(prefix)}
+
+
 class _Gone(Exception):
     """The nursery has ended."""
 
@@ -171,7 +177,7 @@ class _Nursery:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[its.fileno()],
-                env=os.environ | dict.fromkeys(_SINGLE_THREAD, "1") | frugal,
+                env=_harmless(os.environ) | dict.fromkeys(_SINGLE_THREAD, "1") | frugal,
                 start_new_session=True,
             )
 

@@ -23,6 +23,8 @@ RAW = ("application/zip", "application/octet-stream", "application/x-zip-compres
 FORM = "multipart/form-data"
 IDLE = 60.0
 """Seconds without a byte after which an upload is given up."""
+SLOWEST = 10_000
+"""Bytes a second below which an upload is given up: a trickle must not keep a place from others."""
 AT_ONCE = 64
 """Uploads that one process receives at the same time."""
 _BUFFER = 1 << 20
@@ -131,7 +133,7 @@ async def _fill(request: Request, upload: Upload, body_limit: int) -> None:
 
 async def _pass_on(request: Request, upload: Upload, form: FormReader | None, body_limit: int) -> None:
     """Take the body piece by piece; disk and hash work in a thread, a megabyte at a time."""
-    stream, total = request.stream(), 0
+    stream, total, began = request.stream(), 0, anyio.current_time()
     while True:
         try:
             with anyio.fail_after(IDLE):
@@ -143,6 +145,8 @@ async def _pass_on(request: Request, upload: Upload, form: FormReader | None, bo
         if data is None:
             return
         total += len(data)
+        if (anyio.current_time() - began - IDLE) * SLOWEST > total:
+            raise BadRequest(f"expected at least {SLOWEST / 1000:g} kB a second; send the file again on a faster line")
         if total > body_limit:  # what stands around the file in a form counts too
             raise TooLarge(f"expected a request of at most {body_limit / 1e6:g} MB")
         upload.take(data) if form is None else form.feed(data)

@@ -158,9 +158,11 @@ def _codec(session: Session, name: str, caller: Identity) -> Codec:
     if codec is None:
         codec = Codec(name=name)
         session.add(codec)
-    if codec.owner_id is None:
-        codec.owner_id = caller.account_id
     session.flush()
+    if codec.owner_id is None and not caller.anonymous:
+        codec.owner_id = caller.account_id
+        record(session, caller.name, "codec.claimed", name)
+        session.flush()
     return codec
 
 

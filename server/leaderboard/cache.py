@@ -142,7 +142,7 @@ async def cached(
     """
     snapshot = board_of(request).current
     cache = answers_of(request)
-    full_key = (request.url.path, key, snapshot.revision)
+    full_key = (request.scope["path"], key, snapshot.revision)
     answer = cache.find(full_key)
     meters(request.app).cache("answers", hit=answer is not None)
     if answer is None:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from codec_superb.metrics.table import Category
+from codec_superb.metrics.table import Category, overall_metrics
+from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.report_data import CodecResult, Estimate
 from codec_superb.web.site.board import BoardRow, Source
 
@@ -58,6 +59,8 @@ class Entry:
     causal: bool | None
     figures: Mapping[tuple[Category, str], Figures]
     """By category and dataset; '' for all datasets together."""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """Metric key to version of the definition that its values follow."""
     applications: Mapping[str, float] = field(default_factory=dict)
     dataset_applications: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -72,6 +75,11 @@ class Entry:
     def search_text(self) -> str:
         """What a search looks into."""
         return f"{self.codec}\n{self.title}\n{self.family}".casefold()
+
+    def definitions_behind(self, key: str, category: Category) -> tuple[str | None, ...]:
+        """Versions of all definitions that a quantity follows: its own, or those of the metrics of a score."""
+        keys = overall_metrics(category) if key == SCORE_KEY else (key,)
+        return tuple(self.definitions.get(each) for each in keys)
 
     def applications_on(self, dataset: str) -> Mapping[str, float]:
         """Application metrics over all ('') or on one dataset."""

@@ -63,6 +63,7 @@ def _heads() -> Any:
             Submission.submitter,
             Account.name.label("account"),
             Submission.card,
+            Submission.metrics,
             Submission.document["datasets"].label("datasets"),
         )
         .join(Codec, Submission.codec_id == Codec.id)
@@ -99,6 +100,7 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> Entry:
         open_weights=is_open(card),
         causal=card["causal"],
         figures=figures,
+        definitions=head.metrics,
     )
 
 

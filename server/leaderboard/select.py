@@ -41,7 +41,7 @@ class Ranked:
     datasets: tuple[str, ...]
     """What the ranks rest on."""
     combination: int
-    """Number of that combination of datasets and their states; -1 where ranks do not ask for it."""
+    """Number of that combination of datasets, their states and definitions; -1 where ranks do not ask for it."""
     basis: RankBasis
 
 
@@ -84,12 +84,16 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     datasets: tuple[str, ...] = ()
     fit = passed & ~np.isnan(frame.numbers(state.metric))
     if basis == "intervals":
-        combination, datasets = _most_common(frame, passed)
-        fit &= (frame.combinations().numbers == combination) & (frame.numbers("complete") == 1) & ~np.isnan(low)
+        combination, datasets = _most_common(frame, passed, state.metric)
+        fit &= (
+            (frame.combinations(state.metric).numbers == combination)
+            & (frame.numbers("complete") == 1)
+            & ~np.isnan(low)
+        )
     else:
         low = high = frame.numbers(state.metric)
         if basis == "values":
-            datasets = _most_common(frame, passed)[1]
+            datasets = _most_common(frame, passed, state.metric)[1]
     best, worst = np.zeros(len(frame), np.int64), np.zeros(len(frame), np.int64)
     better = quantity_of(state.metric).higher_is_better
     best[fit], worst[fit] = rank_ranges(low[fit], high[fit], higher_is_better=better)
@@ -121,9 +125,9 @@ def _passed(frame: Frame, state: BoardState) -> _Mask:
     return passed
 
 
-def _most_common(frame: Frame, passed: _Mask) -> tuple[int, tuple[str, ...]]:
+def _most_common(frame: Frame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
     """Choose the combination of datasets that most codecs have; in a tie the larger, then the first by name."""
-    combinations = frame.combinations()
+    combinations = frame.combinations(key)
     counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
     present = [(-counts[i], -len(names), names, i) for i, names in enumerate(combinations.datasets) if counts[i]]
     if not present:
@@ -138,7 +142,11 @@ def reason_without_rank(ranked: Ranked, position: int) -> str:
         return ""
     figures = ranked.frame.figures[position]
     if ranked.basis == "intervals":
-        if ranked.frame.combinations().numbers[position] != ranked.combination:
+        combinations = ranked.frame.combinations(ranked.key)
+        own = int(combinations.numbers[position])
+        if own != ranked.combination:
+            if combinations.states[own] == combinations.states[ranked.combination]:
+                return f"{quantity_of(ranked.key).label} by another version of its definition"
             return _elsewhere(figures.datasets, ranked.datasets)
         if not figures.complete:
             return _incomplete(figures)

@@ -76,9 +76,13 @@ class Frame:
             "rates", lambda: tuple(sorted({e.sampling_rate for e in self.entries if e.sampling_rate is not None}))
         )
 
-    def combinations(self) -> Combinations:
-        """Which datasets, in which state, each codec was run on."""
-        return self._kept("combinations", lambda: _combinations(self.figures))
+    def combinations(self, key: str) -> Combinations:
+        """Which datasets, in which state, each codec was run on, and by which definitions ``key`` was computed."""
+        return self._kept(f"combinations {key}", lambda: self._combinations_for(key))
+
+    def _combinations_for(self, key: str) -> Combinations:
+        behind = [entry.definitions_behind(key, self.category) for entry in self.entries]
+        return _combinations(self.figures, behind)
 
     def quantities(self) -> tuple[str, ...]:
         """Keys of the score, the metrics and the applications of which some codec has a value."""
@@ -142,20 +146,27 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Combinations:
-    """Combinations of datasets and their states, numbered."""
+    """Combinations of datasets, their states and the definitions of a quantity, numbered."""
 
     numbers: NDArray[np.int64]
     """That of each codec."""
     datasets: tuple[tuple[str, ...], ...]
-    """Names of each combination; two of the same names are other states of the datasets."""
+    """Names of each combination."""
+    states: tuple[tuple[str, ...], ...]
+    """State of each of them."""
 
 
-def _combinations(figures: Sequence[Figures]) -> Combinations:
-    known: dict[tuple[tuple[str, str], ...], int] = {}
+def _combinations(figures: Sequence[Figures], definitions: Sequence[tuple[str | None, ...]]) -> Combinations:
+    known: dict[tuple[tuple[tuple[str, str], ...], tuple[str | None, ...]], int] = {}
     numbers = [
-        known.setdefault(tuple(sorted(zip(one.datasets, one.states, strict=True))), len(known)) for one in figures
+        known.setdefault((tuple(sorted(zip(one.datasets, one.states, strict=True))), behind), len(known))
+        for one, behind in zip(figures, definitions, strict=True)
     ]
-    return Combinations(np.array(numbers, np.int64), tuple(tuple(name for name, _ in pairs) for pairs in known))
+    return Combinations(
+        np.array(numbers, np.int64),
+        tuple(tuple(name for name, _ in pairs) for pairs, _ in known),
+        tuple(tuple(state for _, state in pairs) for pairs, _ in known),
+    )
 
 
 def _number(value: float | None) -> float:

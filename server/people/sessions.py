@@ -161,7 +161,9 @@ def own_page(target: str) -> str:
 
 def _refusal(request: Request) -> ServerError:
     if request.method in {"GET", "HEAD"}:
-        return LoginNeeded("log in as a moderator", headers={"Location": f"/login?next={own_page(request.url.path)}"})
+        return LoginNeeded(
+            "log in as a moderator", headers={"Location": f"/login?next={own_page(request.scope['path'])}"}
+        )
     return Unauthenticated("the session has ended: log in in another window, then send the form again from here")
 
 

@@ -101,7 +101,7 @@ def compare_versions(
 
 @router.get("/api/v1/codecs/{name}/history")
 def history(session: ReadTransaction, name: CodecName) -> History:
-    """List every version of a codec's results, also those that are not public, with status and reason."""
+    """List the versions of a codec's results, those that were withdrawn too, with status and reason."""
     return service.history(session, name)
 
 

@@ -55,9 +55,14 @@ def datasets_of(session: Session, identities: Sequence[str]) -> dict[str, list[s
     return found
 
 
-def versions(session: Session, codec: str) -> Sequence[Submission]:
-    """All submissions of a codec, whatever their status, newest version first."""
-    statement = select(Submission).join(Submission.codec).where(Codec.name == codec).order_by(Submission.version.desc())
+def decided_versions(session: Session, codec: str) -> Sequence[Submission]:
+    """List the submissions of a codec but those that wait for a moderator, newest version first."""
+    statement = (
+        select(Submission)
+        .join(Submission.codec)
+        .where(Codec.name == codec, Submission.status != "pending")
+        .order_by(Submission.version.desc())
+    )
     return session.scalars(statement).all()
 
 

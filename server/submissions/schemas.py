@@ -95,7 +95,7 @@ class Version(_Answer):
 
     version: int
     id: str | None
-    """None for one that is not public."""
+    """None for one that was withdrawn."""
     status: Status
     received: datetime
     decided: datetime | None
@@ -104,7 +104,7 @@ class Version(_Answer):
 
 
 class History(_Answer):
-    """All versions of a codec's results, newest first."""
+    """The versions of a codec's results, newest first, but those that wait for a moderator."""
 
     codec: str
     versions: list[Version]

@@ -85,10 +85,13 @@ def clip_blocks(session: Session, identity: str, dataset: str | None) -> Sequenc
 
 
 def history(session: Session, codec: str) -> History:
-    """List all versions of a codec's results, the newest first. Raises NotFound for a codec nobody submitted."""
-    found = repository.versions(session, codec)
+    """List the versions of a codec's results, the newest first; one that is pending cannot be told from none.
+
+    Raises NotFound for a codec without any.
+    """
+    found = repository.decided_versions(session, codec)
     if not found:
-        raise NotFound(f"nobody has submitted results of a codec {codec[:60]!r}")
+        raise NotFound(f"there are no results of a codec {codec[:60]!r}")
     versions = [
         Version(
             version=entry.version,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 
 import pytest
 
@@ -58,3 +59,17 @@ def test_who_asks_meanwhile_waits_for_the_same_computation() -> None:
     for thread in threads:
         thread.join(10)
     assert (answers, len(made)) == ([7] * 4, 1)
+
+
+def test_nothing_stays_of_an_answer_that_has_gone() -> None:
+    """However often answers were asked for, what is held is bounded by the answers that are kept."""
+    kept = Kept(1)
+    tracemalloc.start()
+    for number in range(20_000):
+        for _ in range(2):
+            kept.get(f"a{number}", lambda: 1)
+        if number == 1000:
+            before = tracemalloc.get_traced_memory()[0]
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 100_000

@@ -143,6 +143,28 @@ class TestNames:
             assert codec.owner is not None
             assert codec.owner.name == "ann"
 
+    def test_of_two_accounts_at_the_same_moment_one_is_refused(self, service: Service) -> None:
+        """Whoever comes second finds the name taken; nothing of the other's is stored, and the log says whose it is."""
+        accounts = ["ann", "bob", "cy", "dee"]
+        files = [drawn("contended_16k", seed=seed) for seed in range(len(accounts))]
+        for name in accounts:
+            service.account(name)
+        with ThreadPoolExecutor(len(files)) as pool:
+            answers = list(
+                pool.map(lambda one: service.send(one[0], account=one[1]), zip(files, accounts, strict=True))
+            )
+        assert sorted(answer.status_code for answer in answers) == [201, 409, 409, 409]
+        winner = next(name for name, answer in zip(accounts, answers, strict=True) if answer.status_code == 201)
+        with service.database.transaction() as session:
+            codec = session.scalars(select(Codec).where(Codec.name == "contended_16k")).one()
+            assert codec.owner is not None
+            assert codec.owner.name == winner
+            claims = select(AuditEntry.actor).where(
+                AuditEntry.action == "codec.claimed", AuditEntry.subject == "contended_16k"
+            )
+            assert session.scalars(claims).all() == [winner]
+        service.stored()
+
 
 class TestTokens:
     """Who may send."""

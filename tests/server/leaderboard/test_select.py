@@ -113,6 +113,21 @@ class TestRanks:
         row = next(row for row in view(changed).rows if row.result.codec == "zz_newer")
         assert row.unranked == "run on another state of a dataset"
 
+    def test_values_by_another_definition_are_not_ranked_together(self, snapshot: Snapshot) -> None:
+        """An older PESQ keeps a codec out of the ranks by PESQ and by the score, not by Mel."""
+        entry = next(entry for entry in snapshot.runs if entry.codec == "opus_6k")
+        other = replace(entry, codec="zz_older", definitions={**entry.definitions, "pesq": "0"})
+        changed = Snapshot(snapshot.revision, (*snapshot.runs, other))
+        unranked = {
+            metric: next(row for row in view(changed, metric=metric).rows if row.result.codec == "zz_older").unranked
+            for metric in ("pesq", "score", "mel")
+        }
+        assert unranked == {
+            "pesq": "PESQ by another version of its definition",
+            "score": "Overall score by another version of its definition",
+            "mel": "",
+        }
+
 
 class TestFilters:
     """Each filter alone."""

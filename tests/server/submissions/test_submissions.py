@@ -194,6 +194,16 @@ class TestHistory:
         assert all(v["received"] for v in versions)
         assert "withdrawn – wrong decoder" in service.client.get(f"/submissions/{ids[1]}").text
 
+    def test_what_is_pending_is_not_there(self, service: Service) -> None:
+        """Neither a version that waits for a moderator nor a name that has nothing else can be found."""
+        ids = [sent(service, drawn("awaited_16k", seed=seed))["id"] for seed in range(2)]
+        set_status(service, ids[1], "pending", None)
+        path = "/api/v1/codecs/awaited_16k/history"
+        assert [version["version"] for version in service.client.get(path).json()["versions"]] == [1]
+        assert "Version 2" not in service.client.get(f"/submissions/{ids[0]}").text
+        set_status(service, ids[0], "pending", None)
+        assert service.client.get(path).status_code == 404
+
     def test_of_nobody(self, service: Service) -> None:
         """404 for a name that nobody used."""
         assert service.client.get("/api/v1/codecs/nobody_used/history").status_code == 404

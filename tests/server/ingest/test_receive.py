@@ -1,0 +1,62 @@
+"""Uploads that take their time, and what the process that checks them is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import anyio
+import pytest
+from fastapi import Request
+from starlette.types import Message
+from support_ingest import ZIP, running
+
+from codec_superb.server.errors import BadRequest
+from codec_superb.server.ingest import receive
+from codec_superb.server.settings import Settings
+
+
+def trickling(pieces: Iterator[bytes], pause: float) -> Request:
+    """Make a request whose body comes in pieces with pauses between them."""
+
+    async def give() -> Message:
+        await anyio.sleep(pause)
+        piece = next(pieces, None)
+        return {"type": "http.request", "body": piece or b"", "more_body": piece is not None}
+
+    headers = [(name.encode(), value.encode()) for name, value in ZIP.items()]
+    scope = {"type": "http", "headers": headers, "app": SimpleNamespace(state=SimpleNamespace())}
+    return Request(scope, give)
+
+
+class TestSlow:
+    """Places are few: nobody keeps one with a byte now and then."""
+
+    def test_a_trickle_is_given_up(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        """Each byte comes in time, all together too slowly; the answer says what was expected."""
+        monkeypatch.setattr(receive, "IDLE", 0.2)
+        settings = Settings(storage=tmp_path)
+        settings.incoming.mkdir(parents=True)
+
+        async def send(pieces: Iterator[bytes]) -> int:
+            async with receive.receive(trickling(pieces, 0.05), settings) as upload:
+                return upload.size
+
+        with pytest.raises(BadRequest, match="10 kB a second"):
+            anyio.run(send, iter([b"a"] * 100))
+        assert list(settings.incoming.iterdir()) == []
+        assert anyio.run(send, iter([b"a" * 5000] * 10)) == 50_000
+
+
+class TestEnvironment:
+    """What a process that reads files of strangers could tell."""
+
+    def test_it_does_not_have_the_service_s_secrets(self, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+        """Neither the database's password nor the key that signs cookies is in its environment."""
+        monkeypatch.setenv("CODEC_SUPERB_SERVER_SECRET_KEY", "do not tell" * 5)
+        with running(settings) as service:
+            pid = service.client.app.state.checker.pid  # type: ignore[attr-defined]  # an application of ours
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        assert b"PATH=" in environment
+        assert b"CODEC_SUPERB_SERVER" not in environment
