@@ -10,6 +10,8 @@ import typer
 
 from codec_superb.metrics.table import Category
 
+USUAL_SAMPLES = 6
+"""Listening samples that ``pack`` and ``bench`` put in when nobody says another number: two a category of ``mini``."""
 Device = Literal["auto", "cpu", "cuda"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
@@ -35,8 +37,8 @@ MetricOption = Annotated[
     typer.Option("--metric", metavar="KEY…", help="Metrics by key.", show_default="those of each clip's category"),
 ]
 PesqOption = Annotated[
-    Literal["reference", "fast"],
-    typer.Option("--pesq-backend", help="The package pesq, or this package's own PESQ: the same numbers, sooner."),
+    Literal["fast", "reference"],
+    typer.Option("--pesq-backend", help="This package's own PESQ, or the slower package pesq: the same numbers."),
 ]
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
 

@@ -16,7 +16,7 @@ from typing import Literal, cast
 
 from codec_superb.metrics.errors import MissingPackage, Undefined
 from codec_superb.metrics.signals import Audio, Signal, pair
-from codec_superb.metrics.table import REFERENCE_BACKEND, Backends, Metric, checked_keys, metric
+from codec_superb.metrics.table import Backends, Metric, checked_keys, metric
 
 MetricFunction = Callable[[Audio, Audio, int], float]
 
@@ -49,20 +49,21 @@ def score_pair(
     ``reference`` may come from :func:`prepare`. A metric that raises Undefined is ``undefined``, one that raises
     anything else or returns a number outside its range is ``failed``; the others go on. Raises InvalidAudio when the
     pair itself is not valid, UnknownMetric (with near matches) for an unknown key, MissingPackage when a metric's extra
-    is not installed. ``backends`` chooses implementations, such as ``(("pesq", "fast"),)``; UnknownBackend for a name
-    that does not exist.
+    is not installed. ``backends`` chooses implementations, such as ``(("pesq", "reference"),)``; UnknownBackend for a
+    name that does not exist.
     """
     rows = [metric(key) for key in checked_keys(keys)]
     first, second = pair(reference, resynthesis, rate)
     chosen = dict(backends)
-    functions = [metric_function(row.key, chosen.get(row.key, REFERENCE_BACKEND)) for row in rows]
+    functions = [metric_function(row.key, chosen.get(row.key, row.default_backend)) for row in rows]
     return {row.key: _value(row, call, first, second, rate) for row, call in zip(rows, functions, strict=True)}
 
 
 @cache
-def metric_function(key: str, backend: str = REFERENCE_BACKEND) -> MetricFunction:
+def metric_function(key: str, backend: str | None = None) -> MetricFunction:
     """Return the function of metric ``key``, imported on first use. Raises UnknownMetric, UnknownBackend."""
-    module, name = metric(key).target_of(backend).split(":")
+    row = metric(key)
+    module, name = row.target_of(backend or row.default_backend).split(":")
     return cast("MetricFunction", getattr(import_module(module), name))
 
 

@@ -18,7 +18,7 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 REFERENCE_BACKEND = "reference"
 Backends = tuple[tuple[str, str], ...]
-"""Metric keys and the implementations chosen for them; a metric that is not named takes its reference."""
+"""Metric keys and the implementations chosen for them; a metric that is not named takes its default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class Metric:
     """Categories on which it is computed when nobody chooses."""
     backends: tuple[tuple[str, str], ...] = ()
     """Other implementations of the same definition, as name and ``module:function``; ``target`` is ``reference``."""
+    default_backend: str = REFERENCE_BACKEND
+    """The implementation that runs when nobody chooses."""
 
     def target_of(self, backend: str) -> str:
         """Return ``module:function`` of an implementation. Raises UnknownBackend, listing those that there are."""
@@ -111,6 +113,7 @@ _ROWS = (
         target="codec_superb.metrics.quality:pesq",
         categories=_VOICED,
         backends=(("fast", "codec_superb.metrics.quality:pesq_fast"),),
+        default_backend="fast",
     ),
     Metric(
         key="pesq_c2",
@@ -269,4 +272,4 @@ def checked_backends(backends: Backends) -> None:
 def backends_of(keys: Iterable[str], backends: Backends) -> dict[str, str]:
     """Return which implementation runs of each metric among ``keys`` that has more than one."""
     chosen = dict(backends)
-    return {key: chosen.get(key, REFERENCE_BACKEND) for key in keys if metric(key).backends}
+    return {key: chosen.get(key, metric(key).default_backend) for key in keys if metric(key).backends}

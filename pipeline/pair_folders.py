@@ -19,6 +19,7 @@ from codec_superb.metrics.errors import MissingPackage
 from codec_superb.metrics.score import prepare
 from codec_superb.metrics.table import Backends, checked_backends, checked_keys, metrics_for
 from codec_superb.pipeline.audio_store import digest, quantise
+from codec_superb.pipeline.compile_ahead import compile_ahead
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor
 from codec_superb.pipeline.lag import residual_lag
@@ -65,10 +66,11 @@ def score_folders(
         for first, second in pair_clips(FolderDataset(Path(reference), category), FolderDataset(Path(resynthesis)))
     ]
     progress = progress or Silent()
-    progress.start(f"score {resynthesis}", len(pairs))
     rows = []
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
+        compile_ahead((key for pair in pairs for key in pair.keys), backends, pool, progress)
+        progress.start(f"score {resynthesis}", len(pairs))
         for event in stack.enter_context(closing(pool.stream(score_files, pairs))):
             rows.append(_crashed(event) if isinstance(event, Crash) else event.value)
             progress.advance()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from codec_superb.data_manifests import Dataset, open_dataset
 from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys
+from codec_superb.pipeline.compile_ahead import compile_ahead
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.executor import Crash, Executor
 from codec_superb.pipeline.outcome import RunOutcome
@@ -103,6 +104,9 @@ def _work(
     """Compute what is missing and journal it."""
     pairs = sum(store.scorable() for store in stores)
     missing = sum(len(task.items) for task in _tasks(spec, stores, backends))
+    if missing:
+        wanted = (key for task in _tasks(spec, stores, backends) for item in task.items for key in item.keys)
+        compile_ahead(wanted, backends, pool, progress)
     title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
     progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
     if not missing:

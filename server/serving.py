@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -61,7 +62,16 @@ def application() -> FastAPI:
     """Make the application in a worker process, whose settings all come from the environment."""
     settings = Settings()
     logs.configure(settings.log_format)
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     return create_app(settings)
+
+
+def _end_with_parent() -> None:
+    """End this worker in order when its parent was killed: an orphan would keep the port, and an old program."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _one(settings: Settings, listener: socket.socket) -> int:

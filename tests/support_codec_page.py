@@ -5,12 +5,17 @@ from __future__ import annotations
 import io
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from fastapi import FastAPI
+from httpx2 import Response
 from sqlalchemy.orm import Session
+from starlette.testclient import TestClient
+from support_board import make_submission
 from support_stats import card, draw_rows, failed, sha, with_audio, write_run
 
 from codec_superb.metrics.table import CATEGORIES, Category
@@ -21,15 +26,77 @@ from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.server.database.models import PUBLIC, Codec, Submission
-from codec_superb.server.database.session import changed
+from codec_superb.server.database.session import Database, changed
 from codec_superb.server.datasets.clips import pack_clips
 from codec_superb.server.ingest import repository
 from codec_superb.server.ingest.examine import examine
 from codec_superb.server.ingest.outcome import Checked
 from codec_superb.server.ingest.task import OpenedTask, write_task
+from codec_superb.server.settings import Settings
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 LIMIT = 100_000_000
+EVIL = '</script><b>"bold"</b> & co'
+"""A title that would break out of a page that does not escape."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Submission files."""
+
+    first: Path
+    """``opus_16k``, 9 clips, 2 samples."""
+    second: Path
+    """The same codec, better, with a failed clip of 12 in a dataset of 30: partial."""
+    tokens: Path
+    """``encodec_24k_6bps``, with tokens, on two datasets."""
+    evil: Path
+    """A codec whose texts are hostile."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Ids of what the database holds."""
+
+    first: str
+    second: str
+    tokens: str
+    evil: str
+    pending: str
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running service and what is in it."""
+
+    app: FastAPI
+    client: TestClient
+    stored: Stored
+    database: Database
+    settings: Settings
+
+    def get(self, path: str, **headers: str) -> Response:
+        """Ask it; names of headers with ``_`` for ``-``."""
+        found: Response = self.client.get(
+            path, headers={name.replace("_", "-"): value for name, value in headers.items()}
+        )
+        return found
+
+
+def fill(database: Database, settings: Settings, files: Packed) -> Stored:
+    """Store two versions of one codec, two others, a pending one, and neighbours on the board."""
+    with database.transaction(write=True) as session:
+        found = Stored(
+            first=store(session, settings.files, files.first),
+            second=store(session, settings.files, files.second, reason="looks right"),
+            tokens=store(session, settings.files, files.tokens, status="verified"),
+            evil=store(session, settings.files, files.evil),
+            pending=make_submission(session, "opus_6k", 6, 0.6, status="pending"),
+        )
+        make_submission(session, "opus_20k", 20, 0.8)
+        make_submission(session, "mp3_16k", 16, 0.6, datasets={"elsewhere": ("speech",)})
+        make_submission(session, "opus_64k", 64, 0.9)
+    return found
 
 
 def clips_of(dataset: str, clips: int, categories: Sequence[Category] = CATEGORIES) -> KnownDataset:

@@ -85,16 +85,7 @@ class Service:
 
     def account(self, name: str, scopes: Sequence[str] = ("submit",)) -> dict[str, str]:
         """Make an account with a token, unless there is one; return the header that carries the token."""
-        secret = f"secret of {name} for {','.join(scopes)}"
-        with self.database.transaction(write=True) as session:
-            account = session.scalars(select(Account).where(Account.name == name)).one_or_none() or Account(name=name)
-            session.add(account)
-            session.flush()
-            hashed = secret_hash(secret)
-            if session.scalars(select(Token).where(Token.secret_sha256 == hashed)).one_or_none() is None:
-                token = Token(account_id=account.id, prefix="test", secret_sha256=hashed, scopes=list(scopes))
-                session.add(token)
-        return {"authorization": f"Bearer {secret}"}
+        return {"authorization": f"Bearer {token_of(self.database, name, scopes)}"}
 
     def send(self, data: bytes, *, account: str | None = "ann") -> Response:
         """Send a file as the body."""
@@ -119,6 +110,19 @@ class Service:
     def stored(self) -> list[str]:
         """Expect that every submission is whole (row, file and blocks agree); return the hashes of their files."""
         return whole_submissions(self.database, self.settings)
+
+
+def token_of(database: Database, name: str, scopes: Sequence[str] = ("submit",)) -> str:
+    """Make an account with a token, unless there is one; return the token's secret."""
+    secret = f"secret-of-{name}-for-{'-'.join(scopes)}"
+    hashed = secret_hash(secret)
+    with database.transaction(write=True) as session:
+        account = session.scalars(select(Account).where(Account.name == name)).one_or_none() or Account(name=name)
+        session.add(account)
+        session.flush()
+        if session.scalars(select(Token).where(Token.secret_sha256 == hashed)).one_or_none() is None:
+            session.add(Token(account_id=account.id, prefix="test", secret_sha256=hashed, scopes=list(scopes)))
+    return secret
 
 
 def register(database: Database, name: str, clips: dict[str, Category], digest: str | None = None) -> None:

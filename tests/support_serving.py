@@ -82,6 +82,6 @@ def _start(
 ) -> subprocess.Popen[str]:
     with log.open("w") as stderr:
         return subprocess.Popen(
-            [python, "-c", before + PROGRAM, "serve", "--port", "0", *arguments],
+            [python, "-c", before + PROGRAM, "serve", *(() if "--port" in arguments else ("--port", "0")), *arguments],
             stdout=subprocess.PIPE, stderr=stderr, text=True, env={**os.environ, **environment}, cwd=log.parent,
         )  # fmt: skip

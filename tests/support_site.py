@@ -76,9 +76,10 @@ def visitor(
         context.close()
 
 
-def accessibility_faults(page: Page, ignored: Sequence[str] = ()) -> list[str]:
-    """List what axe-core finds serious or critical, as rule and place."""
-    found = Axe().run(page).response["violations"]
+def accessibility_faults(page: Page, ignored: Sequence[str] = (), rules: Sequence[str] = ()) -> list[str]:
+    """List what axe-core finds serious or critical, as rule and place; ``rules`` asks for these alone."""
+    options = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else None
+    found = Axe().run(page, options=options).response["violations"]
     return [
         f"{fault['id']}: {node['html'][:150]}"
         for fault in found

@@ -9,7 +9,7 @@ import typer
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.cli.server_database import server_transaction
-from codec_superb.cli.server_options import DatabaseOption, StorageOption
+from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
 
 if TYPE_CHECKING:
     from codec_superb.server.datasets.service import DatasetFacts
@@ -25,10 +25,11 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Make the state of a dataset on this machine the one that new submissions must have."""
+    server_settings(database, storage)  # says what is missing or wrong before the dataset is read, which takes a while
+    facts = facts_of_prepared(name)
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.datasets.service import add as add_dataset
 
-        facts = facts_of_prepared(name)
         new = add_dataset(session, facts)
     if as_json:
         clips = len(facts.known.categories)

@@ -13,6 +13,7 @@ import typer
 from codec_superb import __version__
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json
 from codec_superb.cli.options import (
+    USUAL_SAMPLES,
     CategoryOption,
     CodecOption,
     DatasetOption,
@@ -48,7 +49,7 @@ def command(
     out: OutOption = Path("runs"),
     report: Annotated[Path | None, typer.Option(help="The page to write.", show_default="<out>/report.html")] = None,
     metric: MetricOption = None,
-    pesq_backend: PesqOption = "reference",
+    pesq_backend: PesqOption = "fast",
     category: CategoryOption = None,
     device: DeviceOption = "auto",
     workers: WorkersOption = None,
@@ -155,7 +156,7 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
     by_codec: dict[str, list[Path]] = {}
     for run in runs:
         by_codec.setdefault(run.parent.name, []).append(run)
-    return [str(pack(folders, out / f"{codec}.zip")) for codec, folders in by_codec.items()]
+    return [str(pack(folders, out / f"{codec}.zip", samples=USUAL_SAMPLES)) for codec, folders in by_codec.items()]
 
 
 def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:

@@ -19,7 +19,7 @@ from codec_superb.cli.options import (
     WorkersOption,
 )
 from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, say
-from codec_superb.metrics.table import Backends, Category
+from codec_superb.metrics.table import Backends, Category, backends_of
 
 
 def command(
@@ -28,7 +28,7 @@ def command(
     resynthesis: Annotated[Path | None, typer.Option(help="Folder of what a codec made of it, same paths.")] = None,
     metric: MetricOption = None,
     category: CategoryOption = None,
-    pesq_backend: PesqOption = "reference",
+    pesq_backend: PesqOption = "fast",
     workers: WorkersOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -71,7 +71,7 @@ def _score_folders(
             progress=progress,
         )  # fmt: skip
     if as_json:
-        print_json([row.model_dump(mode="json") for row in rows])
+        print_json([row.model_dump(mode="json") | {"backends": backends_of(row.metrics, backends)} for row in rows])
     else:
         keys = list(dict.fromkeys(key for row in rows for key in row.metrics))
         cells = [

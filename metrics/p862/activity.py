@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.rows import LANES
 from codec_superb.metrics.p862.tables import OPTIONS
+from codec_superb.metrics.p862.vector import load_lanes, sum_squares
 
 Signal = NDArray[np.float32]
 
@@ -31,30 +33,37 @@ _NEAR, _FAR = np.float32(0.3), np.float32(0.1)
 
 @compiled(**OPTIONS)
 def _energies(signal: Signal, window: int, count: int) -> Signal:
-    energy = np.zeros(count, np.float32)
+    """Mean squares of windows, sixteen windows side by side; each is summed in the order of its samples."""
+    energy = np.zeros(count + LANES, np.float32)
+    starts, samples = np.empty(LANES, np.int64), np.empty(LANES * window, np.float32)
+    plain = np.ones(window, np.float32)
+    for begin in range(0, count, LANES):
+        for lane in range(LANES):
+            starts[lane] = min(begin + lane, count - 1) * window
+        for i in range(0, window, LANES):
+            load_lanes(signal, starts, plain, samples, i)
+        sum_squares(samples, energy, window, begin)
     for i in range(count):
-        total = _ZERO
-        for sample in signal[i * window : (i + 1) * window]:
-            total += sample * sample
-        energy[i] = total / np.float32(window)
-    return energy
+        energy[i] /= np.float32(window)
+    return energy[:count]
 
 
 @compiled(**OPTIONS)
 def _noise_threshold(energy: Signal, threshold: np.float32) -> np.float32:
     for _ in range(ROUNDS):
         noise, spread, count = _ZERO, _ZERO, 0
-        for value in energy:
-            if value <= threshold:
-                noise += value
-                count += 1
+        for value in energy:  # to add nothing costs less than a branch
+            quiet = value <= threshold
+            noise += value if quiet else _ZERO
+            count += 1 if quiet else 0
         if count > 0:
             noise /= np.float32(count)
             for value in energy:
-                if value <= threshold:
-                    spread += (value - noise) * (value - noise)
+                spread += (value - noise) * (value - noise) if value <= threshold else _ZERO
             spread = np.float32(math.sqrt(spread / np.float32(count)))
-        threshold = _MARGIN * (noise + _SPREADS * spread)
+        last, threshold = threshold, _MARGIN * (noise + _SPREADS * spread)
+        if threshold == last:  # and so it would stay
+            break
     return threshold
 
 
@@ -62,11 +71,10 @@ def _noise_threshold(energy: Signal, threshold: np.float32) -> np.float32:
 def _levels(energy: Signal, threshold: np.float32) -> tuple[np.float32, np.float32, int]:
     speech, noise, count = _ZERO, _ZERO, 0
     for value in energy:
-        if value > threshold:
-            speech += value
-            count += 1
-        else:
-            noise += value
+        loud = value > threshold
+        speech += value if loud else _ZERO
+        noise += _ZERO if loud else value
+        count += 1 if loud else 0
     if count > 0:
         speech /= np.float32(count)
     quiet = len(energy) - count

@@ -8,72 +8,20 @@ The votes, smoothed by a triangle, give the delay, and the winner's share of all
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.stepwise import (
-    Turns,
-    correlation,
-    per_thread,
-    real_part_lanes,
-    reversed_bits,
-    transform_real_lanes,
-    turns,
-)
+from codec_superb.metrics.p862.frames import NEAR, Bench, correlate_frames
+from codec_superb.metrics.p862.rows import LANES
+from codec_superb.metrics.p862.stepwise import Turns, correlation
 from codec_superb.metrics.p862.tables import OPTIONS
-from codec_superb.metrics.p862.vector import LANES, cross_row, keep_loudest, lanes_above, load_lanes
 
 Signal = NDArray[np.float32]
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
-_NEARLY = np.float32(0.99)
 _VOTE_POWER = 0.125
-
-
-class Bench(NamedTuple):
-    """Tables and room for the correlation of sixteen frames at once."""
-
-    length: int
-    hop: int
-    kernel: int
-    """Half width of the triangle that smooths votes."""
-    window: Signal
-    turns: Turns
-    places: NDArray[np.int64]
-    """Where a transform of ``length`` leaves bin k."""
-    scale: Signal
-    room: NDArray[np.float32]
-    """Six arrays of sixteen frames: real and imaginary parts of both signals and of their product."""
-    starts: NDArray[np.int64]
-    limits: Signal
-    """1 % below the greatest correlation of each frame."""
-    found: NDArray[np.int64]
-    """How many lags of each frame get a vote."""
-    lags: NDArray[np.int64]
-    """Which, of shape (16, length)."""
-
-
-@per_thread
-def bench(length: int) -> Bench:
-    """Return the calling thread's bench for frames of ``length`` samples."""
-    angles = 2 * np.pi * np.arange(length) / length
-    return Bench(
-        length=length,
-        hop=length // 4,
-        kernel=length // 64,
-        window=(0.5 * (1.0 - np.cos(angles))).astype(np.float32),
-        turns=turns(length),
-        places=reversed_bits(length),
-        scale=np.full(1, 1 / length, np.float32),
-        room=np.empty((6, LANES * length), np.float32),
-        starts=np.empty(LANES, np.int64),
-        limits=np.empty(LANES, np.float32),
-        found=np.empty(LANES, np.int64),
-        lags=np.empty((LANES, length), np.int64),
-    )
 
 
 def toward_zero(value: int, divisor: int) -> int:
@@ -82,6 +30,25 @@ def toward_zero(value: int, divisor: int) -> int:
 
 
 _toward_zero = compiled(**OPTIONS)(toward_zero)
+
+
+@compiled(**OPTIONS)
+def overlap(start: int, stop: int, estimate: int, window: int, length: int, lengths: int) -> tuple[int, int, int, int]:
+    """Where in two activities a stretch begins that is late by ``estimate`` samples, and how long it is in each.
+
+    ``length`` and ``lengths`` are those of the activities. Gives begin and length in the first, then in the second.
+    """
+    other = start + _toward_zero(estimate, window)
+    if other < 0:
+        start, other = _toward_zero(-estimate, window), 0
+    count = min(stop, length) - start
+    return start, count, other, min(count, lengths - other)
+
+
+@compiled(**OPTIONS)
+def shifts_spilt(lengths: int, room: int) -> int:
+    """How many values ``best_shift`` spills into ``room`` numbers; ``lengths`` are those of both signals together."""
+    return min(lengths - 1 - 3 * room - 6, room)
 
 
 @compiled(**OPTIONS)
@@ -103,11 +70,7 @@ def coarse_delays(
     delays = np.empty(len(starts), np.int64)
     room = np.empty((6, room_length(len(first), len(second))), np.float32)
     for i in range(len(starts)):
-        start, other = starts[i], starts[i] + _toward_zero(estimate, window)
-        if other < 0:
-            start, other = _toward_zero(-estimate, window), 0
-        count = min(stops[i], len(first)) - start
-        others = min(count, len(second) - other)
+        start, count, other, others = overlap(starts[i], stops[i], estimate, window, len(first), len(second))
         delays[i] = estimate
         if count > 1 and others > 1:
             delays[i] += window * best_shift(
@@ -147,51 +110,6 @@ def best_shift(first: Signal, second: Signal, table: Turns, spill: Signal, room:
 
 
 @compiled(**OPTIONS)
-def _load(signal: Signal, start: int, hop: int, count: int, window: Signal, at: Bench, which: int) -> None:
-    for lane in range(LANES):
-        at.starts[lane] = start + min(lane, count - 1) * hop
-    for i in range(0, at.length, LANES):
-        load_lanes(signal, at.starts, window, at.room[which], i)
-
-
-@compiled(**OPTIONS)
-def correlate_frames(
-    first: Signal, second: Signal, start: int, other: int, hop: int, count: int, window: Signal, at: Bench
-) -> None:
-    """Correlate up to sixteen frames: of ``first`` from ``start`` and of ``second`` from ``other``, every ``hop``."""
-    room = at.room
-    length, places = at.length, at.places
-    _load(first, start, hop, count, window, at, 0)
-    _load(second, other, hop, count, window, at, 2)
-    transform_real_lanes(room[0], room[1], at.turns.cosines, at.turns.sines)
-    transform_real_lanes(room[2], room[3], at.turns.cosines, at.turns.sines)
-    for k in range(length // 2 + 1):
-        mirror = (length - k) % length
-        cross_row(room[0], room[1], room[2], room[3], room[4], room[5], places[k] * LANES, k * LANES, mirror * LANES)
-    real_part_lanes(room[4], room[5], at.turns.cosines, at.turns.back)
-    _collect(at, count)
-
-
-@compiled(**OPTIONS)
-def _collect(at: Bench, count: int) -> None:
-    """List the lags of every frame that get a vote."""
-    limits, correlation = at.limits, at.room[4]
-    keep_loudest(correlation, at.scale, limits, at.length)
-    for lane in range(LANES):
-        limits[lane] *= _NEARLY
-        at.found[lane] = 0
-    for lag in range(at.length):
-        lanes = lanes_above(correlation, limits, at.places[lag] * LANES)
-        lane = 0
-        while lanes:
-            if lanes & 1 and lane < count:
-                at.lags[lane, at.found[lane]] = lag
-                at.found[lane] += 1
-            lanes >>= 1
-            lane += 1
-
-
-@compiled(**OPTIONS)
 def vote_of(limit: np.float32) -> np.float32:
     """Say what a lag gets from a frame whose limit this is."""
     return np.float32(math.pow(np.float64(limit), _VOTE_POWER))
@@ -204,23 +122,29 @@ def frames_before(start: int, other: int, limit: int, end: int, at: Bench) -> in
     return left // at.hop + 1 if left >= 0 else 0
 
 
-@compiled(**OPTIONS, fastmath={"nnan", "nsz", "reassoc"})
-def _greatest(votes: Signal) -> np.float32:
-    best = _ZERO
-    for vote in votes:
-        best = max(best, vote)
-    return best
+@compiled(**OPTIONS)
+def greatest(values: Signal) -> np.float32:
+    """Return the greatest of numbers of which none is negative, or 0."""
+    # the bits of such numbers are in their order, and the compiler works on many integers at once
+    bits = values.view(np.int32)
+    best = np.int32(0)
+    for i in range(len(bits)):
+        best = max(best, bits[i])
+    loudest: np.float32 = np.full(1, best, np.int32).view(np.float32)[0]
+    return loudest
 
 
 @compiled(**OPTIONS)
-def winner(votes: Signal) -> tuple[int, np.float32]:
+def winner(votes: Signal, at: Bench) -> tuple[int, np.float32]:
     """Find the lag with most votes, negative in the upper half, and its votes."""
-    best = _greatest(votes)
-    lag = 0
-    while lag < len(votes) - 1 and votes[lag] != best:
-        lag += 1
-    if best == _ZERO:
-        lag = 0
+    best = greatest(votes)
+    lag, rivals = len(votes), 0
+    near = best * (_ONE - NEAR)
+    for i in range(len(votes)):
+        lag = min(lag, i if votes[i] == best else len(votes))
+        rivals += votes[i] > near
+    if rivals > 1:
+        at.doubts[0] = True
     return (lag - len(votes) if lag >= len(votes) // 2 else lag), best
 
 
@@ -264,5 +188,5 @@ def fine_delay(
     smooth = _smoothed(votes, at)
     for i in range(at.length):
         smooth[i] = smooth[i] / everything if everything > _ZERO else _ZERO
-    lag, confidence = winner(smooth)
+    lag, confidence = winner(smooth, at)
     return estimate + lag, confidence

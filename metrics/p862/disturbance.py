@@ -98,17 +98,20 @@ def _weights(reference: NDArray[np.float32], resynthesis: NDArray[np.float32], w
 def _frame_disturbance(
     reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rate: Rate, room: NDArray[np.float32]
 ) -> tuple[np.float32, np.float32]:
+    """Symmetric and added disturbance of one frame; the lowest band does not count."""
+    reference, resynthesis = reference[1:], resynthesis[1:]
+    hearing, exponent, loudness, width = rate.hearing[1:], rate.exponent[1:], rate.loudness[1:], rate.width[1:]
     one, other, weights = room[0], room[1], room[2]
-    power_growth(reference, rate.hearing, rate.exponent, rate.loudness, one)
-    power_growth(resynthesis, rate.hearing, rate.exponent, rate.loudness, other)
+    power_growth(reference, hearing, exponent, loudness, one)
+    power_growth(resynthesis, hearing, exponent, loudness, other)
     _weights(reference, resynthesis, weights)
     for band in range(len(one)):
         difference = abs(_unmasked(one[band] * LOUDNESS_CALIBRATION, other[band] * LOUDNESS_CALIBRATION))
-        one[band] = difference * rate.width[band]
-        other[band] = difference * weights[band] * rate.width[band]
+        one[band] = difference * width[band]
+        other[band] = difference * weights[band] * width[band]
     squares, added, widths = 0.0, 0.0, 0.0
-    for band in range(1, len(one)):
-        widths += rate.width[band]
+    for band in range(len(one)):
+        widths += width[band]
         squares += np.float64(one[band]) * np.float64(one[band])
         added += other[band]
     return np.float32(math.sqrt(squares / widths) * widths), np.float32(added / widths * widths)
@@ -124,7 +127,7 @@ def disturbances(
     """
     frames = len(reference)
     both, added, power = (np.empty(frames, np.float32), np.empty(frames, np.float32), np.empty(frames, np.float32))
-    room = np.empty((3, reference.shape[1]), np.float32)
+    room = np.empty((3, reference.shape[1] - 1), np.float32)
     last = np.float32(1)
     for frame in range(frames):
         power[frame] = audible(reference[frame], 1.0, rate)

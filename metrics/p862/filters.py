@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.rows import LANES
 from codec_superb.metrics.p862.stepwise import filter_room, filtered, long_enough, turns
 from codec_superb.metrics.p862.tables import (
     ACTIVE_POWER,
@@ -23,7 +24,7 @@ from codec_superb.metrics.p862.tables import (
     Curve,
     rate_tables,
 )
-from codec_superb.metrics.p862.vector import LANES, cascade
+from codec_superb.metrics.p862.vector import cascade
 
 Signal = NDArray[np.float32]
 
@@ -65,8 +66,8 @@ def _gains(curve: Curve, rate: int, size: int) -> Signal:
 @compiled(**OPTIONS, fastmath={"reassoc"})
 def _squares(band: Signal, scale: np.float32) -> float:
     total = 0.0
-    for sample in band:
-        value = sample * scale
+    for i in range(len(band)):  # by index: the compiler works on many samples at once only so
+        value = band[i] * scale
         total += np.float64(value * value)
     return total
 

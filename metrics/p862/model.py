@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from codec_superb.metrics.p862.activity import activity
 from codec_superb.metrics.p862.aggregation import forget_lost, frame_range, listening_quality, raw_score
-from codec_superb.metrics.p862.delays import Bench, bench
 from codec_superb.metrics.p862.disturbance import disturbances, equalise
 from codec_superb.metrics.p862.errors import NoUtterances, SilentResynthesis
 from codec_superb.metrics.p862.filters import (
@@ -23,6 +22,7 @@ from codec_superb.metrics.p862.filters import (
     recursive,
     without_offset,
 )
+from codec_superb.metrics.p862.frames import Bench, bench
 from codec_superb.metrics.p862.realign import aligned, bad_stretches, moved_again, redo, stretch_delay
 from codec_superb.metrics.p862.spectra import Analysis, analysis, band_powers, utterances_at
 from codec_superb.metrics.p862.splitting import Signals
@@ -84,7 +84,7 @@ def align(prepared: Prepared, rate: Rate, at: Bench) -> Utterances:
     first, second = both
     ends = prepared.first_end, prepared.second_end
     without_offset(both, rate.lead, (ends[0] - rate.lead, ends[1] - rate.lead), ends, rate.window)
-    recursive(first, second, alignment_lanes(rate.hertz))
+    recursive(first[rate.lead :], second[rate.lead :], alignment_lanes(rate.hertz))  # before that there is nothing
     counts = prepared.first_end // rate.window, prepared.second_end // rate.window
     first_activity, first_log = activity(first, rate.window, counts[0])
     second_log = activity(second, rate.window, counts[1])[1]

@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.delays import Bench, coarse_delays, correlate_frames, frames_before, vote_of, winner
+from codec_superb.metrics.p862.coarse import coarse_delays_of_parts
+from codec_superb.metrics.p862.delays import frames_before, vote_of, winner
+from codec_superb.metrics.p862.frames import NEAR, Bench, correlate_frames
+from codec_superb.metrics.p862.rows import LANES
 from codec_superb.metrics.p862.stepwise import Turns
 from codec_superb.metrics.p862.tables import OPTIONS
-from codec_superb.metrics.p862.vector import LANES
 
 Signal = NDArray[np.float32]
 
@@ -69,14 +71,25 @@ def _candidates(speech: tuple[int, int], unit: int) -> NDArray[np.int64]:
 
 
 @compiled(**OPTIONS)
+def _add_triangle(votes: Signal, place: int, vote: np.float32, kernel: int, start: int, stop: int) -> None:
+    """Add numbers ``start`` to ``stop`` of the triangle around a lag, from ``votes[place]`` on."""
+    to = np.uintp(place)  # an index with a sign is checked, number by number
+    for i in range(np.uintp(stop - start)):
+        away = abs(np.int64(i) + start + 1 - kernel)
+        votes[to + i] += vote * (np.float32(kernel) - np.float32(away))
+
+
+@compiled(**OPTIONS)
 def _spread_votes(votes: Signal, lane: int, at: Bench) -> np.float32:
     """Give one frame's votes, smoothed, to their lags; how much was given."""
     vote = vote_of(at.limits[lane]) / np.float32(at.kernel)
     given = vote * np.float32(at.kernel)
     for i in range(at.found[lane]):
         lag = at.lags[lane, i]
-        for k in range(1 - at.kernel, at.kernel):
-            votes[(lag + k + at.length) % at.length] += vote * (np.float32(at.kernel) - np.float32(abs(k)))
+        first = (lag + 1 - at.kernel) % at.length
+        split = min(2 * at.kernel - 1, at.length - first)
+        _add_triangle(votes, first, vote, at.kernel, 0, split)
+        _add_triangle(votes, 0, vote, at.kernel, split, 2 * at.kernel - 1)
     return given
 
 
@@ -141,7 +154,7 @@ def votes_of_part(  # noqa: PLR0917 - compiled functions take no keywords quickl
                 for _ in range(at.found[done % LANES]):
                     everything += given
                 done += 1
-            lag, best = winner(votes)
+            lag, best = winner(votes, at)
             fine[i] = estimate + lag
             sure[i] = best / everything if everything > _ZERO else _ZERO
 
@@ -157,19 +170,22 @@ def find_cut(
     s, (start, stop) = signals, bounds
     cuts = _candidates(speech, at.length // (4 * s.window))
     window = at.window.copy()
-    starts = np.stack([np.full_like(cuts, start), cuts], axis=1).ravel()
-    stops = np.stack([cuts, np.full_like(cuts, stop)], axis=1).ravel()
-    coarse = coarse_delays(s.first_log, s.second_log, starts, stops, estimate, s.window, s.turns, window)
-    before, behind = coarse[::2].copy(), coarse[1::2].copy()
+    before, behind = coarse_delays_of_parts(
+        s.first_log, s.second_log, bounds, cuts, estimate, s.window, s.turns, window
+    )
     fine = np.zeros((2, len(cuts)), np.int64)
     sure = np.full((2, len(cuts)), _OPEN, np.float32)
     signals_at = s.first, s.second, s.second_end, cuts * s.window
     votes_of_part(*signals_at, before, fine[0], sure[0], start * s.window, 1, window, at)
-    sure[1, sure[0] <= confidence] = 0
+    near = 0 if at.plain[0] else NEAR * confidence
+    sure[1, sure[0] <= confidence - near] = 0
     votes_of_part(*signals_at, behind, fine[1], sure[1], stop * s.window - at.length, -1, window, at)
     together = sure[0] + sure[1]
-    together[(np.abs(fine[1] - fine[0]) < s.window) | (sure <= confidence).any(axis=0)] = 0
+    same = np.abs(fine[1] - fine[0]) < s.window
+    together[same | (sure <= confidence).any(axis=0)] = 0
     best = int(np.argmax(together))
+    at.doubts[0] |= bool((~same & (np.abs(sure - confidence) <= near).any(axis=0)).any())
+    at.doubts[0] |= np.count_nonzero(together > together[best] * (1 - NEAR)) > 1
     if not together[best] > 0:
         return None
     pairs = ((int(before[best]), int(behind[best])), (int(fine[0, best]), int(fine[1, best])))

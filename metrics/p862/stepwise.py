@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.rows import LANES
 from codec_superb.metrics.p862.tables import OPTIONS
 from codec_superb.metrics.p862.vector import (
-    LANES,
     halve,
     last_stages,
     quarter,

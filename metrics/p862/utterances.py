@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.delays import Bench, best_shift, coarse_delays, fine_delay, room_length, toward_zero
+from codec_superb.metrics.p862.delays import best_shift, coarse_delays, fine_delay, room_length, toward_zero
+from codec_superb.metrics.p862.frames import Bench
 from codec_superb.metrics.p862.splitting import Cut, Signals, find_cut
 from codec_superb.metrics.p862.tables import SEARCH_WINDOWS
 
@@ -146,8 +147,7 @@ def _cut_all(found: list[_Utterance], signals: Signals, at: Bench) -> None:
             found[i : i + 1] = _halves(whole, cut, signals)
 
 
-def utterances(signals: Signals, at: Bench) -> Utterances:
-    """All utterances of the first signal that have a counterpart in the second; there may be none."""
+def _all(signals: Signals, at: Bench) -> list[_Utterance]:
     found = _located(signals, at)
     if found:
         _meet(found)
@@ -156,5 +156,15 @@ def utterances(signals: Signals, at: Bench) -> Utterances:
         _keep_inside(found, signals)
         _part_overlaps(found, signals.window)
         _cut_all(found, signals, at)
+    return found
+
+
+def utterances(signals: Signals, at: Bench) -> Utterances:
+    """All utterances of the first signal that have a counterpart in the second; there may be none."""
+    at.plain[0] = at.doubts[0] = False
+    found = _all(signals, at)
+    if at.doubts[0]:  # somewhere a hair's breadth decided: do it again as the standard's programme rounds
+        at.plain[0] = True
+        found = _all(signals, at)
     start, stop, delay = (np.array([getattr(u, name) for u in found], np.int64) for name in ("start", "stop", "fine"))
     return Utterances(start, stop, delay)

@@ -12,86 +12,28 @@ fuse or to reorder.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import Parameter, Signature
 from typing import Any
 
 from numba import types
-from numba.core import cgutils as untyped_cgutils
-from numba.extending import intrinsic as untyped_intrinsic
 
-LANES = 16
-intrinsic: Any = untyped_intrinsic
-cgutils: Any = untyped_cgutils
-ir: Any = cgutils.ir
-"""The builder of LLVM code that numba itself uses."""
-_FLOAT = ir.FloatType()
-_ROW = ir.VectorType(_FLOAT, LANES)
-_WIDE_ROW = ir.VectorType(ir.DoubleType(), LANES)
-_MASK = ir.VectorType(ir.IntType(32), LANES)
-
-
-class _Rows:
-    """Builds vector instructions on rows of numba arrays inside one intrinsic."""
-
-    def __init__(self, context: Any, builder: Any, signature: Any, values: Any) -> None:
-        self.builder = builder
-        self.values = [
-            context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
-            for kind, value in zip(signature.args, values, strict=True)
-        ]
-
-    def _place(self, array: Any, index: Any) -> Any:
-        return self.builder.bitcast(self.builder.gep(array, [index]), _ROW.as_pointer())
-
-    def load(self, array: Any, index: Any) -> Any:
-        return self.builder.load(self._place(array, index), align=4)
-
-    def store(self, row: Any, array: Any, index: Any) -> None:
-        self.builder.store(row, self._place(array, index), align=4)
-
-    def scalar(self, array: Any, index: Any, offset: int = 0) -> Any:
-        place = self.builder.add(index, ir.Constant(index.type, offset))
-        return self.splat(self.builder.load(self.builder.gep(array, [place])))
-
-    def splat(self, value: Any) -> Any:
-        first = self.builder.insert_element(ir.Constant(_ROW, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-        return self.builder.shuffle_vector(first, ir.Constant(_ROW, ir.Undefined), ir.Constant(_MASK, [0] * LANES))
-
-    def magnitude(self, x: Any) -> Any:
-        bits = self.builder.and_(self.builder.bitcast(x, _MASK), ir.Constant(_MASK, [0x7FFFFFFF] * LANES))
-        return self.builder.bitcast(bits, _ROW)
+from codec_superb.metrics.p862.rows import (
+    FLOAT,
+    LANES,
+    MASK,
+    ROW,
+    WIDE_ROW,
+    Rows,
+    cgutils,
+    four_places,
+    intrinsic,
+    ir,
+    operation,
+    transposed,
+)
 
 
-def _operation(arrays: int, integers: int, *, gives: Any = types.void) -> Callable[[Callable[[_Rows], Any]], Any]:
-    """Make an intrinsic of a function that writes vector instructions: float32 arrays first, then integers."""
-
-    def wrap(write: Callable[[_Rows], Any]) -> Any:
-        def operation(_typing: Any, *kinds: Any) -> tuple[Any, Any]:
-            def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-                outcome = write(_Rows(context, builder, signature, values))
-                return context.get_dummy_value() if outcome is None else outcome
-
-            return gives(*kinds[:arrays], *[types.intp] * integers), build
-
-        # numba reads how many arguments there are from the signature
-        names = ["typing", *(f"array{i}" for i in range(arrays)), *(f"integer{i}" for i in range(integers))]
-        operation.__signature__ = Signature([Parameter(n, Parameter.POSITIONAL_OR_KEYWORD) for n in names])  # type: ignore[attr-defined]
-        operation.__name__, operation.__doc__ = write.__name__, write.__doc__
-        return intrinsic(operation)
-
-    return wrap
-
-
-def _places(rows: _Rows, start: Any, step: Any) -> list[Any]:
-    places = [start]
-    for _ in range(3):
-        places.append(rows.builder.add(places[-1], step))
-    return places
-
-
-@_operation(arrays=3, integers=1)
-def cascade(rows: _Rows) -> None:
+@operation(arrays=3, integers=1)
+def cascade(rows: Rows) -> None:
     """``(first, second, sections, length)``: both signals through sixteen second-order sections, in place.
 
     ``sections`` holds b0, b1, b2, a1, a2 as rows: lane s is section s. Section s works two samples behind section
@@ -102,8 +44,8 @@ def cascade(rows: _Rows) -> None:
     builder, integer = rows.builder, rows.values[3].type
     weights = [rows.load(sections, ir.Constant(integer, LANES * i)) for i in range(5)]
     behind = ir.Constant(integer, 2 * (LANES - 1))
-    kept = [[cgutils.alloca_once_value(builder, ir.Constant(_ROW, [0.0] * LANES)) for _ in range(4)] for _ in range(2)]
-    silence = ir.Constant(_FLOAT, 0.0)
+    kept = [[cgutils.alloca_once_value(builder, ir.Constant(ROW, [0.0] * LANES)) for _ in range(4)] for _ in range(2)]
+    silence = ir.Constant(FLOAT, 0.0)
     # the last lane is behind at first; at the end there are no samples left for the first
     for begin, end, reads, writes in (
         (ir.Constant(integer, 0), behind, True, False),
@@ -124,7 +66,7 @@ def _advance_sections(builder: Any, sample: Any, weights: list[Any], places: lis
     b0, b1, b2, a1, a2 = weights
     z1, z2, newer, older = (builder.load(place) for place in places)
     # lane s takes what lane s - 1 gave two steps ago; lane 0 takes the sample
-    moved = builder.shuffle_vector(older, older, ir.Constant(_MASK, [0, *range(LANES - 1)]))
+    moved = builder.shuffle_vector(older, older, ir.Constant(MASK, [0, *range(LANES - 1)]))
     inward = builder.insert_element(moved, sample, ir.Constant(ir.IntType(32), 0))
     z0 = builder.fsub(builder.fsub(inward, builder.fmul(a1, z1)), builder.fmul(a2, z2))
     out = builder.fadd(builder.fadd(builder.fmul(b0, z0), builder.fmul(b1, z1)), builder.fmul(b2, z2))
@@ -133,11 +75,11 @@ def _advance_sections(builder: Any, sample: Any, weights: list[Any], places: lis
     return out
 
 
-@_operation(arrays=4, integers=3)
-def halve(rows: _Rows) -> None:
+@operation(arrays=4, integers=3)
+def halve(rows: Rows) -> None:
     """``(re, im, cosines, sines, start, half, block)``: one stage of the plain transform on sixteen pairs."""
     re, im, cosines, sines, start, half, block = rows.values
-    first, second = _places(rows, start, half)[:2]
+    first, second = four_places(rows, start, half)[:2]
     pair = [(rows.load(re, place), rows.load(im, place)) for place in (first, second)]
     turn = rows.scalar(cosines, block), rows.scalar(sines, block)
     for place, value in zip((first, second), _plain_stage(rows.builder, pair[0], pair[1], turn), strict=True):
@@ -145,12 +87,12 @@ def halve(rows: _Rows) -> None:
         rows.store(value[1], im, place)
 
 
-@_operation(arrays=4, integers=3)
-def quarter(rows: _Rows) -> None:
+@operation(arrays=4, integers=3)
+def quarter(rows: Rows) -> None:
     """``(re, im, cosines, sines, start, step, block)``: two stages of the plain transform on sixteen quadruples."""
     re, im, cosines, sines, start, step, block = rows.values
     builder = rows.builder
-    places = _places(rows, start, step)
+    places = four_places(rows, start, step)
     a, b, c, d = ((rows.load(re, place), rows.load(im, place)) for place in places)
     twice = builder.shl(block, ir.Constant(block.type, 1))
     a, c = _plain_stage(builder, a, c, (rows.scalar(cosines, block), rows.scalar(sines, block)))
@@ -162,17 +104,17 @@ def quarter(rows: _Rows) -> None:
         rows.store(value[1], im, place)
 
 
-@_operation(arrays=4, integers=2)
-def quarter_real(rows: _Rows) -> None:
+@operation(arrays=4, integers=2)
+def quarter_real(rows: Rows) -> None:
     """``(re, im, cosines, sines, start, step)``: the first two stages of a real signal; ``im`` is only written."""
     re, im, cosines, sines, start, step = rows.values
     builder = rows.builder
-    places = _places(rows, start, step)
+    places = four_places(rows, start, step)
     a, b, c, d = (rows.load(re, place) for place in places)
     a, c, b, d = builder.fadd(a, c), builder.fsub(a, c), builder.fadd(b, d), builder.fsub(b, d)
     one = ir.Constant(start.type, 1)
     across, along = builder.fmul(rows.scalar(sines, one), d), builder.fmul(rows.scalar(cosines, one), d)
-    nothing = ir.Constant(_ROW, [0.0] * LANES)
+    nothing = ir.Constant(ROW, [0.0] * LANES)
     outcome = (
         (builder.fadd(a, b), nothing),
         (builder.fsub(a, b), nothing),
@@ -184,12 +126,12 @@ def quarter_real(rows: _Rows) -> None:
         rows.store(value[1], im, place)
 
 
-@_operation(arrays=4, integers=2)
-def quarter_last_real(rows: _Rows) -> None:
+@operation(arrays=4, integers=2)
+def quarter_last_real(rows: Rows) -> None:
     """``(re, im, cosines, sines, start, block)``: the last two stages of four rows, real parts of the outcome only."""
     re, im, cosines, sines, start, block = rows.values
     builder = rows.builder
-    places = _places(rows, start, ir.Constant(start.type, LANES))
+    places = four_places(rows, start, ir.Constant(start.type, LANES))
     a, b, c, d = ((rows.load(re, place), rows.load(im, place)) for place in places)
     twice = builder.shl(block, ir.Constant(block.type, 1))
     turn = rows.scalar(cosines, block), rows.scalar(sines, block)
@@ -212,8 +154,8 @@ def _plain_stage(builder: Any, x: tuple[Any, Any], y: tuple[Any, Any], turn: tup
     return plus, minus
 
 
-@_operation(arrays=4, integers=2)
-def last_stages(rows: _Rows) -> None:
+@operation(arrays=4, integers=2)
+def last_stages(rows: Rows) -> None:
     """``(re, im, cosines, sines, start, block)``: the last four stages of the plain transform, on sixteen samples."""
     re, im, cosines, sines, start, block = rows.values
     builder = rows.builder
@@ -221,9 +163,9 @@ def last_stages(rows: _Rows) -> None:
     for stage in range(4):
         half, blocks = 8 >> stage, 1 << stage
         upper = [lane & half for lane in range(LANES)]
-        lower_of = ir.Constant(_MASK, [lane & ~half for lane in range(LANES)])
-        upper_of = ir.Constant(_MASK, [lane | half for lane in range(LANES)])
-        sign = ir.Constant(_ROW, [-1.0 if bit else 1.0 for bit in upper])
+        lower_of = ir.Constant(MASK, [lane & ~half for lane in range(LANES)])
+        upper_of = ir.Constant(MASK, [lane | half for lane in range(LANES)])
+        sign = ir.Constant(ROW, [-1.0 if bit else 1.0 for bit in upper])
         at = builder.shl(block, ir.Constant(block.type, stage))
         cosine, sine = (builder.fmul(sign, _spread(builder, table, at, blocks, half)) for table in (cosines, sines))
         r1, i1 = (builder.shuffle_vector(value, value, lower_of) for value in (real, imaginary))
@@ -236,13 +178,13 @@ def last_stages(rows: _Rows) -> None:
 
 def _spread(builder: Any, table: Any, at: Any, blocks: int, half: int) -> Any:
     """``blocks`` neighbouring numbers of ``table``, each repeated over the two halves of its block."""
-    kind = ir.VectorType(_FLOAT, blocks)
+    kind = ir.VectorType(FLOAT, blocks)
     some = builder.load(builder.bitcast(builder.gep(table, [at]), kind.as_pointer()), align=4)
-    return builder.shuffle_vector(some, some, ir.Constant(_MASK, [lane // (2 * half) for lane in range(LANES)]))
+    return builder.shuffle_vector(some, some, ir.Constant(MASK, [lane // (2 * half) for lane in range(LANES)]))
 
 
-@_operation(arrays=6, integers=3)
-def cross_row(rows: _Rows) -> None:
+@operation(arrays=6, integers=3)
+def cross_row(rows: Rows) -> None:
     """``(re, im, re2, im2, to_re, to_im, at, k, mirror)``: conjugate of a bin times the other signal's bin.
 
     Reads row ``at``, writes the product to row ``k`` and its conjugate to row ``mirror`` (all as sample offsets).
@@ -258,13 +200,13 @@ def cross_row(rows: _Rows) -> None:
     rows.store(imaginary, to_im, k)
 
 
-@_operation(arrays=3, integers=1)
-def keep_loudest(rows: _Rows) -> None:
+@operation(arrays=3, integers=1)
+def keep_loudest(rows: Rows) -> None:
     """Take ``(samples, scale, loudest, length)``: rows become magnitudes times ``scale[0]``; give their greatest."""
     samples, scale, loudest, length = rows.values
     builder, zero = rows.builder, ir.Constant(rows.values[3].type, 0)
     factor = rows.scalar(scale, zero)
-    kept = cgutils.alloca_once_value(builder, ir.Constant(_ROW, [0.0] * LANES))
+    kept = cgutils.alloca_once_value(builder, ir.Constant(ROW, [0.0] * LANES))
     with cgutils.for_range(builder, length) as loop:
         start = builder.mul(loop.index, ir.Constant(zero.type, LANES))
         row, best = builder.fmul(rows.magnitude(rows.load(samples, start)), factor), builder.load(kept)
@@ -273,8 +215,20 @@ def keep_loudest(rows: _Rows) -> None:
     rows.store(builder.load(kept), loudest, zero)
 
 
-@_operation(arrays=4, integers=1)
-def load_lanes(rows: _Rows) -> None:
+@operation(arrays=2, integers=2)
+def sum_squares(rows: Rows) -> None:
+    """Take ``(samples, sums, length, to)``: sum the squares of ``length`` rows, row after row, to ``sums[to:]``."""
+    samples, sums, length, to = rows.values
+    builder = rows.builder
+    kept = cgutils.alloca_once_value(builder, ir.Constant(ROW, [0.0] * LANES))
+    with cgutils.for_range(builder, length) as loop:
+        row = rows.load(samples, builder.mul(loop.index, ir.Constant(length.type, LANES)))
+        builder.store(builder.fadd(builder.load(kept), builder.fmul(row, row)), kept)
+    rows.store(builder.load(kept), sums, to)
+
+
+@operation(arrays=4, integers=1)
+def load_lanes(rows: Rows) -> None:
     """``(signal, starts, window, to, at)``: sixteen samples of each lane, from ``starts[lane] + at``, windowed."""
     signal, starts, window, to, at = rows.values
     builder, integer = rows.builder, rows.values[4].type
@@ -283,13 +237,13 @@ def load_lanes(rows: _Rows) -> None:
         start = builder.load(builder.gep(starts, [ir.Constant(integer, lane)]))
         block.append(rows.load(signal, builder.add(start, at)))
     first = builder.mul(at, ir.Constant(integer, LANES))
-    for i, row in enumerate(_transposed(builder, block)):
+    for i, row in enumerate(transposed(builder, block)):
         place = builder.add(first, ir.Constant(integer, LANES * i))
         rows.store(builder.fmul(row, rows.scalar(window, at, i)), to, place)
 
 
-@_operation(arrays=2, integers=3)
-def reverse_tile(rows: _Rows) -> None:
+@operation(arrays=2, integers=3)
+def reverse_tile(rows: Rows) -> None:
     """``(source, target, start, to, stride)``: sixteen rows ``stride`` apart change place with their columns.
 
     Rows and columns are both taken in reversed-bit order, which makes this one tile of a reversal of all bits.
@@ -297,39 +251,25 @@ def reverse_tile(rows: _Rows) -> None:
     _reverse(rows, LANES)
 
 
-@_operation(arrays=2, integers=3)
-def reverse_low_tile(rows: _Rows) -> None:
+@operation(arrays=2, integers=3)
+def reverse_low_tile(rows: Rows) -> None:
     """``reverse_tile``, of which only the lowest quarter of the target's rows is written."""
     _reverse(rows, LANES // 4)
 
 
-def _reverse(rows: _Rows, kept: int) -> None:
+def _reverse(rows: Rows, kept: int) -> None:
     source, target, start, to, stride = rows.values
     builder = rows.builder
     order = [int(f"{i:04b}"[::-1], 2) for i in range(LANES)]
     steps = [builder.mul(stride, ir.Constant(stride.type, i)) for i in order]
     block = [rows.load(source, builder.add(start, step)) for step in steps]
-    for i, row, step in zip(order, _transposed(builder, block), steps, strict=True):
+    for i, row, step in zip(order, transposed(builder, block), steps, strict=True):
         if i < kept:
             rows.store(row, target, builder.add(to, step))
 
 
-def _transposed(builder: Any, block: list[Any]) -> list[Any]:
-    """Sixteen rows as columns: halves of blocks change places, then quarters, and so on."""
-    lanes = range(LANES)
-    for size in (8, 4, 2, 1):
-        ours = ir.Constant(_MASK, [lane if not lane & size else LANES + (lane & ~size) for lane in lanes])
-        theirs = ir.Constant(_MASK, [lane | size if not lane & size else LANES + lane for lane in lanes])
-        for i in lanes:
-            if not i & size:
-                a, b = block[i], block[i | size]
-                block[i] = builder.shuffle_vector(a, b, ours)
-                block[i | size] = builder.shuffle_vector(a, b, theirs)
-    return block
-
-
-@_operation(arrays=2, integers=1, gives=types.intp)
-def lanes_above(rows: _Rows) -> Any:
+@operation(arrays=2, integers=1, gives=types.intp)
+def lanes_above(rows: Rows) -> Any:
     """Take ``(samples, thresholds, start)``: a bit for every lane of the row that is above that lane's threshold."""
     samples, thresholds, start = rows.values
     builder = rows.builder
@@ -337,14 +277,14 @@ def lanes_above(rows: _Rows) -> Any:
     return builder.zext(builder.bitcast(above, ir.IntType(LANES)), start.type)
 
 
-@_operation(arrays=3, integers=1)
-def add_power(rows: _Rows) -> None:
+@operation(arrays=3, integers=1)
+def add_power(rows: Rows) -> None:
     """``(re, im, sums, start)``: add a row's squared magnitudes to sixteen float64 ``sums``."""
     re, im, sums, start = rows.values
     builder = rows.builder
     a, b = rows.load(re, start), rows.load(im, start)
-    power = builder.fpext(builder.fadd(builder.fmul(a, a), builder.fmul(b, b)), _WIDE_ROW)
-    place = builder.bitcast(sums, _WIDE_ROW.as_pointer())
+    power = builder.fpext(builder.fadd(builder.fmul(a, a), builder.fmul(b, b)), WIDE_ROW)
+    place = builder.bitcast(sums, WIDE_ROW.as_pointer())
     builder.store(builder.fadd(builder.load(place, align=8), power), place, align=8)
 
 

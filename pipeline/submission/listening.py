@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from codec_superb.data_manifests import CATEGORIES, Clip, Dataset
+from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.pipeline.audio_store import read_audio
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.reference import dataset_of_run, load_mono, refuse_other_state
@@ -50,15 +51,17 @@ def choose_samples(
 ) -> list[Listening]:
     """Up to ``count`` samples of the runs; fewer where fewer clips are ok and free, none when ``count`` is 0.
 
-    ``opened`` holds datasets that need not be opened again, by name. SubmissionError for a count out of range,
-    RunFolderError for a dataset that has changed since the run, DatasetError for one that is not on this machine any
-    more.
+    ``opened`` holds datasets that need not be opened again, by name. SubmissionError for a count out of range and
+    for a dataset that is not on this machine any more; RunFolderError for one that has changed since the run.
     """
     if not 0 <= count <= SAMPLES:
         raise SubmissionError(f"expected 0 to {SAMPLES} listening samples, got {count}")
     if count == 0:
         return []
-    datasets = {info.dataset.name: opened.get(info.dataset.name) or dataset_of_run(info.dataset) for _, info in runs}
+    try:
+        datasets = {run.dataset.name: opened.get(run.dataset.name) or dataset_of_run(run.dataset) for _, run in runs}
+    except DatasetError as error:
+        raise SubmissionError(f"no samples can be made: {error}; or pack without them: --samples 0") from error
     for _, info in runs:
         refuse_other_state(datasets[info.dataset.name], info.dataset)
     folders = {info.dataset.name: folder for folder, info in runs}

@@ -109,7 +109,7 @@ def parameters(card: Card) -> str:
 
 def _weights(card: Card) -> list[Fact]:
     if card.weights is None:
-        return [Fact("Weights", "none: it was not trained")]
+        return [Fact("Weights", _NOT_STATED if card.kind == "neural" else "none: it was not trained")]
     weights = card.weights
     parts = (("revision", weights.revision), ("SHA-256", weights.sha256))
     note = ", ".join(f"{name} {value}" for name, value in parts if value)

@@ -20,9 +20,9 @@ _LEVEL = (
 )  # fmt: skip
 """From silent to loud; lightness rises evenly, so that it is read without colours too."""
 _CHANGE = (
-    (33, 88, 168), (96, 150, 205), (168, 200, 226), (236, 236, 236), (240, 184, 142), (219, 122, 62), (158, 60, 10),
+    (186, 222, 255), (96, 158, 224), (42, 84, 140), (24, 27, 32), (140, 72, 22), (226, 130, 52), (255, 214, 164),
 )  # fmt: skip
-"""From lost (blue) over equal (grey) to added (orange)."""
+"""From lost (blue) over equal (dark, as silence is beside it) to added (orange)."""
 
 
 def level_picture(levels: Grid) -> bytes:

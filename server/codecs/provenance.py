@@ -44,7 +44,7 @@ def _file(submission: Submission) -> StageView:
     metrics = ", ".join(f"{key} {version}" for key, version in sorted(submission.metrics.items()))
     facts = [
         Fact("Submission", submission.id, url=f"/submissions/{submission.id}"),
-        Fact("Packed", submission.created, "when its last stage began"),
+        Fact("Made", submission.created, "when its last stage began"),
         Fact("Received", submission.received.isoformat(timespec="seconds")),
         Fact("SHA-256", submission.file_sha256, f"of the file of {submission.file_size:,} bytes"),
         Fact("Definitions", metrics, "version of each metric’s definition"),

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import nan
-from typing import Any
 
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import Result
 from codec_superb.web.report_data import CodecResult, Estimate
 
 
-def codec_result(row: Result, card: Card | Mapping[str, Any]) -> CodecResult:
+def codec_result(row: Result, card: Card) -> CodecResult:
     """Make the typed row of one category, over all datasets or on one; ranks are the leaderboard's affair."""
-    known = card if isinstance(card, Card) else Card.model_construct(**card)
     return CodecResult(
-        codec=known.name,
-        title=known.title,
-        family=known.family,
+        codec=card.name,
+        title=card.title,
+        family=card.family,
         category=row.category,  # type: ignore[arg-type]  # the check let no other category in
         kbps=nan if row.kbps is None else row.kbps,
-        nominal_kbps=known.nominal_kbps,
+        nominal_kbps=card.nominal_kbps,
         tokens_per_second=row.tokens_per_second,
-        lossless=known.kind == "lossless",
+        lossless=card.kind == "lossless",
         score=Estimate(row.score, row.low, row.high, n=row.ok, failed=row.failed),
         rank=None,
         metrics={key: Estimate(**estimate) for key, estimate in row.metrics.items()},

@@ -18,6 +18,8 @@ from codec_superb.web.site.clip import ClipColumn, ClipValue, ComparedClip
 
 def compared_clip(session: Session, submissions: Sequence[Submission], dataset: str, clip: str) -> ComparedClip:
     """Find the rows of a clip. NotFound where no codec has one."""
+    if not dataset.isprintable():  # a database may refuse to look for it
+        raise NotFound("expected the name of a dataset")
     keys = [submission.id for submission in submissions]
     statement = select(ClipBlock).where(ClipBlock.submission_id.in_(keys), ClipBlock.dataset == dataset)
     blocks = {block.submission_id: block for block in session.scalars(statement)}

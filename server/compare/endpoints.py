@@ -55,10 +55,13 @@ async def compare_codecs(
     request: Request,
     codec: Annotated[list[str] | None, Query(max_length=50)] = None,
     metric: Annotated[str, Query(max_length=64)] = SCORE_KEY,
+    choose: Annotated[bool, Query()] = False,
 ) -> Response:
-    """Show the comparison; the chooser alone while fewer than two codecs are named, and with what was wrong."""
+    """Show the comparison; the chooser while fewer than two codecs are named, on demand, and with what was wrong."""
     names = codec or []
     try:
+        if choose:
+            return await cached(request, f"choose {_key(names)}", lambda _: _chooser(request, names))
         return await cached(request, _key(names, metric), lambda _: _page(request, names, metric))
     except (BadRequest, NotFound) as error:
         page = await run_in_threadpool(_chooser, request, names, error)
@@ -77,11 +80,9 @@ def _figure(request: Request, names: list[str], metric: str) -> Made:
 
 def _page(request: Request, names: list[str], metric: str) -> Made:
     chosen = service.wanted(names)
-    with database_of(request).transaction() as session:
-        if len(chosen) < FEWEST:
-            service.find_submissions(session, chosen)
-        known = public_names(session)
     if len(chosen) < FEWEST:
+        with database_of(request).transaction() as session:
+            service.find_submissions(session, chosen)
         return _chooser(request, names)
     found = _compare(request, names)
     choices = metric_choices(found)
@@ -99,7 +100,6 @@ def _page(request: Request, names: list[str], metric: str) -> Made:
         lines=compare_page.gap_lines(found, quantity.key),
         clips_by=clips_by and quantity_of(clips_by),
         clip_lines=compare_page.clip_lines(found, clips_by),
-        known=known,
         most=MOST,
         page=compare_page,
     )

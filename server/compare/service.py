@@ -37,7 +37,8 @@ def wanted(names: Sequence[str], most: int | None = MOST) -> list[str]:
 
 def find_submissions(session: Session, names: Sequence[str]) -> list[Submission]:
     """Find the submissions that stand for the codecs, in their order. Raises NotFound with near matches."""
-    found = newest_public(session, names)
+    # A database may refuse to look for what no name can be, such as a zero byte.
+    found = newest_public(session, [name for name in names if name.isprintable()])
     missing = [name for name in names if name not in found]
     if missing:
         raise _not_found(missing, public_names(session))

@@ -9,7 +9,7 @@ from fastapi import Request
 
 from codec_superb.server.database.session import database_of
 from codec_superb.server.errors import Unauthenticated
-from codec_superb.server.people.access import ANONYMOUS, Identity, identify
+from codec_superb.server.people.access import ANONYMOUS, Identity, identify, note_use, use_is_news
 from codec_superb.server.people.limits import check_limit
 
 
@@ -27,8 +27,14 @@ def bearer(request: Request, secret: str) -> Identity:
     """Identify the owner of a token; nobody for an empty one. A wrong one counts against the address."""
     if not secret.strip():
         return Identity(None, ANONYMOUS)
-    with database_of(request).transaction() as session:
-        return identify(request, session, secret)
+    database = database_of(request)
+    with database.transaction() as session:
+        caller = identify(request, session, secret)
+        news = use_is_news(session, caller.token_id)
+    if news and caller.token_id is not None:
+        note_use(database, caller.token_id)
+    request.state.identity = caller  # for the log
+    return caller
 
 
 def counted(request: Request, caller: Identity) -> None:

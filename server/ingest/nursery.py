@@ -85,7 +85,10 @@ class _Nursery:
         os.set_blocking(wakes, False)
         signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        self._control.sendall(b"r")
+        try:
+            self._control.sendall(b"r")
+        except ConnectionError:
+            return  # the service ended while this program began
         while True:
             watched: list[int] = [self._control.fileno(), woken]
             ready, _, _ = select.select(watched, [], [])

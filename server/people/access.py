@@ -99,6 +99,12 @@ def _valid_token(session: Session, which: ColumnElement[bool]) -> Token:
     return token
 
 
+def use_is_news(session: Session, token_id: int | None) -> bool:
+    """Whether the last use that is stored of a token is older than an hour."""
+    token = session.get_one(Token, token_id)
+    return token.last_used is None or token.last_used < now() - _USE_IS_NEWS
+
+
 def note_use(database: Database, token_id: int) -> None:
     """Store that a token was used now, unless that was stored within the hour."""
     with database.transaction(write=True) as session:
@@ -117,10 +123,9 @@ def _caller(request: Request, session: ReadTransaction, background: BackgroundTa
     if scheme.lower() != "bearer" or not secret:
         raise Unauthenticated("expected the header Authorization: Bearer TOKEN", headers={"WWW-Authenticate": "Bearer"})
     caller = identify(request, session, secret)
-    token = session.get_one(Token, caller.token_id)
-    if token.last_used is None or token.last_used < now() - _USE_IS_NEWS:
+    if caller.token_id is not None and use_is_news(session, caller.token_id):
         # After the answer: the endpoint's own transaction may hold the only right to write that SQLite gives.
-        background.add_task(note_use, database_of(request), token.id)
+        background.add_task(note_use, database_of(request), caller.token_id)
     request.state.identity = caller  # for the log
     return caller
 

@@ -132,6 +132,7 @@ class TestScoreFolders:
         for row in rows:
             assert row["metrics"]["stft"]["value"] == 0
             assert row["metrics"]["pesq"]["value"] == pytest.approx(4.6438885, abs=1e-4)
+            assert row["backends"] == {"pesq": "fast"}
 
     def test_table_ends_with_the_mean(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The mean is over the clips that have a value, and says over how many."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862 import filters, powers, realign, stepwise
+from codec_superb.metrics.p862 import coarse, delays, filters, frames, powers, realign, stepwise
 from codec_superb.metrics.p862.tables import RECEIVER, listening_filter, rate_tables
 from codec_superb.metrics.p862.utterances import Utterances
 
@@ -118,6 +118,69 @@ class TestFilters:
         tone = np.sin(2 * np.pi * 1000 * time).astype(F32)
         assert filters.level_factor(tone, 16000, len(tone)) == pytest.approx(np.sqrt(2e7), rel=1e-3)
         assert filters.level_factor(np.zeros(32000, F32), 16000, 32000) == np.inf
+
+
+class TestFrames:
+    """Votes and delays are found with cheaper arithmetic, and are those of the plain transform."""
+
+    @pytest.mark.parametrize(
+        ("length", "hop", "count"), [(1024, 256, 16), (1024, -256, 9), (512, -128, 16), (512, 128, 1)]
+    )
+    def test_the_quick_transform_finds_the_lags_of_the_plain_one(self, length: int, hop: int, count: int) -> None:
+        """Forwards and backwards, in full and partly filled batches: the same lags, and limits but for rounding."""
+        first, second = np.random.default_rng(7).standard_normal((2, 9000)).astype(F32)
+        first[37:] += second[:-37]
+        at = frames.bench(length)
+        found = []
+        for plain in (True, False):
+            at.plain[0] = plain
+            frames.correlate_frames(first, second, 4400, 4391, hop, count, at.window, at)
+            found.append(([at.lags[i, : at.found[i]].tolist() for i in range(count)], at.limits[:count].copy()))
+        assert found[0][0] == found[1][0]
+        np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
+        assert all(found[0][0])
+
+    def test_a_lag_at_the_limit_is_left_to_the_plain_transform(self) -> None:
+        """An impulse answered by two of which one is 1 % weaker: rounding says whether it has a vote."""
+        first, second = np.zeros((2, 6000), F32)
+        at = frames.bench(1024)
+        flat = np.ones(1024, F32)
+        first[1000], second[1100], second[1180] = 1, 1, F32(0.99)
+        at.plain[0] = False
+        assert not frames._quickly(first, second, 700, 700, 256, 1, flat, at)
+        second[1180] = F32(0.98)
+        assert frames._quickly(first, second, 700, 700, 256, 1, flat, at)
+        assert at.lags[0, : at.found[0]].tolist() == [100]
+
+    def test_equal_lags_raise_a_doubt(self) -> None:
+        """Where two lags have the same votes, the delay is to be found again; a clear winner raises none."""
+        at = frames.bench(512)
+        votes = np.zeros(512, F32)
+        votes[[3, 500]] = F32(2)
+        for rival, doubt in ((F32(2), True), (F32(1.9), False)):
+            votes[500] = rival
+            at.doubts[0] = False
+            assert delays.winner(votes, at) == (3, F32(2))
+            assert bool(at.doubts[0]) is doubt
+
+    @pytest.mark.parametrize("estimate", [0, 200, -900])
+    def test_grown_correlations_give_the_delays_of_transforms(self, estimate: int) -> None:
+        """Of every part before and behind every cut, for short utterances and for long ones, which spill."""
+        random = np.random.default_rng(8)
+        window, room = 32, np.empty(256, F32)
+        for length in (300, 1200):
+            first = (random.standard_normal(length) > 0.6).astype(F32) * random.uniform(1, 9, length).astype(F32)
+            second = np.roll(first, 11)
+            cuts = 60 + (length - 120) // 12 * np.arange(12)
+            table, spill, expected_spill = stepwise.turns(4096), room.copy(), room.copy()
+            found = coarse.coarse_delays_of_parts(
+                first, second, (20, length - 20), cuts, estimate, window, table, spill
+            )
+            starts = np.stack([np.full(12, 20), cuts], axis=1).ravel()
+            stops = np.stack([cuts, np.full(12, length - 20)], axis=1).ravel()
+            expected = delays.coarse_delays(first, second, starts, stops, estimate, window, table, expected_spill)
+            np.testing.assert_array_equal(found, expected.reshape(12, 2).T)
+            np.testing.assert_array_equal(spill, expected_spill)
 
 
 class TestPowers:

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import plotly.graph_objects as go
-import pytest
 from fastapi import FastAPI
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from playwright.sync_api import Browser
 from starlette.testclient import TestClient
 from support_people import ON_SQLITE
@@ -24,26 +23,21 @@ from codec_superb.web.site.assets import asset_url
 class TestEveryAnswer:
     """Whatever is asked."""
 
-    @pytest.mark.parametrize(
-        "path", ["/", "/nothing", "/login", "/moderation", "/api/openapi.json", "/api/nothing", "/fault", "/plain"]
-    )
-    def test_has_the_headers(self, app: FastAPI, path: str) -> None:
-        """Pages, JSON, redirects, errors and faults of the program alike."""
+    def test_has_the_headers(self, app: FastAPI) -> None:
+        """Pages, files, JSON, redirects, errors and faults of the program alike."""
 
         @app.get("/fault")
         def fault() -> None:
             raise RuntimeError("a fault of the test")
 
-        @app.get("/plain")
-        def plain() -> Response:
-            return PlainTextResponse("text")
-
-        with TestClient(app, raise_server_exceptions=False) as client:
-            answer = client.get(path, headers={"accept": "text/html"}, follow_redirects=False)
         expected = security_headers(app.state.settings)
-        assert {name: answer.headers.get(name) for name in expected} == expected
-        assert all(len(answer.headers.get_list(name)) == 1 for name in expected)
-        assert (path == "/fault") == (answer.status_code == 500)
+        paths = ("/", "/nothing", "/login", "/moderation", "/api/openapi.json", "/api/nothing", asset_url("site.css"))
+        with TestClient(app, raise_server_exceptions=False) as client:
+            for path in (*paths, "/fault"):
+                answer = client.get(path, headers={"accept": "text/html"}, follow_redirects=False)
+                assert {name: answer.headers.get(name) for name in expected} == expected, path
+                assert all(len(answer.headers.get_list(name)) == 1 for name in expected), path
+        assert answer.status_code == 500
 
     def test_the_policy_is_strict(self, settings: Settings) -> None:
         """Nothing inline is allowed but by its hash, nothing from elsewhere, no frame, no foreign form."""

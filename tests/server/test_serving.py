@@ -70,6 +70,20 @@ class TestStart:
                 service.process.send_signal(signal.SIGTERM)
                 assert service.process.wait(20) == 0
 
+    @pytest.mark.slow
+    def test_workers_end_with_their_parent(self, tmp_path: Path) -> None:
+        """When the parent is killed, its workers do not live on with the port: a new service can take it at once."""
+        with served("--storage", str(tmp_path), "--workers", "2") as service:
+            service.process.kill()
+            for _ in range(200):
+                try:
+                    service.get("/healthz")
+                except httpx2.TransportError:
+                    break
+                time.sleep(0.1)
+            with served("--storage", str(tmp_path), "--port", str(service.address[1])) as again:
+                assert again.address == service.address
+
 
 class TestRefusals:
     """What stops it is said in one sentence, with exit code 2."""

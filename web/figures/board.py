@@ -22,10 +22,11 @@ MOST_CODECS = 150
 def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
     """Draw all rows that have a value and a bitrate.
 
-    Codecs of a published table make lines of their own: their figures come from other conditions than those of the
-    same family's submissions. ``quantity`` may be an application's.
+    Beside others, codecs of a published table make lines of their own: their figures come from other conditions than
+    those of the same family's submissions. ``quantity`` may be an application's.
     """
-    results = [_drawn(row, quantity) for row in rows]
+    mixed = len({_table(row) for row in rows}) > 1
+    results = [_drawn(row, quantity, mixed=mixed) for row in rows]
     styles = family_styles(result.family for result in results)
     lines = len(styles) <= MOST_FAMILIES and len(results) <= MOST_CODECS
     figure = rate_chart(results, quantity, styles, lines=lines)
@@ -37,13 +38,18 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
 
 
 def chart_family(row: BoardRow) -> str:
-    """Name the line that a codec belongs to; the page's legend does the same."""
+    """Name the line that a codec belongs to where sources are mixed."""
     family = row.result.family
     return f"{family} ({row.source_label})" if row.source == "literature" else family
 
 
-def _drawn(row: BoardRow, quantity: Quantity) -> CodecResult:
-    result = replace(row.result, family=chart_family(row))
+def _table(row: BoardRow) -> str:
+    """Name the published table of a row; '' for a submission."""
+    return row.source_label if row.source == "literature" else ""
+
+
+def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool) -> CodecResult:
+    result = replace(row.result, family=chart_family(row)) if mixed else row.result
     if quantity.key not in APPLICATIONS:
         return result
     return replace(result, metrics={quantity.key: Estimate(row.applications.get(quantity.key))})

@@ -151,8 +151,8 @@ def _row_axis(placed: Sequence[_Placed], height: int) -> dict[str, Any]:
 def _heading(place: int, group: str) -> dict[str, Any]:
     """Write a group's name over its rows, in the plot: there it may be long."""
     position = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "y", "y": place, "yanchor": "middle"}
-    font = {"size": 12, "color": LIGHT.muted}
-    return {**position, "text": chart_text(shortened(group, 60)), "showarrow": False, "font": font}
+    style = {"font": {"size": 12, "color": LIGHT.muted}, "bgcolor": LIGHT.paper, "showarrow": False}
+    return {**position, **style, "text": chart_text(shortened(group, 60))}
 
 
 def _no_difference() -> dict[str, Any]:

@@ -112,10 +112,13 @@ def radar_table(view: CategoryView) -> Table:
 def band_sentence(band: BandView) -> str:
     """Say who the band is."""
     ends = f"{kbps(band.low)} to {kbps(band.high)} kbps measured (a factor of {band.factor:g} either way)"
-    left_out = f"; {count(band.other_datasets, 'more')} measured on other datasets" if band.other_datasets else ""
+    left_out = (
+        f"; {count(band.other_datasets, 'more', 'more')} measured on other datasets" if band.other_datasets else ""
+    )
     if not band.members:
         return f"No other codec with public results on the same datasets lies within {ends}{left_out}."
-    return f"The band: {count(len(band.members), 'other codec')} within {ends}, on the same datasets{left_out}."
+    who = f"The band: {count(len(band.members), 'other codec')} within {ends}, on the same datasets{left_out}."
+    return f"{who} The grey ring is their range, the dotted line their median."
 
 
 def spread_table(spreads: Sequence[Spread], datasets: Sequence[DatasetResult]) -> Table:

@@ -29,6 +29,7 @@ from codec_superb.web.text import count
 
 MARKS: Mapping[Verdict, str] = {"better": "▲", "worse": "▼", "unclear": "="}
 WORDS: Mapping[Verdict, str] = {"better": "clearly better", "worse": "clearly worse", "unclear": "no clear difference"}
+CLIPS_SHOWN = 5
 _LISTENED_FIRST = ("pesq", "mel")
 """Metrics whose extreme clips are shown when the overall score is, which a single clip has not."""
 
@@ -47,14 +48,21 @@ class GapLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ClipLines:
-    """The clips with the largest gains and losses of one codec in one group."""
+class ClipLine:
+    """One clip with a large difference, and where it is from."""
 
-    group: str
     dataset: str
+    category: Category
+    clip: ClipGap
+
+
+@dataclass(frozen=True, slots=True)
+class ClipLines:
+    """The clips with the largest gains and losses of one codec, over all datasets."""
+
     codec: str
-    gains: Sequence[ClipGap]
-    losses: Sequence[ClipGap]
+    gains: Sequence[ClipLine]
+    losses: Sequence[ClipLine]
 
 
 def compare_url(codecs: Sequence[str], path: str = "/compare", **state: str) -> str:
@@ -126,7 +134,10 @@ def _line(comparison: Comparison, pair: Pair, dataset: str, category: Category, 
 
 
 def _title(comparison: Comparison, pair: Pair) -> str:
-    return next(codec.title for codec in comparison.codecs if codec.name == pair.codec)
+    """Name a codec for people; two of the same title are told apart by their names."""
+    title = next(codec.title for codec in comparison.codecs if codec.name == pair.codec)
+    same = [codec for codec in comparison.codecs if codec.title == title]
+    return title if len(same) == 1 else f"{title} ({pair.codec})"
 
 
 def forest_rows(comparison: Comparison, key: str) -> list[ForestRow]:
@@ -144,13 +155,18 @@ def clip_metric(comparison: Comparison, key: str) -> str:
 
 def clip_lines(comparison: Comparison, metric: str) -> list[ClipLines]:
     """List the clips with the largest gains and losses by ``metric``; ``""`` gives none."""
-    return [
-        ClipLines(group_label(part.dataset, part.category), part.dataset, pair.codec, entry.gains, entry.losses)
-        for pair in comparison.pairs
-        for part in pair.datasets
-        for entry in part.extremes
-        if entry.metric == metric and (entry.gains or entry.losses)
-    ]
+    found = []
+    for pair in comparison.pairs:
+        parts = [(part, entry) for part in pair.datasets for entry in part.extremes if entry.metric == metric]
+        gains = [ClipLine(part.dataset, part.category, clip) for part, entry in parts for clip in entry.gains]
+        losses = [ClipLine(part.dataset, part.category, clip) for part, entry in parts for clip in entry.losses]
+        if gains or losses:
+            found.append(ClipLines(pair.codec, _largest(gains), _largest(losses)))
+    return found
+
+
+def _largest(lines: Sequence[ClipLine]) -> list[ClipLine]:
+    return sorted(lines, key=lambda line: -abs(line.clip.difference))[:CLIPS_SHOWN]
 
 
 def verdict_lists(pair: Pair) -> dict[Verdict, list[tuple[str, list[str]]]]:

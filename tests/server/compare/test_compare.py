@@ -146,6 +146,16 @@ class TestCompare:
         body = compare(board, "opus_12k", "hidden", expect=404)
         assert "did you mean hidden" not in body["detail"]
 
+    @pytest.mark.parametrize(
+        "name",
+        ["\x00", "a\x00b", "\ud7ff\u202e", "'; DROP TABLE codecs; --", "../../etc/passwd", "x" * 5000, "%s%n", "😀"],
+    )
+    def test_odd_names_are_unknown(self, board: TestClient, name: str) -> None:
+        """Whatever is asked for, on either database."""
+        assert compare(board, "opus_12k", name, expect=404)["error"] == "NotFound"
+        where = {"codec": ["opus_12k"], "dataset": name[:200], "clip": name[:200]}
+        assert board.get("/api/v1/compare/clip", params=where).status_code == 404
+
     @pytest.mark.parametrize("names", [(), ("opus_12k",), ("opus_12k", "opus_12k", " ")])
     def test_fewer_than_two_are_refused(self, board: TestClient, names: tuple[str, ...]) -> None:
         """Repetitions and blanks do not count."""

@@ -50,6 +50,14 @@ class TestChooser:
         assert page.status_code == 200
         assert 'value="plain"' in page.text
 
+    def test_codecs_can_be_changed(self, board: TestClient) -> None:
+        """The comparison links to the form, which holds its codecs."""
+        page = unescape(board.get("/compare?codec=plain&codec=hostile", headers=HTML).text)
+        assert 'href="/compare?codec=plain&codec=hostile&choose=1"' in page
+        form = board.get("/compare?codec=plain&codec=hostile&choose=1", headers=HTML).text
+        assert 'value="plain"' in form
+        assert 'value="hostile"' in form
+
     def test_an_unknown_name_is_met_with_near_ones(self, board: TestClient) -> None:
         """The page says what was meant, with the status of the error."""
         page = board.get("/compare?codec=plain&codec=hostle", headers=HTML)

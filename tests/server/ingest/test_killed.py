@@ -9,18 +9,18 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-import pytest
-from support_ingest import Service, categories, drawn, register, whole_submissions
-from starlette.testclient import TestClient
+from sqlalchemy import func, select
+from support_ingest import categories, drawn, register, token_of, whole_submissions
 
 from codec_superb.cli.uploading import Sent, send
+from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.ingest.vault import clean
 from codec_superb.server.settings import Settings
@@ -60,9 +60,8 @@ class Server:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
-    def kill_and_start(self) -> None:
-        """Kill it and start it again."""
-        self.kill()
+    def start_again(self) -> None:
+        """Start it after it was killed."""
         self.process = self._start()
 
     def close(self) -> None:
@@ -72,34 +71,38 @@ class Server:
 
 
 @contextmanager
-def killed_now_and_then(server: Server, seed: int) -> Iterator[None]:
-    """Kill the server at random moments, a fixed number of times, while the block runs."""
-    draw = random.Random(seed)
+def killed_now_and_then(server: Server, count: Callable[[], int], look: Callable[[], int]) -> Iterator[list[int]]:
+    """Kill the server at random moments after some uploads; give what ``look`` found each time it was dead.
+
+    ``count`` counts the submissions of a server that lives.
+    """
+    draw = random.Random(UPLOADS)
     over = threading.Event()
+    found: list[int] = []
 
     def kill() -> None:
         for _ in range(KILLS):
-            if over.wait(draw.uniform(0.1, 0.8)):
-                return
-            server.kill_and_start()
-            with suppress(OSError):  # let it get as far as answering, or it would never store anything
-                send_nothing(server.address)
+            enough = count() + draw.randint(3, 8)
+            while count() < enough and not over.wait(0.03):
+                pass
+            over.wait(draw.uniform(0, 0.06))  # an upload takes about as long as that
+            server.kill()
+            found.append(look())
+            server.start_again()
 
-    thread = threading.Thread(target=kill)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
+    with ThreadPoolExecutor(1) as pool:
+        killing = pool.submit(kill)
+        try:
+            yield found
+        finally:
+            over.set()
+        killing.result()  # raises what look() found wrong
 
 
-def send_nothing(address: str) -> None:
-    """Wait until the server answers anything at all."""
-    import requests
-
-    with suppress(requests.RequestException):
-        requests.get(f"{address}/api/v1/submissions", timeout=20)
+def submissions(database: Database) -> int:
+    """Count them."""
+    with database.transaction() as session:
+        return session.scalar(select(func.count()).select_from(Submission)) or 0
 
 
 def test_fifty_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
@@ -110,20 +113,22 @@ def test_fifty_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
         file.write_bytes(drawn(f"fire_{number % CODECS}", seed=number))
     database = Database(database_url)
     register(database, "mini", categories())
-    with TestClient(app=None) as _:  # pragma: no cover
-        pass
     server = Server(settings)
     try:
-        token = token_of(database, settings)
+        token = token_of(database, "ann")
 
         def upload(file: Path) -> Sent:
             return send(file, server.address, token, attempts=30, first_pause=0.05)
 
-        with killed_now_and_then(server, seed=UPLOADS), ThreadPoolExecutor(3) as pool:
+        whole = partial(whole_submissions, database, settings)
+        count = partial(submissions, database)
+        with killed_now_and_then(server, count, lambda: len(whole())) as at_death, ThreadPoolExecutor(3) as pool:
             sent = list(pool.map(upload, files))
         server.kill()
+        assert len(at_death) == KILLS
+        assert 0 < at_death[0] < at_death[-1] < UPLOADS, "expected deaths between uploads"
         assert all(entry.accepted for entry in sent), [entry for entry in sent if not entry.accepted]
-        stored = whole_submissions(database, settings)
+        stored = whole()
         assert sorted(stored) == sorted(sha256(file.read_bytes()).hexdigest() for file in files)
         clean(settings, database, older_than=-1)
         left = {path.name for path in settings.files.iterdir()}

@@ -16,7 +16,7 @@ from codec_superb.pipeline.results import load_results
 from codec_superb.pipeline.resynth import resynthesise
 from codec_superb.pipeline.score import score
 from codec_superb.pipeline.submission.pack import pack
-from codec_superb.server.database.models import AuditEntry, Codec, Result, Revision, Submission
+from codec_superb.server.database.models import Account, AuditEntry, Codec, Result, Revision, Submission, Token
 from codec_superb.server.settings import Settings
 
 
@@ -158,6 +158,13 @@ class TestTokens:
         """A token that is unknown, empty, or no token is 401, never anonymous."""
         answer = service.client.post(UPLOADS, content=b"x", headers=ZIP | {"authorization": header})
         assert answer.status_code == 401
+
+    def test_the_use_of_a_token_is_kept(self, service: Service) -> None:
+        """Its owner can see that it is in use."""
+        service.send(b"no zip", account="user of tokens")
+        with service.database.transaction() as session:
+            statement = select(Token).join(Token.account).where(Account.name == "user of tokens")
+            assert session.scalars(statement).one().last_used is not None
 
     def test_without_the_scope(self, service: Service) -> None:
         """A token for something else is 403."""

@@ -162,11 +162,9 @@ class TestCaller:
         answer = asking.get("/api/who")
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
 
-    @pytest.mark.parametrize(
-        "header", ["Basic abc", "Bearer", "Bearer ", "Bearer \xff\x00", "cs_", "Bearer " + "x" * 9]
-    )
     @ON_SQLITE
-    def test_headers_that_are_none(self, asking: TestClient, header: str) -> None:
+    def test_headers_that_are_none(self, asking: TestClient) -> None:
         """Anything but a known token is refused, whatever bytes it has."""
-        answer = asking.get("/api/who", headers={"Authorization": header.encode("latin-1")})
-        assert answer.status_code == 401
+        for header in ("Basic abc", "Bearer", "Bearer ", "Bearer \xff\x00", "cs_", "Bearer " + "x" * 9):
+            answer = asking.get("/api/who", headers={"Authorization": header.encode("latin-1")})
+            assert answer.status_code == 401, header

@@ -37,3 +37,11 @@ def test_published_points_say_so() -> None:
     assert "kbps nominal<br>" in texts[0]
     assert "measured" not in texts[0]
     assert texts[0].endswith("published, not re-run here")
+
+
+def test_lines_name_their_table_only_beside_others() -> None:
+    """One table alone needs no name in every entry of the legend; mixed with submissions it does."""
+    table = replace(published(), source_label="Table 3")
+    for rows, expected in (([table], {"MP3"}), ([table, board_row(board_results()[3])], {"MP3", "MP3 (Table 3)"})):
+        traces = board_chart(rows, SCORE)["data"]
+        assert {trace["meta"]["family"] for trace in traces if trace["meta"]["role"] == "family"} == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from codec_superb.web.quantity import SCORE
@@ -90,6 +92,13 @@ def test_lines_of_a_metric_leave_out_groups_without_it() -> None:
     assert [row.gap for row in forest_rows(COMPARISON, "stft")] == [line.gap]
 
 
+def test_codecs_of_one_title_are_told_apart() -> None:
+    """By the name, in table and figure."""
+    twins = [replace(codec, title="Opus") for codec in COMPARISON.codecs]
+    (line,) = gap_lines(replace(COMPARISON, codecs=twins), "stft")
+    assert line.title == "Opus (two)"
+
+
 def test_standings_are_sorted_by_verdict() -> None:
     """Each quantity of each group stands in one list, with its sign."""
     assert counts_of(PAIR) == {"better": 3, "worse": 2, "unclear": 0}
@@ -105,7 +114,10 @@ def test_clips_are_shown_by_a_metric_that_clips_have() -> None:
     """The overall score belongs to no single clip: PESQ stands in for it."""
     assert clip_metric(COMPARISON, "score") == "pesq"
     assert clip_metric(COMPARISON, "stft") == "stft"
-    assert [line.group for line in clip_lines(COMPARISON, "stft")] == ["x, speech"]
+    (found,) = clip_lines(COMPARISON, "pesq")
+    assert [(line.dataset, line.clip.clip) for line in found.gains] == [("x", "a"), ("y", "a")]
+    assert found.losses == []
+    assert clip_lines(COMPARISON, "") == []
 
 
 def test_clips_of_one_side_are_said_by_name() -> None:

@@ -10,6 +10,8 @@
   told.className = "visually-hidden";
   told.setAttribute("role", "status");
   document.body.append(told);
+  const here = () => location.pathname + location.search;
+  let shown = here(); // address of the content
   let current = 0;
   let timer = 0;
 
@@ -25,9 +27,9 @@
   }
 
   async function show(address, remember) {
-    if (remember && address === location.pathname + location.search) return;
-    const mine = ++current;
-    main.setAttribute("aria-busy", "true");
+    const mine = ++current; // whatever is under way is not wanted any more
+    main.setAttribute("aria-busy", String(address !== shown));
+    if (address === shown) return;
     let html;
     try {
       const answer = await fetch(address, { headers: { accept: "text/html" } });
@@ -36,11 +38,13 @@
       html = null;
     }
     if (mine !== current) return; // something else was asked for meanwhile
+    main.setAttribute("aria-busy", "false");
     if (html === null) {
       location.assign(address); // the browser shows what went wrong
       return;
     }
     if (remember) history.pushState(null, "", address);
+    shown = address;
     exchange(new DOMParser().parseFromString(html, "text/html"));
   }
 
@@ -52,7 +56,6 @@
     const scrolled = main.querySelector(".table-scroll")?.scrollLeft ?? 0;
     keepCharts(fresh);
     main.replaceChildren(...fresh.childNodes);
-    main.removeAttribute("aria-busy");
     document.title = page.title;
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     const target = focused ? document.getElementById(focused) : null;
@@ -84,15 +87,15 @@
   function restoreChoice() {
     const form = document.getElementById("compare");
     if (!form) return;
-    const here = new Set();
+    const present = new Set();
     for (const box of main.querySelectorAll('.choose input[name="codec"]')) {
-      here.add(box.value);
+      present.add(box.value);
       box.checked = chosen.has(box.value);
       box.disabled = !box.checked && chosen.size >= MOST;
     }
     for (const old of form.querySelectorAll('input[type="hidden"]')) old.remove();
     for (const codec of chosen) {
-      if (here.has(codec)) continue;
+      if (present.has(codec)) continue;
       const hidden = document.createElement("input");
       Object.assign(hidden, { type: "hidden", name: "codec", value: codec });
       form.append(hidden);
@@ -137,7 +140,7 @@
     event.preventDefault();
     show(link.getAttribute("href"), true);
   });
-  addEventListener("popstate", () => show(location.href, false));
+  addEventListener("popstate", () => show(here(), false)); // also fired by links within the page
   for (const box of main.querySelectorAll(".choose :checked")) chosen.add(box.value); // as the browser remembered them
   restoreChoice();
 })();

@@ -1,0 +1,229 @@
+"""``codec-superb submit`` against a real server: what it sends, says, retries and leaves alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import uvicorn
+from support_ingest import categories, drawn, register, token_of
+
+from codec_superb.cli.main import call
+from codec_superb.cli.uploading import ServerUnreachable, send
+from codec_superb.server.app import create_app
+from codec_superb.server.database.migrate import upgrade
+from codec_superb.server.database.session import Database
+from codec_superb.server.settings import Settings
+
+OTHER = "secret-of-bob-for-submit"
+
+
+@pytest.fixture(scope="module")
+def leaderboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Run a leaderboard in this process; give its address and a token."""
+    settings = Settings(storage=tmp_path_factory.mktemp("storage"), secret_key="x" * 40, uploads_per_hour=1_000_000)
+    upgrade(settings.database_url)
+    database = Database(settings.database_url)
+    register(database, "mini", categories())
+    token = token_of(database, "ann")
+    assert token_of(database, "bob") == OTHER
+    database.close()
+    server = uvicorn.Server(uvicorn.Config(create_app(settings), log_level="error"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", token
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prepare no dataset, and set no token."""
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("CODEC_SUPERB_TOKEN", raising=False)
+
+
+def packed(folder: Path, codec: str, seed: int = 1) -> Path:
+    """Write a submission file."""
+    path = folder / f"{codec}.zip"
+    path.write_bytes(drawn(codec, seed=seed))
+    return path
+
+
+class TestSending:
+    """A file that is right."""
+
+    def test_it_arrives_and_the_receipt_is_told(
+        self, leaderboard: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:  # fmt: skip
+        """With the token of the environment; the second time it is known."""
+        server, token = leaderboard
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
+        file = packed(tmp_path, "sent_16k")
+        assert call(["submit", str(file), "--server", server]) == 0
+        assert "sent_16k version 1, published: http" in capsys.readouterr().out
+        assert call(["submit", str(file), "--server", f"{server}/", "--json"]) == 0
+        (told,) = json.loads(capsys.readouterr().out)
+        assert (told["accepted"], told["new"], told["version"]) == (True, False, 1)
+
+    def test_the_token_may_come_from_a_file(self, leaderboard: tuple[str, str], tmp_path: Path) -> None:
+        """It is read, never shown in a list of processes."""
+        server, token = leaderboard
+        secret = tmp_path / "token"
+        secret.write_text(f"{token}\n")
+        file = packed(tmp_path, "filed_16k")
+        assert call(["submit", str(file), "--server", server, "--token-file", str(secret)]) == 0
+
+    def test_a_password_file_is_not_looked_into(
+        self, leaderboard: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """~/.netrc would replace the token."""
+        server, token = leaderboard
+        netrc = tmp_path / "netrc"
+        netrc.write_text("machine 127.0.0.1 login a password b\n")
+        monkeypatch.setenv("NETRC", str(netrc))
+        assert send(packed(tmp_path, "netrc_16k"), server, token).accepted
+
+
+class TestRefusal:
+    """What is wrong is said, and the exit code tells it."""
+
+    def test_a_file_with_a_problem_here_is_not_sent(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:  # fmt: skip
+        """No server is needed to find it."""
+        file = tmp_path / "a.zip"
+        file.write_bytes(b"no zip at all, but long enough")
+        assert call(["submit", str(file), "--server", "http://127.0.0.1:9"]) == 3
+        assert "not sent: 1 problem found here" in capsys.readouterr().out
+
+    def test_a_name_that_is_taken(
+        self, leaderboard: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:  # fmt: skip
+        """Exit 3 with the server's list; the file behind it is sent all the same."""
+        server, token = leaderboard
+        send(packed(tmp_path, "taken_16k"), server, token)
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", OTHER)
+        taken, good = packed(tmp_path, "taken_16k", seed=2), packed(tmp_path, "behind_16k")
+        assert call(["submit", str(taken), str(good), "--server", server]) == 3
+        out = capsys.readouterr().out
+        assert "submission.json: codec.name: expected a name that no other account" in out
+        assert "behind_16k version 1" in out
+
+    @pytest.mark.parametrize("token", ["", "wrong-token"])
+    def test_a_token_that_is_not_valid_stops(
+        self, leaderboard: tuple[str, str], tmp_path: Path, token: str, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:  # fmt: skip
+        """Exit 2: the other files would fare no better."""
+        monkeypatch.setenv("CODEC_SUPERB_TOKEN", token)
+        file = packed(tmp_path, "stopped_16k")
+        assert call(["submit", str(file), str(file), "--server", leaderboard[0]]) == 2
+        assert capsys.readouterr().out.count("expected") == 1
+
+    def test_an_empty_token_file(self, tmp_path: Path) -> None:
+        """Exit 2 before anything is read or sent."""
+        (tmp_path / "token").write_text("\n")
+        file, token = packed(tmp_path, "never_16k"), str(tmp_path / "token")
+        assert call(["submit", str(file), "--server", "http://127.0.0.1:9", "--token-file", token]) == 2
+
+
+class _Moody(BaseHTTPRequestHandler):
+    """Answers from a list, one entry a request; None closes the connection instead."""
+
+    answers: ClassVar[list[tuple[int, dict[str, str], Any] | None]] = []
+    seen: ClassVar[list[bytes]] = []
+
+    def do_POST(self) -> None:
+        """Take the file, then do what is next."""
+        self.seen.append(self.rfile.read(int(self.headers["Content-Length"])))
+        answer = self.answers.pop(0)
+        if answer is None:
+            self.connection.close()
+            return
+        status, headers, body = answer
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode() if body is not None else b"<html>")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- name of the base class
+        """Say nothing."""
+
+
+@pytest.fixture
+def moody() -> Iterator[str]:
+    """Run a server that answers what the test says."""
+    server = HTTPServer(("127.0.0.1", 0), _Moody)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    _Moody.answers.clear()
+    _Moody.seen.clear()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class TestRetries:
+    """What may pass is tried again."""
+
+    def test_until_it_is_there(self, moody: str, tmp_path: Path) -> None:
+        """A lost connection, a busy server, a used-up limit: the whole file is sent each time, from its beginning."""
+        file = packed(tmp_path, "again_16k")
+        _Moody.answers[:] = [None, (503, {}, {}), (429, {"Retry-After": "0"}, {}), (201, {}, {"id": "x"})]
+        said: list[str] = []
+        sent = send(file, moody, None, first_pause=0.01, say=said.append)
+        assert (sent.status, sent.answer) == (201, {"id": "x"})
+        assert _Moody.seen == [file.read_bytes()] * 4
+        assert len(said) == 3
+        assert "attempt 2 of 8" in said[0]
+        assert "429" in said[2]
+
+    def test_not_for_ever(self, moody: str, tmp_path: Path) -> None:
+        """After the last attempt it says why."""
+        _Moody.answers[:] = [(500, {}, {"detail": "broken"})] * 2
+        with pytest.raises(ServerUnreachable, match="in 2 attempts: the server answered 500"):
+            send(packed(tmp_path, "never_16k"), moody, None, attempts=2, first_pause=0.01)
+
+    def test_a_refusal_is_an_answer(self, moody: str, tmp_path: Path) -> None:
+        """Sending again would change nothing."""
+        _Moody.answers[:] = [(422, {}, {"detail": "wrong", "problems": []})]
+        assert send(packed(tmp_path, "no_16k"), moody, None, first_pause=0.01).status == 422
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            ((302, {"Location": "https://elsewhere.example/"}, {}), "elsewhere.example"),
+            ((200, {}, None), "expected a leaderboard"),
+            ((200, {}, [1]), "expected a leaderboard"),
+        ],
+    )
+    def test_what_is_no_leaderboard(self, moody: str, tmp_path: Path, answer: Any, words: str) -> None:
+        """A token follows no redirection, and any other page is called what it is."""
+        _Moody.answers[:] = [answer]
+        with pytest.raises(ServerUnreachable, match=words):
+            send(packed(tmp_path, "lost_16k"), moody, "secret", first_pause=0.01)
+
+    @pytest.mark.parametrize("server", ["nowhere", "ftp://x", "http://"])
+    def test_what_is_no_address(self, tmp_path: Path, server: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """Exit 2 with an example of one."""
+        assert call(["submit", str(packed(tmp_path, "lost_16k")), "--server", server]) == 2
+        assert "expected an address such as https://" in capsys.readouterr().out
+
+    def test_nobody_there(self, tmp_path: Path) -> None:
+        """The error names the server and the cause in a line."""
+        with pytest.raises(ServerUnreachable, match=r"127\.0\.0\.1:9 .*refused") as caught:
+            send(packed(tmp_path, "lost_16k"), "http://127.0.0.1:9", None, attempts=2, first_pause=0.01)
+        assert os.linesep not in str(caught.value)

@@ -1,0 +1,267 @@
+"""Scales, the bitrate band, the card in words, citations, clip blocks: each on known values."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from math import nan
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from support_cards import make_card
+from support_report import make_points, make_results
+from support_stats import KEYS, draw_rows, failed, sha, stamp
+
+from codec_superb.base_codec.card import Card, Weights
+from codec_superb.metrics.overall import normalise
+from codec_superb.metrics.table import METRICS, Category
+from codec_superb.pipeline.clip_table import write_table
+from codec_superb.pipeline.submission.schema import SubmittedDataset
+from codec_superb.server.codecs.band import FACTOR, axes, band_of
+from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
+from codec_superb.server.codecs.clip_values import clip_values, lengths
+from codec_superb.server.codecs.facts import card_facts, web_address
+from codec_superb.server.codecs.provenance import machines
+from codec_superb.server.codecs.published import entries_of
+from codec_superb.server.codecs.scales import SCALES
+from codec_superb.server.database.models import Codec, Submission
+from codec_superb.server.leaderboard.entries import Entry, Figures
+from codec_superb.web.report_data import CodecResult
+
+MINI = {"mini": "1"}
+
+
+class TestScales:
+    """Where a mean stands on the radar."""
+
+    def test_every_metric_has_one(self) -> None:
+        """A metric of the table without a scale would be missing from the radar."""
+        assert SCALES.keys() == METRICS.keys()
+
+    @pytest.mark.parametrize("key", METRICS)
+    def test_better_is_further_out_and_all_stays_within(self, key: str) -> None:
+        """From the worst to the best value places rise from 0 to 1, never beyond."""
+        metric = METRICS[key]
+        low, high = max(metric.minimum, -50.0), min(metric.maximum, 50.0)
+        places = [SCALES[key].of(value) for value in np.linspace(low, high, 100)]
+        ordered = places if metric.higher_is_better else places[::-1]
+        assert ordered == sorted(ordered)
+        assert 0 <= ordered[0] <= ordered[-1] <= 1
+        assert ordered[-1] == pytest.approx(1)
+
+    @pytest.mark.parametrize("key", ["stft", "mel", "pesq", "stoi", "f0corr"])
+    def test_metrics_of_the_score_stand_where_the_score_puts_them(self, key: str) -> None:
+        """The same normalisation, to the bit."""
+        assert SCALES[key].of(0.8) == float(normalise(key, np.asarray(0.8)))
+
+    def test_decibels(self) -> None:
+        """Worked numbers: 10 dB is in the middle."""
+        assert [SCALES["si_sdr"].of(value) for value in (-90, -10, 10, 30, 90)] == [0, 0, 0.5, 1, 1]
+
+
+def entry(name: str, kbps: float | None, states: Mapping[str, str] = MINI, pesq: float | None = 3.0) -> Entry:
+    """Make a codec of the board with one metric in speech."""
+    metrics = {"pesq": (pesq, None, None, 3, 0, 0, None), "stoi": (0.9, None, None, 3, 0, 0, None)}
+    figures = Figures(
+        tuple(states), tuple(states.values()), True, 3, 3, 0, kbps, None, None, None, None, None, 0,
+        (0.7, None, None, 3, 0, 0, None), metrics,
+    )  # fmt: skip
+    category: Category = "speech"
+    return Entry(
+        name, name.title(), "f", "published", "published", None, name, 1, None, "", "classical", 16000, kbps, True,
+        True, {(category, ""): figures},
+    )  # fmt: skip
+
+
+def own(kbps: float = 12.0) -> CodecResult:
+    """Make the codec whose band is looked for."""
+    found = next(row for row in make_results(make_points("speech", 12)) if row.codec == "opus_12k")
+    fields = {name: getattr(found, name) for name in found.__slots__}
+    return CodecResult(**{**fields, "kbps": kbps, "datasets": ("mini",)})
+
+
+class TestBand:
+    """The codecs of about the same bitrate."""
+
+    def test_is_a_factor_of_one_and_a_half_either_way(self) -> None:
+        """Ends belong to it; the codec itself, and those without a bitrate, do not."""
+        assert FACTOR == 1.5
+        others = [entry(name, kbps) for name, kbps in (("a", 8.0), ("b", 18.0), ("c", 7.99), ("d", 18.01), ("e", None))]
+        found = band_of(own(), MINI, [*others, entry("opus_12k", 12.0)])
+        assert found is not None
+        assert [member.codec for member in found.members] == ["a", "b"]
+        assert (found.low, found.high, found.other_datasets) == (8.0, 18.0, 0)
+
+    def test_holds_only_what_rests_on_the_same_sound(self) -> None:
+        """Another dataset, one more, or another state of the same one: counted, and left out."""
+        others = [entry("a", 12, {"other": "1"}), entry("b", 12, {"mini": "1", "other": "1"}),
+                  entry("c", 12, {"mini": "2"}), entry("d", 12)]  # fmt: skip
+        found = band_of(own(), MINI, others)
+        assert found is not None
+        assert [member.codec for member in found.members] == ["d"]
+        assert found.other_datasets == 3
+
+    @pytest.mark.parametrize("kbps", [nan, 0.0])
+    def test_needs_a_bitrate(self, kbps: float) -> None:
+        """Without a measured bitrate there is no band."""
+        assert band_of(own(kbps), MINI, [entry("a", 12)]) is None
+
+    def test_axes_give_median_and_range(self) -> None:
+        """Three others with PESQ 1, 2 and 4: median 2, worst 1, best 4; a metric that they lack has none."""
+        found = band_of(own(), MINI, [entry(str(value), 12, pesq=value) for value in (4.0, 1.0, 2.0, None)])
+        assert found is not None
+        by_key = {axis.quantity.key: axis for axis in axes(own(), found.members)}
+        pesq = by_key["pesq"]
+        assert pesq.median
+        assert pesq.worst
+        assert pesq.best
+        assert (pesq.median.value, pesq.worst.value, pesq.best.value, pesq.others) == (2.0, 1.0, 4.0, 3)
+        assert pesq.median.position == pytest.approx(0.5)
+        assert (by_key["stft"].median, by_key["stft"].others) == (None, 0)
+        assert list(by_key) == [key for key in METRICS if key in by_key]
+
+
+class TestCard:
+    """The card in words."""
+
+    def test_no_field_is_forgotten(self) -> None:
+        """A text that is put into each field of a card is found on the page."""
+        texts = ("title", "standard", "version", "training_data", "licence", "paper", "homepage", "bitrate_note")
+        card = make_card(
+            "net_1", kind="neural", frame_rate=75.0, codebooks=8, codebook_size=1024, nominal_kbps=6.0,
+            channels=(2, 1), delay_samples=77, latency_ms=13.4, parameters=1234567, causal=False, year=1999,
+            sampling_rate=22050, weights=Weights(source="hub/net", revision="r1", sha256=sha("w")), extra="neural",
+            requirements=("torch>=2",), encode_only=True, settings={"beam": 4}, input_rate=True,
+            **{name: f"text of {name}" for name in texts if name != "homepage"}, homepage="https://example.org/net",
+        )  # fmt: skip
+        words = " | ".join(f"{fact.label}: {fact.text} ({fact.note})" for fact in card_facts(card))
+        for expected in (
+            "net_1", "neural", "text of standard", "1999", "text of version", "22,050 Hz", "rate of its input",
+            "2 or 1", "no: it needs", "13.4 ms", "77 samples", "yes: it gives tokens", "6.00 kbps",
+            "text of bitrate_note", "75 Hz", "8 codebooks of 1,024", "600 per second", "1,234,567",
+            "text of training_data", "hub/net", "r1", sha("w"), "text of licence", "text of paper",
+            "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4",
+        ):  # fmt: skip
+            assert expected in words, expected
+        shown = {"name", "family", "title", "nominal_tolerance", *texts}
+        assert set(Card.model_fields) - shown == {
+            "kind", "year", "sampling_rate", "input_rate", "channels", "nominal_kbps", "frame_rate", "codebooks",
+            "codebook_size", "causal", "delay_samples", "latency_ms", "parameters", "weights", "extra", "requirements",
+            "encode_only", "settings",
+        }  # fmt: skip
+
+    def test_says_what_is_not_known(self) -> None:
+        """A lossless codec has no nominal bitrate; a neural one may not state its parameters."""
+        words = {fact.label: fact.text for fact in card_facts(make_card(kind="lossless", nominal_kbps=None))}
+        assert words["Nominal bitrate"] == "none: it depends on the sound"
+        neural = {fact.label: fact.text for fact in card_facts(make_card(kind="neural"))}
+        assert (neural["Trained parameters"], neural["Trained on"]) == ("not stated", "not stated")
+
+    @pytest.mark.parametrize(
+        "text", ["javascript:alert(1)", "data:text/html,x", "//x.org", "https://a b", "RFC 6716", ""]
+    )
+    def test_only_web_addresses_become_links(self, text: str) -> None:
+        """A card is a stranger's text."""
+        assert web_address(text) is None
+
+
+class TestCitations:
+    """BibTeX."""
+
+    def test_special_characters_are_safe_for_tex(self) -> None:
+        """What TeX would read as mark-up is text; lines become one."""
+        assert tex("50 % of {a}_b & $c\n\\d #1 ~ ^") == (
+            r"50 \% of \{a\}\_b \& \$c \textbackslash{}d \#1 \textasciitilde{} \textasciicircum{}"
+        )
+
+    def test_of_a_codec(self) -> None:
+        """Title, year, page and paper of the card; no author is made up."""
+        text = codec_citation(
+            make_card("a_1.5", title="A_B", paper="https://arxiv.org/abs/1", homepage="https://x.org/{}")
+        ).text
+        assert text.startswith("@misc{a_1.5,\n  title = {{A\\_B}},\n  year = {2020},")
+        assert r"howpublished = {\url{https://x.org/%7B%7D}}" in text
+        assert r"\url{https://arxiv.org/abs/1}" in text
+        assert "author" not in text
+        assert text.count("{") == text.count("}")
+
+    def test_of_results(self) -> None:
+        """Version, submitter, address and the day of looking."""
+        row = Submission(
+            id="abc", version=3, status="verified", submitter="Ann & co", codec=Codec(name="a_1"),
+            received=datetime(2026, 2, 3, tzinfo=UTC),
+        )  # fmt: skip
+        text = result_citation(row, "A 1", "https://board.example/", date(2026, 3, 4)).text
+        assert text.startswith("@misc{codec-superb-a_1-v3,\n  author = {{Ann \\& co}},")
+        assert r"\url{https://board.example/submissions/abc}" in text
+        assert "urldate = {2026-03-04}" in text
+        assert "results version 3" in text
+        assert text.count("{") == text.count("}")
+
+    def test_of_datasets(self) -> None:
+        """An entry of its own is given as it is, a text in a note, nothing where nothing is known."""
+        given = dataset("one", citation="@inproceedings{x, title={X}}")
+        told = dataset("two", citation="Somebody 1999 & others")
+        paged = dataset("three", homepage="https://x.org")
+        one, two, three = dataset_citations([given, told, paged, dataset("four")])
+        assert one.text == "@inproceedings{x, title={X}}"
+        assert r"note = {Somebody 1999 \& others}" in two.text
+        assert r"\url{https://x.org}" in three.text
+
+
+def dataset(name: str, **fields: str) -> SubmittedDataset:
+    """Make a dataset of a submission."""
+    return SubmittedDataset.model_validate({
+        "name": name, "title": name, "manifest_hash": sha(name), "clips": 3, "selected": 3, "ok": 3, "failed": 0,
+        "undefined": 0, "licence": "CC0-1.0", "spec_hash": sha("s"), "provenance": (stamp("resynth"), stamp()),
+        **fields,
+    })  # fmt: skip
+
+
+class TestBlocks:
+    """Values of single clips."""
+
+    @pytest.fixture
+    def block(self) -> bytes:
+        """Nine clips of three categories, one without a resynthesis, compressed as the service stores them."""
+        rows = [failed("mini/clip000") if at == 0 else row for at, row in enumerate(draw_rows(1, 9))]
+        plain, dense = io.BytesIO(), io.BytesIO()
+        write_table(plain, rows, [*KEYS, "si_sdr"])
+        plain.seek(0)
+        pq.write_table(pq.read_table(plain), dense, compression="zstd")
+        return dense.getvalue()
+
+    def test_values_of_a_category(self, block: bytes) -> None:
+        """Only clips of the category with a value; a metric without any is absent."""
+        found = clip_values(block, "speech")
+        expected = [row.metrics["pesq"].value for row in draw_rows(1, 9)[3::3]]
+        assert found["pesq"].tolist() == expected
+        assert set(found) == set(KEYS)
+        assert clip_values(block, "noise") == {}
+
+    def test_lengths_of_clips(self, block: bytes) -> None:
+        """Samples and rate where both are known."""
+        assert lengths(block, ["mini/clip001", "mini/clip000", "nothing"]) == {"mini/clip001": (16001, 16000)}
+
+
+class TestPublished:
+    """Which rows of tables are the same configuration."""
+
+    def test_follows_the_tables_own_links(self) -> None:
+        """The re-run names the paper's row; either name finds both; a dot counts as an underscore."""
+        both = [("table3", "E1"), ("tiny", "encodec_24k_1_5bps")]
+        for name in ("E1", "encodec_24k_1_5bps", "encodec_24k_1.5bps"):
+            assert [(table.name, codec.id) for table, codec in entries_of(name)] == both
+
+    def test_another_family_is_somebody_elses(self) -> None:
+        """A submission of the name but of another family gets no published figures."""
+        assert entries_of("encodec_24k_6bps", "encodec")
+        assert entries_of("encodec_24k_6bps", "opus") == []
+        assert entries_of("e3") == []
+
+
+def test_times_are_told_with_their_machine() -> None:
+    """Only resynthesis encodes and decodes; equal machines are named once."""
+    assert machines([dataset("one"), dataset("two")]) == "x86_64 (cpu), Linux"
