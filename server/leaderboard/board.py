@@ -19,9 +19,6 @@ from codec_superb.server.operations.meters import Meters
 _LOG = get_logger(__name__)
 _MANY = 100
 """Codecs from which on it matters how the collector of garbage sees them."""
-_SELDOM = (5_000, 50, 50)
-"""Thresholds of the collector's generations beside a large board: rows and answers that are kept come and go, and make
-no cycles."""
 POLL_SECONDS = 0.25
 """How old what other processes changed may be, besides the time it takes to read it."""
 
@@ -78,7 +75,6 @@ class Board:
         if codecs >= max(_MANY, 2 * self._settled):
             gc.collect()
             gc.freeze()
-            gc.set_threshold(*_SELDOM)
             self._settled = codecs
 
     def _watch(self) -> None:

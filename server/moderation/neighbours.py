@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import Executable, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, Codec, Result, Submission
@@ -74,13 +74,13 @@ def _others(session: Session, submission: Submission) -> list[_Other]:
     return [_Other(*row) for row in session.execute(statement)]
 
 
-def _near(submission: Submission, others: Collection[_Other]) -> Select[Any]:
+def _near(submission: Submission, others: Collection[_Other]) -> Executable:
     """Select the results on the same datasets, left at those that can matter: there may be tens of thousands.
 
     A codec with several public versions is taken whole, so that its newest results are told from its older ones.
     """
     rows = [row for row in submission.results if row.dataset]
-    statement: Select[Any] = select(
+    statement = select(
         Result.submission_id, Result.category, Result.dataset, Result.kbps, Result.score, Result.low, Result.high
     ).where(Result.dataset.in_(sorted({row.dataset for row in rows})), Result.kbps > 0, Result.score.is_not(None))
     versions = Counter(other.codec for other in others)
