@@ -176,7 +176,7 @@ def main() -> int:
     """Print a Markdown table of times per pair and the ratios; 1 when a value is beyond its tolerance."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--pesq-backend", choices=("reference", "fast"), default="fast")
+    parser.add_argument("--pesq-backend", choices=("reference", "fast"), default="reference")
     options = parser.parse_args()
     restart_with_one_thread()
     reference, timings, wrong = Reference(), [], []

@@ -25,7 +25,7 @@ from codec_superb.metrics.p862.tables import OPTIONS
 
 Signal = NDArray[np.float32]
 
-_ZERO = np.float32(0)
+_ZERO, _ONE = np.float32(0), np.float32(1)
 _OPEN = np.float32(-2)
 """Confidence of a place not yet worked out."""
 PLACES = 40
@@ -159,6 +159,66 @@ def votes_of_part(  # noqa: PLR0917 - compiled functions take no keywords quickl
             sure[i] = best / everything if everything > _ZERO else _ZERO
 
 
+@compiled(**OPTIONS)
+def _best(
+    fine: NDArray[np.int64],
+    sure: NDArray[np.float32],
+    confidence: np.float32,
+    apart: int,
+    at: Bench,
+) -> int:
+    """Which cut has the surest parts, or -1 where none has: both surer than the whole, their delays ``apart`` or more.
+
+    Raises a doubt where rounding may have decided.
+    """
+    near = _ZERO if at.plain[0] else NEAR * confidence
+    best, loudest, rivals = -1, _ZERO, 0
+    for i in range(fine.shape[1]):
+        if abs(fine[1, i] - fine[0, i]) < apart:
+            continue
+        if abs(sure[0, i] - confidence) <= near or abs(sure[1, i] - confidence) <= near:
+            at.doubts[0] = True
+        together = sure[0, i] + sure[1, i]
+        if sure[0, i] <= confidence or sure[1, i] <= confidence or together <= loudest * (_ONE - NEAR):
+            continue
+        rival = best >= 0 and together <= loudest * (_ONE + NEAR)
+        rivals = rivals + 1 if rival else 0
+        if together > loudest:
+            best, loudest = i, together
+    if rivals > 0:
+        at.doubts[0] = True
+    return best
+
+
+@compiled(**OPTIONS)
+def _tried(
+    signals: Signals,
+    bounds: tuple[int, int],
+    cuts: NDArray[np.int64],
+    estimate: int,
+    confidence: np.float32,
+    at: Bench,
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Try all cuts: the best one or -1, and coarse and fine delays and confidences, of shape (2, cuts)."""
+    s, (start, stop) = signals, bounds
+    window = at.window.copy()
+    coarse = coarse_delays_of_parts(s.first_log, s.second_log, bounds, cuts, estimate, s.window, s.turns, window)
+    fine = np.zeros((2, len(cuts)), np.int64)
+    sure = np.full((2, len(cuts)), _OPEN, np.float32)
+    samples = cuts * s.window
+    near = _ZERO if at.plain[0] else NEAR * confidence
+    for side in range(2):
+        edge, direction = (stop * s.window - at.length, -1) if side else (start * s.window, 1)
+        votes_of_part(
+            s.first, s.second, s.second_end, samples, coarse[side], fine[side], sure[side], edge, direction, window, at
+        )
+        if side == 0:
+            for i in range(len(cuts)):
+                if sure[0, i] <= confidence - near:
+                    sure[1, i] = _ZERO
+    return _best(fine, sure, confidence, s.window, at), coarse, fine, sure
+
+
 def find_cut(
     signals: Signals, bounds: tuple[int, int], speech: tuple[int, int], estimate: int, confidence: np.float32, at: Bench
 ) -> Cut | None:
@@ -167,26 +227,9 @@ def find_cut(
     ``bounds`` are the utterance's first window and its end, ``speech`` those of its speech; ``estimate`` is its
     coarse delay, ``confidence`` that of its fine one: both parts have to be surer.
     """
-    s, (start, stop) = signals, bounds
-    cuts = _candidates(speech, at.length // (4 * s.window))
-    window = at.window.copy()
-    before, behind = coarse_delays_of_parts(
-        s.first_log, s.second_log, bounds, cuts, estimate, s.window, s.turns, window
-    )
-    fine = np.zeros((2, len(cuts)), np.int64)
-    sure = np.full((2, len(cuts)), _OPEN, np.float32)
-    signals_at = s.first, s.second, s.second_end, cuts * s.window
-    votes_of_part(*signals_at, before, fine[0], sure[0], start * s.window, 1, window, at)
-    near = 0 if at.plain[0] else NEAR * confidence
-    sure[1, sure[0] <= confidence - near] = 0
-    votes_of_part(*signals_at, behind, fine[1], sure[1], stop * s.window - at.length, -1, window, at)
-    together = sure[0] + sure[1]
-    same = np.abs(fine[1] - fine[0]) < s.window
-    together[same | (sure <= confidence).any(axis=0)] = 0
-    best = int(np.argmax(together))
-    at.doubts[0] |= bool((~same & (np.abs(sure - confidence) <= near).any(axis=0)).any())
-    at.doubts[0] |= np.count_nonzero(together > together[best] * (1 - NEAR)) > 1
-    if not together[best] > 0:
+    cuts = _candidates(speech, at.length // (4 * signals.window))
+    best, coarse, fine, sure = _tried(signals, bounds, cuts, estimate, confidence, at)
+    if best < 0:
         return None
-    pairs = ((int(before[best]), int(behind[best])), (int(fine[0, best]), int(fine[1, best])))
-    return Cut(*pairs, (sure[0, best], sure[1, best]), int(cuts[best]))
+    delays = (int(coarse[0, best]), int(coarse[1, best])), (int(fine[0, best]), int(fine[1, best]))
+    return Cut(*delays, (sure[0, best], sure[1, best]), int(cuts[best]))

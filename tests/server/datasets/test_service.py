@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from sqlalchemy import select
 from support_stats import sha
@@ -108,15 +106,3 @@ def test_clips_are_packed_the_same_in_any_order() -> None:
     one, two = {"b": "music", "ä": "speech"}, {"ä": "speech", "b": "music"}
     assert pack_clips(one) == pack_clips(two)  # type: ignore[arg-type]  # literals of the test
     assert unpack_clips(pack_clips(one)) == one  # type: ignore[arg-type]  # as above
-
-
-def test_a_dataset_of_this_machine_is_described_as_the_command_registers_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A name that is not prepared here is refused with the command that prepares it."""
-    from codec_superb.cli.commands.admin_datasets import facts_of_prepared
-    from codec_superb.data_manifests.errors import DatasetError
-
-    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
-    with pytest.raises(DatasetError, match="datasets prepare mini"):
-        facts_of_prepared("mini")
