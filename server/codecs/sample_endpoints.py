@@ -12,7 +12,7 @@ from codec_superb.server.codecs import repository
 from codec_superb.server.codecs.answers import answer, kept, sound_answer
 from codec_superb.server.codecs.keep import kept_of
 from codec_superb.server.codecs.listening import Picture, pictures
-from codec_superb.server.codecs.samples import Side, sample, sound
+from codec_superb.server.codecs.samples import Side, sample, stored_sound
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.errors import NotFound
@@ -39,7 +39,7 @@ def listen(
 ) -> Response:
     """Send the reference or the resynthesis of a sample as Ogg Opus, whole or in part (``Range``)."""
     found = _visible(request, session, submission_id, caller)
-    content = sound(request.app.state.settings.files, found, sample(found, number), side)
+    content = stored_sound(request.app.state.settings.files, found, sample(found, number), side)
     return sound_answer(request, content, kept(found))
 
 
