@@ -7,6 +7,8 @@ import gzip
 import os
 import threading
 
+from support_async import finished
+
 from codec_superb.server.leaderboard.cache import HTML, AnswerCache, Finished, Made, finish
 
 
@@ -64,12 +66,12 @@ def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
         return await asyncio.gather(*waiting, return_exceptions=True)
 
     cache = AnswerCache()
-    got = asyncio.run(ask(cache, "a"))
+    got = finished(ask(cache, "a"))
     assert len(calls) == 1
     assert all(isinstance(entry, Finished) for entry in got)
-    assert {type(entry) for entry in asyncio.run(ask(cache, "b"))} == {ValueError}
+    assert {type(entry) for entry in finished(ask(cache, "b"))} == {ValueError}
     assert len(calls) == 2
-    assert asyncio.run(cache.get(("/", "b", 1), make)).body == b"x"
+    assert finished(cache.get(("/", "b", 1), make)).body == b"x"
 
 
 def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
@@ -89,7 +91,7 @@ def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
         go.set()
         return (await second).body
 
-    assert asyncio.run(ask()) == b"x"
+    assert finished(ask()) == b"x"
 
 
 def test_compression_is_for_what_it_shrinks() -> None:
