@@ -1,16 +1,17 @@
-"""Runs a coroutine in a loop of its own: the main thread of a process that has a browser is inside one already."""
+"""Runs a coroutine beside whatever loop the test's own thread has: a browser in the same process keeps one running."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
+
+import anyio
 
 T = TypeVar("T")
 
 
-def finished(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run it to its end in another thread and return what it returns, or raise what it raises."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
+def run(function: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+    """Call a coroutine function in a loop of its own, in a thread of its own, and return what it returns."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(anyio.run, function, *arguments).result()

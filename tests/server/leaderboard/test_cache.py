@@ -7,7 +7,7 @@ import gzip
 import os
 import threading
 
-from support_async import finished
+from support_async import run
 
 from codec_superb.server.leaderboard.cache import HTML, AnswerCache, Finished, Made, finish
 
@@ -66,12 +66,12 @@ def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
         return await asyncio.gather(*waiting, return_exceptions=True)
 
     cache = AnswerCache()
-    got = finished(ask(cache, "a"))
+    got = run(ask, cache, "a")
     assert len(calls) == 1
     assert all(isinstance(entry, Finished) for entry in got)
-    assert {type(entry) for entry in finished(ask(cache, "b"))} == {ValueError}
+    assert {type(entry) for entry in run(ask, cache, "b")} == {ValueError}
     assert len(calls) == 2
-    assert finished(cache.get(("/", "b", 1), make)).body == b"x"
+    assert run(cache.get, ("/", "b", 1), make).body == b"x"
 
 
 def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
@@ -91,7 +91,7 @@ def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
         go.set()
         return (await second).body
 
-    assert finished(ask()) == b"x"
+    assert run(ask) == b"x"
 
 
 def test_compression_is_for_what_it_shrinks() -> None:

@@ -11,6 +11,8 @@
   const coarsePointer = matchMedia("(pointer: coarse)");
   const charts = new Map(); // element -> { url, figure, hidden, pointedAt }
   const FADED = 0.12;
+  const LONG = 42; // letters of an upright title that fit on a phone
+  const FEW = 6; // columns of a heat map whose numbers fit there
   let printing = false;
   let plotlyLoads = null;
 
@@ -61,6 +63,9 @@
       copy.data = copy.data.filter((trace) => trace.meta?.role !== "names"); // no room for them
       if (copy.layout.margin) copy.layout.margin = { ...copy.layout.margin, l: Math.min(copy.layout.margin.l ?? 40, 40), r: 8 };
       for (const axis of [copy.layout.xaxis, copy.layout.yaxis]) if (axis?.title?.font) axis.title.font.size = 12;
+      const title = copy.layout.yaxis?.title;
+      if (title?.text?.length > LONG) title.text = title.text.split(", ")[0]; // what is better stands below the chart
+      for (const trace of copy.data) if (trace.z?.length > FEW) delete trace.texttemplate; // the table has them
     }
     return copy;
   }
