@@ -156,11 +156,12 @@ class TestPage:
         assert "Version 2, received" in page(own_site, "opus_16k").text
         with own_site.database.transaction(write=True) as session:
             where = update(Submission).where(Submission.id == second)
-            session.execute(where.values(status="withdrawn", reason="wrong codec"))
+            session.execute(where.values(status="withdrawn", reason="wrong codec", submitter="Buy at spam.example"))
             changed(session)
         found = page(own_site, "opus_16k")
         assert "Version 1, received" in found.text
         assert "wrong codec" in found.text
+        assert "spam.example" not in found.text + own_site.get("/api/v1/codecs/opus_16k").text
         assert f"/submissions/{second}" not in found.links
         assert own_site.get(f"/api/v1/submissions/{second}/samples/0/reference.ogg").status_code == 404
 

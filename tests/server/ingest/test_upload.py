@@ -281,6 +281,13 @@ class TestPage:
         status, page = send(drawn("page_16k"))
         assert status == 200
         assert "sent before" in page
+        with service.database.transaction(write=True) as session:
+            (stored,) = session.scalars(select(Submission).join(Submission.codec).where(Codec.name == "page_16k")).all()
+            stored.status = "withdrawn"
+        status, page = send(drawn("page_16k"))
+        assert status == 200
+        assert "It was withdrawn" in page
+        assert f"/submissions/{stored.id}" not in page
         status, page = send(b"no zip at all, <script>alert(1)</script>")
         assert status == 422
         assert "<li><code>zip</code>: expected" in page

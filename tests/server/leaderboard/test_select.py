@@ -89,6 +89,10 @@ class TestRanks:
             "partial": "incomplete: 3 of 20 clips failed",
             "alone": "no interval: fewer than two clips",
         }
+        mixed = {row.result.codec: row for row in select_all(snapshot, parse([("source", "all")])).rows}
+        assert mixed["alone"].result.rank is not None
+        assert mixed["partial"].result.rank is None
+        assert mixed["partial"].unranked == "incomplete: 3 of 20 clips failed"
         rows = view(snapshot, dataset="other").rows
         assert [row.result.rank for row in rows] == [(1, 1)]
 
