@@ -102,3 +102,19 @@ def test_compression_is_for_what_it_shrinks() -> None:
     assert packed.compressed is not None
     assert gzip.decompress(packed.compressed) == packed.body
     assert packed.etag == finish(Made("text " * 1_000, HTML)).etag
+
+
+def test_a_quick_answer_is_made_at_once() -> None:
+    """It is made by the thread that asks, and kept like any other."""
+    makers = []
+
+    def make() -> Made:
+        makers.append(threading.current_thread())
+        return Made("x", HTML)
+
+    async def ask(cache: AnswerCache) -> Finished:
+        await cache.get(("/", "", 1), make, quick=True)
+        return await cache.get(("/", "", 1), make)
+
+    assert asyncio.run(ask(AnswerCache())).body == b"x"
+    assert makers == [threading.current_thread()]
