@@ -12,8 +12,8 @@ Form::
     codecs:                        # by name; a field here wins over the family's, settings are merged
       opus_12k: {nominal_kbps: 12, delay_samples: 310, settings: {bit_rate: 12000}}
 
-Texts may hold ``{kbps}`` (nominal bitrate), ``{khz}``, any name under ``values``, and ``{version:PACKAGE}`` (the
-version of an installed package).
+Texts may hold ``{kbps}`` (nominal bitrate), ``{khz}``, ``{codebooks}``, any name under ``values``, and
+``{version:PACKAGE}`` (the version of an installed package).
 """
 
 from __future__ import annotations
@@ -88,6 +88,7 @@ def _card(file: CatalogueFile, name: str, own: Mapping[str, Any], origin: str) -
     try:
         _derive(fields)
         values = {"kbps": f"{fields.get('nominal_kbps') or 0:g}", "khz": f"{fields['sampling_rate'] / 1000:g}"}
+        values["codebooks"] = str(fields.get("codebooks"))
         values |= {key: str(value) for key, value in fields.pop("values", {}).items()}
         return Card.model_validate({key: _fill(value, values) for key, value in fields.items()})
     except (ValidationError, KeyError, TypeError) as error:

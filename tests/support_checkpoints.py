@@ -27,11 +27,30 @@ def _encodec_48k() -> Any:
     )  # fmt: skip
 
 
-MODELS: dict[str, Callable[[], Any]] = {"encodec": _encodec, "encodec_48k": _encodec_48k}
+def _dac(rate: int, codebooks: int, strides: list[int]) -> Any:
+    from transformers import DacConfig, DacModel
 
-GAIN = {"encodec": 2.0}
+    return DacModel(
+        DacConfig(
+            sampling_rate=rate, n_codebooks=codebooks, downsampling_ratios=strides, encoder_hidden_size=2,
+            decoder_hidden_size=32, codebook_dim=4,
+        )
+    )  # fmt: skip
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "encodec": _encodec,
+    "encodec_48k": _encodec_48k,
+    "dac_16k": lambda: _dac(16000, 12, [2, 4, 5, 8]),
+    "dac_24k": lambda: _dac(24000, 32, [2, 4, 5, 8]),
+    "dac_44k": lambda: _dac(44100, 9, [2, 4, 8, 8]),
+}
+
+GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0}
 """By how much the weights that transformers draws are too small for tokens that differ."""
-FAMILIES = [("encodec_24k_6bps", "encodec"), ("encodec_48k_3bps", "encodec_48k")]
+FAMILIES = [("encodec_24k_6bps", "encodec"), ("encodec_48k_3bps", "encodec_48k"),
+    ("dac_16k", "dac_16k"), ("dac_24k_3cb", "dac_24k"), ("dac_44k_2cb", "dac_44k"),
+]  # fmt: skip
 """A codec of each family, and the model that serves it."""
 
 
