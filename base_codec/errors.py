@@ -27,3 +27,7 @@ class CodecUnusable(CodecError):
 
 class CatalogueError(CodecError):
     """A catalogue file does not follow its form, or two of them claim one name; the text shows both targets."""
+
+
+class MissingWeights(CodecError):
+    """The codec's trained weights are not here; the text names the files, the command and the place."""

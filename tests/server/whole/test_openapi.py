@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
