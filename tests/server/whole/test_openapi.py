@@ -18,8 +18,7 @@ EXAMPLES = 12
 def promised(tour: Tour) -> Any:
     """Read the document from the running service."""
     config = SchemathesisConfig.from_dict({"seed": SEED})
-    schema = schemathesis.openapi.from_url(f"{tour.address}/api/openapi.json", config=config)
-    return schema
+    return schemathesis.openapi.from_url(f"{tour.address}/api/openapi.json", config=config)
 
 
 schema = schemathesis.pytest.from_fixture("promised")
