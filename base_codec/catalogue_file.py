@@ -6,13 +6,14 @@ Form::
     target: codec_superb.base_codec.families.libav:LibavCodec   # module:Class, imported on use
     card:                          # fields of Card that all codecs of the family share
       year: 2012
-      frame_samples: 960           # gives frame_rate, and latency_ms (frame plus delay) where it is not stated
+      frame_samples: 960           # gives frame_rate, and latency_ms (frame plus delay) where it is not stated;
+                                   # with codebooks and codebook_size, nominal_kbps as well
       settings: {encoder: libopus}
     codecs:                        # by name; a field here wins over the family's, settings are merged
       opus_12k: {nominal_kbps: 12, delay_samples: 310, settings: {bit_rate: 12000}}
 
-Texts may hold ``{kbps}`` (nominal bitrate), ``{khz}``, any name under ``values``, and ``{version:PACKAGE}`` (the
-version of an installed package).
+Texts may hold ``{kbps}`` (nominal bitrate), ``{khz}``, ``{codebooks}``, any name under ``values``, and
+``{version:PACKAGE}`` (the version of an installed package).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from math import log2
 from typing import Any
 
 import yaml
@@ -86,6 +88,7 @@ def _card(file: CatalogueFile, name: str, own: Mapping[str, Any], origin: str) -
     try:
         _derive(fields)
         values = {"kbps": f"{fields.get('nominal_kbps') or 0:g}", "khz": f"{fields['sampling_rate'] / 1000:g}"}
+        values["codebooks"] = str(fields.get("codebooks"))
         values |= {key: str(value) for key, value in fields.pop("values", {}).items()}
         return Card.model_validate({key: _fill(value, values) for key, value in fields.items()})
     except (ValidationError, KeyError, TypeError) as error:
@@ -93,13 +96,15 @@ def _card(file: CatalogueFile, name: str, own: Mapping[str, Any], origin: str) -
 
 
 def _derive(fields: dict[str, Any]) -> None:
-    """Compute frame rate and latency from the frame's length and the delay."""
+    """Compute frame rate and latency from the frame's length and the delay, and the bitrate of tokens."""
     frame = fields.pop("frame_samples", None)
-    if frame is None:
-        return
-    rate = fields["sampling_rate"]
-    fields.setdefault("frame_rate", rate / frame)
-    fields.setdefault("latency_ms", round(1000 * (frame + fields["delay_samples"]) / rate, 3))
+    if frame is not None:
+        rate = fields["sampling_rate"]
+        fields.setdefault("frame_rate", rate / frame)
+        fields.setdefault("latency_ms", round(1000 * (frame + fields["delay_samples"]) / rate, 3))
+    if fields.get("codebooks") and "nominal_kbps" not in fields:
+        bits = fields["codebooks"] * log2(fields["codebook_size"])
+        fields["nominal_kbps"] = fields["frame_rate"] * bits / 1000
 
 
 def _fill(value: Any, values: Mapping[str, str]) -> Any:

@@ -21,5 +21,13 @@ class CodingFailed(CodecError):
     """The codec could not encode or decode this audio; the text says why."""
 
 
+class CodecUnusable(CodecError):
+    """The codec works for no clip any more, which ends the run; the text says what to mend."""
+
+
 class CatalogueError(CodecError):
     """A catalogue file does not follow its form, or two of them claim one name; the text shows both targets."""
+
+
+class MissingWeights(CodecError):
+    """The codec's trained weights are not here; the text names the files, the command and the place."""

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -43,6 +44,8 @@ class Encoded:
     """Channels of the audio that :meth:`Codec.decode` returns."""
     frames: tuple[int, ...] = ()
     """Byte lengths of the packets inside ``payload``, for packet codecs."""
+    side: bytes = b""
+    """What a token codec sends beside its tokens (a loudness for each chunk); counted in ``bits``."""
 
     @property
     def tokens(self) -> int | None:
@@ -57,6 +60,7 @@ class Packets:
     payload: bytes | NDArray[np.integer[Any]]
     bits: int
     frames: tuple[int, ...] = ()
+    side: bytes = b""
 
 
 class Codec(ABC):
@@ -89,13 +93,21 @@ class Codec(ABC):
         Raises :class:`RefusedSetting` for a wrong type, shape or rate, :class:`CodingFailed` for an empty clip,
         for NaN or Inf, and for what the codec itself cannot encode.
         """
+        coded = self._coded(audio, rate)
+        return self._encoded(self._encode(coded), audio, rate)
+
+    def _coded(self, audio: Audio, rate: int) -> Audio:
+        """Check a clip and bring it to the codec's rate and channels, silence for the delay at its end."""
         fitting.check_audio(audio, rate)
         samples, own = audio.shape[1], self._own_rate(rate)
         fitted = fitting.fit_channels(audio, self.card.channels)
         coded = fitting.resample(fitted, rate, own, fitting.resampled_length(samples, rate, own))
-        packets = self._encode(np.pad(coded, ((0, 0), (0, ceil(self.card.delay_samples)))))
+        return np.pad(coded, ((0, 0), (0, ceil(self.card.delay_samples))))
+
+    def _encoded(self, packets: Packets, audio: Audio, rate: int) -> Encoded:
+        """Put what the decoder must know beside the packets of ``audio``."""
         channels = fitting.channels_out(audio.shape[0], self.card.channels)
-        return Encoded(packets.payload, packets.bits, samples, int(rate), channels, packets.frames)
+        return Encoded(packets.payload, packets.bits, audio.shape[1], int(rate), channels, packets.frames, packets.side)
 
     def decode(self, encoded: Encoded) -> Audio:
         """Return float32 ``(encoded.channels, encoded.samples)`` at ``encoded.sampling_rate``, without the delay.
@@ -105,12 +117,20 @@ class Codec(ABC):
         """
         if self.card.encode_only:
             raise RefusedSetting(f"{self.card.name} only encodes: it has tokens but no resynthesis")
-        own = self._own_rate(encoded.sampling_rate)
+        packets, channels = self._received(encoded)
+        return self._restored(self._decode(packets, channels), encoded)
+
+    def _received(self, encoded: Encoded) -> tuple[Packets, int]:
+        """Return what the wrapper's decoder takes: the packets and the channels that were coded."""
         channels = fitting.channels_coded(encoded.channels, self.card.channels)
-        decoded = self._decode(Packets(encoded.payload, encoded.bits, encoded.frames), channels)
+        return Packets(encoded.payload, encoded.bits, encoded.frames, encoded.side), channels
+
+    def _restored(self, decoded: Audio, encoded: Encoded) -> Audio:
+        """Check what the wrapper's decoder gave and bring it to the clip's place, length, channels and rate."""
+        own = self._own_rate(encoded.sampling_rate)
         start, late = fitting.split_delay(self.card.delay_samples, own, encoded.sampling_rate)
         end = start + fitting.resampled_length(encoded.samples + late, encoded.sampling_rate, own)
-        self._check_decoded(decoded, channels, end)
+        self._check_decoded(decoded, fitting.channels_coded(encoded.channels, self.card.channels), end)
         restored = fitting.restore_channels(decoded[:, start:end], encoded.channels)
         return fitting.resample(restored, own, encoded.sampling_rate, encoded.samples + late)[:, late:]
 
@@ -130,9 +150,30 @@ class Codec(ABC):
             raise CodingFailed(f"{expected}, got NaN or Inf")
 
     def encode_batch(self, audios: Sequence[Audio], rate: int) -> list[Encoded]:
-        """Encode several clips of one rate; codecs that gain from a batch override this."""
-        return [self.encode(audio, rate) for audio in audios]
+        """Encode several clips of one rate: the same payloads as one by one, sooner where the codec gains from it."""
+        coded = [self._coded(audio, rate) for audio in audios]
+        packets = self._encode_batch(coded)
+        return [self._encoded(its, audio, rate) for its, audio in zip(packets, audios, strict=True)]
 
     def decode_batch(self, batch: Sequence[Encoded]) -> list[Audio]:
-        """Decode several payloads; codecs that gain from a batch override this."""
-        return [self.decode(encoded) for encoded in batch]
+        """Decode several payloads."""
+        if self.card.encode_only:
+            raise RefusedSetting(f"{self.card.name} only encodes: it has tokens but no resynthesis")
+        decoded = self._decode_batch([self._received(encoded) for encoded in batch])
+        return [self._restored(audio, encoded) for audio, encoded in zip(decoded, batch, strict=True)]
+
+    def _encode_batch(self, audios: Sequence[Audio]) -> list[Packets]:
+        """Encode several clips as ``_encode`` does each; codecs that gain from a batch override this."""
+        return [self._encode(audio) for audio in audios]
+
+    def _decode_batch(self, received: Sequence[tuple[Packets, int]]) -> list[Audio]:
+        """Decode several payloads as ``_decode`` does each; codecs that gain from a batch override this."""
+        return [self._decode(packets, channels) for packets, channels in received]
+
+
+class CheckpointCodec(Codec):
+    """A codec whose trained parameters lie in a folder, which :mod:`codec_superb.base_codec.weights` finds."""
+
+    def __init__(self, card: Card, folder: Path) -> None:
+        super().__init__(card)
+        self.folder = folder

@@ -16,11 +16,13 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+from codec_superb.base_codec import weights
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import Entry, merge, read_catalogue
 from codec_superb.base_codec.codec_file import class_from_file, is_codec_file
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, UnknownCodec
-from codec_superb.base_codec.interface import Codec
+from codec_superb.base_codec.interface import CheckpointCodec, Codec
+from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 
 ENTRY_POINT_GROUP = "codec_superb.codecs"
 
@@ -40,11 +42,25 @@ def card(name: str) -> Card:
     return _entry(name).card
 
 
-def open_codec(name: str, device: str = "cpu") -> Codec:
-    """Import the wrapper of ``name`` (or ``path/to/file.py:Class``) and load it.
+def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, CodecOptions]:
+    """Return the card of what will really run, and options for :func:`open_codec` that look for nothing any more.
 
-    Raises UnknownCodec with near matches, MissingDependency with the install command, RefusedSetting when the
-    wrapper refuses its card.
+    A neural codec's weights are found (fetched from the hub where they are not here) and its card names those. Codecs
+    without weights take no options and are returned as they are. Raises MissingWeights, MissingDependency and
+    UnknownCodec.
+    """
+    plain = card(name)
+    if is_codec_file(name) or not weights.takes_options(plain):
+        return plain, DEFAULT_OPTIONS
+    own, checkpoint = weights.configured(plain, options)
+    return own, options._replace(weights=str(checkpoint.folder))
+
+
+def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_OPTIONS) -> Codec:
+    """Import the wrapper of ``name`` (or ``path/to/file.py:Class``) and load it, with the weights of ``options``.
+
+    Raises UnknownCodec with near matches, MissingDependency with the install command, MissingWeights with the files
+    that are not here, RefusedSetting when the wrapper refuses its card.
     """
     if is_codec_file(name):
         codec_class, own_card = _file_class(name)
@@ -59,7 +75,7 @@ def open_codec(name: str, device: str = "cpu") -> Codec:
         raise _missing(entry.card, error) from error
     except AttributeError as error:
         raise _dead_target(entry) from error
-    return _load(codec_class, entry.card, device)
+    return _load(codec_class, entry.card, device, options)
 
 
 def forget() -> None:
@@ -67,8 +83,11 @@ def forget() -> None:
     _catalogue.cache_clear()
 
 
-def _load(codec_class: type[Codec], own_card: Card, device: str) -> Codec:
+def _load(codec_class: type[Codec], own_card: Card, device: str, options: CodecOptions = DEFAULT_OPTIONS) -> Codec:
     try:
+        if issubclass(codec_class, CheckpointCodec) and weights.takes_options(own_card):
+            configured, checkpoint = weights.configured(own_card, options)
+            return codec_class(configured, checkpoint.folder).load(device)
         return codec_class(own_card).load(device)
     except ImportError as error:
         raise _missing(own_card, error) from error

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from codec_superb.base_codec.options import Dtype
 from codec_superb.metrics.table import Category
 
 USUAL_SAMPLES = 6
@@ -27,6 +28,17 @@ CategoryOption = Annotated[
 ]
 OutOption = Annotated[Path, typer.Option("--out", help="Folder of runs: <out>/<codec>/<dataset>/.")]
 DeviceOption = Annotated[Device, typer.Option(help="Where neural codecs run.")]
+WeightsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="DIR|REPO[@REVISION]",
+        help="Weights of the neural codecs: a folder with config.json and model.safetensors, or a hub repository.",
+        show_default="the card's repository on the hub",
+    ),
+]
+DtypeOption = Annotated[Dtype, typer.Option("--dtype", help="Precision in which neural codecs compute.")]
+CompileOption = Annotated[bool, typer.Option("--compile", help="Run neural codecs through torch.compile.")]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Worker processes.", show_default="the cores this process may use")
 ]

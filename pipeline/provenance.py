@@ -19,7 +19,7 @@ from codec_superb.pipeline.run_info import Provenance
 
 PACKAGES = (
     "av", "lc3py", "numba", "numpy", "pesq", "praat-parselmouth", "pyarrow", "pycodec2", "pydantic",
-    "pyworld", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
+    "pyworld", "safetensors", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
 )  # fmt: skip
 """Distributions whose version can change a number; those that are not installed are left out."""
 

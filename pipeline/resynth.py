@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.lock import open_lock
+from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import card as card_of
+from codec_superb.base_codec.registry import configure
+from codec_superb.base_codec.weights import takes_options
 from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.pipeline.errors import PipelineError
@@ -39,6 +44,7 @@ class _Plan:
     clips: Sequence[str]
     folder: RunFolder
     spec_hash: str
+    options: CodecOptions
 
 
 def resynthesise(
@@ -47,6 +53,7 @@ def resynthesise(
     *,
     out: Path,
     device: Device = "auto",
+    options: CodecOptions = DEFAULT_OPTIONS,
     workers: int | None = None,
     limit: int | None = None,
     overwrite: bool = False,
@@ -57,6 +64,7 @@ def resynthesise(
 ) -> list[RunOutcome]:
     """Run every codec on every dataset into ``out/<codec>/<dataset>/``; what is finished there is not done again.
 
+    ``options`` are for the neural codecs among ``codecs`` (weights, precision); the run's card says what they chose.
     ``limit`` takes that many clips a dataset (see :mod:`~codec_superb.pipeline.selection`). ``timeout`` is in seconds a
     clip; an ``executor`` that is given brings its own workers and timeout. Clips that fail become failed rows and are
     tried again by the next call. A run whose card or dataset has changed is set aside and begun anew; ``overwrite``
@@ -66,7 +74,13 @@ def resynthesise(
     """
     progress = progress or Silent()
     opened = [(str(spec), open_dataset(spec, category=category)) for spec in datasets]
-    plans = [_plan(codec, spec, dataset, category, Path(out), limit) for spec, dataset in opened for codec in codecs]
+    configured = {codec: _configured(codec, options) for codec in codecs}
+    _refuse_useless(options, codecs)
+    plans = [
+        _plan(codec, configured[codec], spec, dataset, category, Path(out), limit)
+        for spec, dataset in opened
+        for codec in codecs
+    ]
     _refuse_output_inside(opened, Path(out))
     _refuse_twins(plans)
     with ExitStack() as stack:
@@ -74,15 +88,32 @@ def resynthesise(
         return [_run(plan, device, pool, progress, overwrite=overwrite) for plan in plans]
 
 
-def _plan(codec: str, spec: str, dataset: Dataset, category: Category | None, out: Path, limit: int | None) -> _Plan:
-    """Resolve names before any work begins."""
+def _configured(codec: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
+    """Find the codec's weights before any work begins; the card says which will be used."""
     card = card_of(codec)
     if card.encode_only:
         raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
+    return configure(codec, options)
+
+
+def _refuse_useless(options: CodecOptions, codecs: Sequence[str]) -> None:
+    """Refuse options that no codec of the call takes: the user expects them to do something."""
+    if options != DEFAULT_OPTIONS and not any(takes_options(card_of(codec)) for codec in codecs):
+        raise PipelineError(
+            f"weights, dtype and compile are options of neural codecs; {', '.join(codecs)} take none: leave them out"
+        )
+
+
+def _plan(
+    codec: str, configured: tuple[Card, CodecOptions], spec: str, dataset: Dataset, category: Category | None,
+    out: Path, limit: int | None,
+) -> _Plan:  # fmt: skip
+    """Name what is to be done, before any work begins."""
+    card, options = configured
     folder = RunFolder(out / card.name / dataset.name)
     identity = spec_hash(card, dataset.manifest_hash, codec_source(codec))
     opened = DatasetSpec(spec, category, dataset.manifest_hash)
-    return _Plan(codec, card, opened, dataset, select_clips(dataset, limit), folder, identity)
+    return _Plan(codec, card, opened, dataset, select_clips(dataset, limit), folder, identity, options)
 
 
 def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> None:
@@ -153,7 +184,7 @@ def _resume(
     info = _describe(plan, before)
     stale = info.status == "started" or not plan.folder.has_table()
     if todo:
-        on = _prepare(plan, device, pool)
+        on = _prepare(plan, device, pool, progress)
         info = info.model_copy(update={"provenance": supersede(info.provenance, stamp("resynth", on))})
         stale |= _work(plan, todo, journal, on, info, pool, progress)
     if stale:
@@ -213,9 +244,11 @@ def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
         return False
 
 
-def _prepare(plan: _Plan, device: Device, pool: Executor) -> str:
+def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> str:
     """Open the codec in a worker before anything is written; return the device it runs on."""
-    (event,) = pool.stream(prepare_codec, [(plan.codec, device)])
+    if plan.card.isolation is not None:  # here, where nobody's time runs out
+        ensure(open_lock(plan.card.isolation.lock), progress.message)
+    (event,) = pool.stream(prepare_codec, [(plan.codec, device, plan.options)])
     if isinstance(event, Result):
         return event.value
     raise PipelineError(f"{plan.card.name} cannot be opened: {event.reason}\n{event.log}".rstrip())
@@ -246,7 +279,7 @@ def _tasks(plan: _Plan, todo: Sequence[str], device: str) -> Iterator[ResynthTas
     """Describe the work, clip by clip, as workers ask for it."""
     for clip in todo:
         category, target = plan.dataset.clip(clip).category, str(plan.folder.audio_path(clip))
-        yield ResynthTask(plan.codec, device, plan.spec, plan.dataset.name, clip, category, target)
+        yield ResynthTask(plan.codec, device, plan.spec, plan.dataset.name, clip, category, target, plan.options)
 
 
 def _crashed(plan: _Plan, crash: Crash[ResynthTask]) -> ClipRow:

@@ -11,7 +11,9 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.interface import Codec, Encoded
+from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import card, open_codec
 from codec_superb.data_manifests import Category, Clip
 from codec_superb.pipeline.audio_store import Stored, write_audio
@@ -35,6 +37,7 @@ class ResynthTask(NamedTuple):
     category: Category
     target: str
     """Path of the FLAC to write."""
+    options: CodecOptions = DEFAULT_OPTIONS
 
 
 class _Failed(Exception):
@@ -54,15 +57,15 @@ class _Holder:
     """The one codec a worker has open; neural codecs are too large for two."""
 
     def __init__(self) -> None:
-        self.key: tuple[str, str] | None = None
+        self.key: tuple[str, str, CodecOptions] | None = None
         self.codec: Codec | None = None
         atexit.register(self.close)
 
-    def get(self, name: str, device: str) -> Codec:
+    def get(self, name: str, device: str, options: CodecOptions) -> Codec:
         """Return the codec, opening it and closing the one before where it is another."""
-        if self.codec is None or self.key != (name, device):
+        if self.codec is None or self.key != (name, device, options):
             self.close()
-            self.codec, self.key = open_codec(name, device), (name, device)
+            self.codec, self.key = open_codec(name, device, options), (name, device, options)
         return self.codec
 
     def close(self) -> None:
@@ -75,18 +78,19 @@ class _Holder:
 _HOLDER = _Holder()
 
 
-def prepare_codec(task: tuple[str, str]) -> Iterator[str]:
-    """Open the codec ``(name, device)`` and yield the device it is on: what is missing shows before the first clip."""
-    name, device = task
+def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[str]:
+    """Open the codec ``(name, device, options)``, so that what is missing shows at once; yield the device it is on."""
+    name, device, options = task
     if device == "auto":
         device = _best_device(name)
-    _HOLDER.get(name, device)
+    _HOLDER.get(name, device, options)
     yield device
 
 
 def _best_device(name: str) -> str:
     """Choose ``cuda`` for a neural codec where torch sees a device, otherwise ``cpu``."""
-    if card(name).kind != "neural":
+    own_card = card(name)
+    if own_card.kind != "neural" or own_card.isolation is not None:  # locks have packages for the CPU
         return "cpu"
     try:
         import torch
@@ -97,7 +101,7 @@ def _best_device(name: str) -> str:
 
 def resynthesise_clip(task: ResynthTask) -> Iterator[ClipRow]:
     """Yield the row of one clip. Raises only what must end the run: the codec cannot be opened, the disk is full."""
-    codec = _HOLDER.get(task.codec, task.device)
+    codec = _HOLDER.get(task.codec, task.device, task.options)
     dataset = dataset_of(task.dataset)
     clip: Clip | None = None
     try:
@@ -148,7 +152,7 @@ def _at(stage: Stage, action: Callable[..., T], *arguments: object) -> T:
     """Call ``action``; whatever it raises is this clip's failure at ``stage``, but for what must end the run."""
     try:
         return action(*arguments)
-    except PipelineError:
+    except (PipelineError, CodecUnusable):
         raise
     except Exception as error:
         raise _Failed(stage, error) from error

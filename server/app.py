@@ -14,6 +14,7 @@ from codec_superb import __version__
 from codec_superb.server.body_limit import BodyLimit
 from codec_superb.server.compression import Compression
 from codec_superb.server.database.session import Database
+from codec_superb.server.error_answers import EVERYWHERE
 from codec_superb.server.error_pages import handle_errors
 from codec_superb.server.features import routers
 from codec_superb.server.headers import SecurityHeaders
@@ -67,7 +68,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     observe(app)  # last of the middleware: it sees all others
     app.include_router(static_router)
     for router in routers():
-        app.include_router(router)
+        app.include_router(router, responses=EVERYWHERE)
     return app
 
 

@@ -99,6 +99,7 @@ def _config(settings: Settings, app: FastAPI | str, workers: int = 1) -> uvicorn
         factory=isinstance(app, str),
         workers=workers,
         lifespan="on",
+        http="h11",  # refuses a head of more than 64 kB, which the other one would keep in memory without end
         ws="none",
         log_config=None,
         access_log=False,  # our own line has the route and the number of the request, and no address

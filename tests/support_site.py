@@ -55,11 +55,13 @@ def _port(server: uvicorn.Server, thread: threading.Thread) -> int:
 
 @contextmanager
 def visitor(
-    browser: Browser, site: str, width: int = 1280, height: int = 900, scheme: Any = "light", **options: Any
-) -> Iterator[Page]:
-    """Open a window of its own on ``site``; whatever the pages complain about on the console fails the test.
+    browser: Browser, site: str, width: int = 1280, height: int = 900, scheme: Any = "light", *,
+    expected: str | None = None, **options: Any,
+) -> Iterator[Page]:  # fmt: skip
+    """Open a window of its own on ``site``; a complaint on the console or a request to elsewhere fails the test.
 
-    ``page.goto("/path")`` is relative to the site. ``options`` go to ``Browser.new_context``.
+    ``page.goto("/path")`` is relative to the site. ``expected`` is part of the complaints that belong to the test:
+    browsers report each refusal that a script gets. ``options`` go to ``Browser.new_context``.
     """
     context: BrowserContext = browser.new_context(
         base_url=site, viewport={"width": width, "height": height}, color_scheme=scheme, **options
@@ -69,9 +71,13 @@ def visitor(
     complaints: list[str] = []
     page.on("console", lambda told: complaints.append(told.text) if told.type in {"error", "warning"} else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     try:
         yield page
-        assert not complaints, complaints
+        unexpected = [text for text in complaints if expected is None or expected not in text]
+        assert not unexpected, unexpected
+        assert not [url for url in asked if not url.startswith((site + "/", "data:", "blob:"))]
     finally:
         context.close()
 

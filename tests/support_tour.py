@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx2
 import numpy as np
+import pytest
 import soundfile
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page
@@ -62,9 +63,15 @@ class Files:
 
     def wrong(self, folder: Path) -> Path:
         """Write a copy of ``later`` whose author improved a score after packing."""
-        file = folder / "improved.zip"
-        file.write_bytes(rewrite(self.later, _improve).getvalue())
-        return file
+        return _edited(self.later, folder / "improved.zip", _improve)
+
+    def named(self, name: str, folder: Path) -> Path:
+        """Write a copy of ``later`` under another name, so that each story has a codec of its own."""
+
+        def rename(document: dict[str, Any]) -> None:
+            document["codec"] |= {"name": name, "title": name.replace("_", " ").capitalize()}
+
+        return _edited(self.later, folder / f"{name}.zip", rename)
 
 
 @dataclass(frozen=True)
@@ -169,7 +176,13 @@ def _fill(database: Database, files: Files) -> tuple[str, str]:
 
 
 def make_files(folder: Path) -> Files:
-    """Run real codecs on synthesised sound, score and pack them."""
+    """Run real codecs on synthesised sound, score and pack them; nothing is left in the user's home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CODEC_SUPERB_HOME", str(folder / "home"))
+        return _run_codecs(folder)
+
+
+def _run_codecs(folder: Path) -> Files:
     datasets = [_synthesise(folder / name, categories) for name, categories in PLACES.items()]
     names, specs = [*CODECS, LATER, "opus_24k", "opus_48k"], [str(dataset) for dataset in datasets]
     outcomes = resynthesise(names, specs, out=folder / "runs", device="cpu", workers=1)
@@ -231,8 +244,18 @@ def _sound(category: Category, number: int) -> NDArray[np.float32]:
     return np.asarray(0.15 * chord * np.exp(-2 * time), np.float32)
 
 
-def _improve(members: dict[str, bytes]) -> None:
-    document = json.loads(members[SUBMISSION_NAME])
+def _improve(document: dict[str, Any]) -> None:
     document["aggregates"]["datasets"][0]["metrics"]["mel"]["mean"] *= 0.5
-    members[SUBMISSION_NAME] = json.dumps(document).encode()
-    reseal(members)
+
+
+def _edited(file: Path, out: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """Change what a submission says and make its hashes right."""
+
+    def edit(members: dict[str, bytes]) -> None:
+        document = json.loads(members[SUBMISSION_NAME])
+        change(document)
+        members[SUBMISSION_NAME] = json.dumps(document).encode()
+        reseal(members)
+
+    out.write_bytes(rewrite(file, edit).getvalue())
+    return out

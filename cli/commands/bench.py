@@ -11,19 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codec_superb import __version__
+from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json
 from codec_superb.cli.options import (
     USUAL_SAMPLES,
     CategoryOption,
     CodecOption,
+    CompileOption,
     DatasetOption,
     DeviceOption,
+    DtypeOption,
     JsonOption,
     LimitOption,
     MetricOption,
     OutOption,
     OverwriteOption,
     PesqOption,
+    WeightsOption,
     WorkersOption,
     plain_path,
 )
@@ -52,6 +56,9 @@ def command(
     pesq_backend: PesqOption = "fast",
     category: CategoryOption = None,
     device: DeviceOption = "auto",
+    weights: WeightsOption = None,
+    dtype: DtypeOption = "float32",
+    compile_model: CompileOption = False,
     workers: WorkersOption = None,
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
@@ -63,13 +70,14 @@ def command(
     from codec_superb.pipeline.score import score
 
     codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
+    options = CodecOptions(weights, dtype, compile_model)
     _refuse_mixture(datasets)
     with TerminalProgress() as progress:
         _prepare(datasets, progress)
         with Executor(workers) as pool:
             outcomes = resynthesise(
-                codecs, datasets, out=out, device=device, limit=limit, overwrite=overwrite, category=category,
-                progress=progress, executor=pool,
+                codecs, datasets, out=out, device=device, options=options, limit=limit, overwrite=overwrite,
+                category=category, progress=progress, executor=pool,
             )  # fmt: skip
             runs = [outcome.path for outcome in outcomes]
             outcomes += score(
@@ -156,7 +164,21 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
     by_codec: dict[str, list[Path]] = {}
     for run in runs:
         by_codec.setdefault(run.parent.name, []).append(run)
-    return [str(pack(folders, out / f"{codec}.zip", samples=USUAL_SAMPLES)) for codec, folders in by_codec.items()]
+    files = []
+    for codec, folders in by_codec.items():
+        if _is_random(folders[0]):
+            note(f"{codec}: random weights, a model nobody trained: scored, never packed")
+            continue
+        files.append(str(pack(folders, out / f"{codec}.zip", samples=USUAL_SAMPLES)))
+    return files
+
+
+def _is_random(run: Path) -> bool:
+    """Whether a run is of a model that was never trained; ``pack`` refuses those."""
+    from codec_superb.pipeline.run_folder import RunFolder
+
+    weights = RunFolder(run).info().card.weights
+    return weights is not None and weights.source == "random"
 
 
 def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:
@@ -167,7 +189,8 @@ def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path,
         print_json({"ranking": summary["ranking"], "runs": as_data(outcomes), **files})
     else:
         print_ranking(_rows(summary["ranking"]))
-        note(f"submissions: {len(summary['files'])} in {plain_path(Path(summary['files'][0]).parent)}/*.zip")
+        if summary["files"]:
+            note(f"submissions: {len(summary['files'])} in {plain_path(Path(summary['files'][0]).parent)}/*.zip")
         typer.echo(f"report: {plain_path(page)}")
     raise typer.Exit(exit_code(outcomes))
 

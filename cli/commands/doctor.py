@@ -25,7 +25,7 @@ ENOUGH_BYTES = 2 * 1024**3
 MODULES = {"pyyaml": "yaml", "PyYAML": "yaml", "lc3py": "lc3"}
 """Packages that are imported under another name."""
 EXTRAS = {
-    "neural": ("torch", "transformers"),
+    "neural": ("torch", "transformers", "huggingface_hub", "safetensors"),
     "applications": ("faster_whisper", "speechbrain", "sklearn"),
     "praat": ("parselmouth",),
     "datasets": ("datasets",),
@@ -113,6 +113,7 @@ def _codecs() -> list[Finding]:
     import numpy as np
 
     from codec_superb.base_codec import registry
+    from codec_superb.base_codec.weights import takes_options
 
     by_family: dict[str, list[str]] = {}
     for name in registry.names():
@@ -120,6 +121,9 @@ def _codecs() -> list[Finding]:
     noise = np.random.default_rng(0).normal(0, 0.1, (1, 1600)).astype(np.float32)
     findings = []
     for family, names in by_family.items():
+        if takes_options(registry.card(names[0])):
+            findings.append(_neural(family, names))
+            continue
         try:
             codec = registry.open_codec(names[0])
             codec.decode(codec.encode(noise, 16000))
@@ -128,6 +132,23 @@ def _codecs() -> list[Finding]:
         except Exception as error:  # noqa: BLE001 - the doctor reports whatever is wrong
             findings.append(Finding(f"codec {family}", "fault", f"{type(error).__name__}: {error}"))
     return findings
+
+
+def _neural(family: str, names: list[str]) -> Finding:
+    """Look for a neural codec's packages and weights; loading them would take gigabytes."""
+    from codec_superb.base_codec import registry
+    from codec_superb.base_codec.errors import CodecError
+    from codec_superb.base_codec.weights import EXTRA, locate
+
+    missing = [module for module in EXTRAS[EXTRA] if importlib.util.find_spec(module) is None]
+    if missing:
+        detail = f"{len(names)} settings, without {', '.join(missing)}: pip install 'codec-superb[{EXTRA}]'"
+        return Finding(f"codec {family}", "optional", detail)
+    try:
+        checkpoint = locate(registry.card(names[0]), download=False)
+    except CodecError as error:
+        return Finding(f"codec {family}", "optional", f"{len(names)} settings, needs weights: {error}")
+    return Finding(f"codec {family}", "ok", f"{len(names)} settings, weights in {checkpoint.folder}")
 
 
 def _storage() -> list[Finding]:

@@ -6,16 +6,20 @@ from pathlib import Path
 
 import typer
 
+from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.console import TerminalProgress, print_json
 from codec_superb.cli.options import (
     CategoryOption,
     CodecOption,
+    CompileOption,
     DatasetOption,
     DeviceOption,
+    DtypeOption,
     JsonOption,
     LimitOption,
     OutOption,
     OverwriteOption,
+    WeightsOption,
     WorkersOption,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, say
@@ -28,6 +32,9 @@ def command(
     out: OutOption = Path("runs"),
     category: CategoryOption = None,
     device: DeviceOption = "auto",
+    weights: WeightsOption = None,
+    dtype: DtypeOption = "float32",
+    compile_model: CompileOption = False,
     workers: WorkersOption = None,
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
@@ -38,10 +45,11 @@ def command(
         raise typer.BadParameter("name at least one --codec and one --dataset")
     from codec_superb.pipeline.resynth import resynthesise
 
+    options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:
         outcomes = resynthesise(
-            codec_names(codec), dataset, out=out, device=device, workers=workers, limit=limit, overwrite=overwrite,
-            category=category, progress=progress,
+            codec_names(codec), dataset, out=out, device=device, options=options, workers=workers, limit=limit,
+            overwrite=overwrite, category=category, progress=progress,
         )  # fmt: skip
     say(outcomes)
     if as_json:

@@ -63,7 +63,12 @@ async def page(
 ChartName = Annotated[Chart, Path(description=f"One of {', '.join(CHARTS)}")]
 
 
-@router.get("/api/v1/charts/{chart}.csv", tags=["charts"], responses={200: {"content": {"text/csv": {}}}})
+@router.get(
+    "/api/v1/charts/{chart}.csv",
+    tags=["charts"],
+    response_class=Response,
+    responses={200: {"content": {"text/csv": {}}}},
+)
 async def data(request: Request, chart: ChartName, state: State) -> Response:
     """Every number of a chart as CSV."""
     headers = {"Content-Disposition": f'attachment; filename="codec-superb-{chart}.csv"'}

@@ -113,7 +113,7 @@ def category_of(found: Measured, category: Category) -> CodecResult:
 def band(snapshot: Snapshot, found: Measured, own: CodecResult) -> Band | None:
     """Find the codecs of about the same bitrate on the same datasets; None where the bitrate is not known."""
     states = {dataset.name: dataset.manifest_hash for dataset in found.datasets}
-    return band_of(own, states, snapshot.runs)
+    return band_of(own, states, found.submission.metrics, snapshot.runs)
 
 
 def values_of(session: Session, found: Measured, category: str, dataset: str) -> Mapping[str, Values]:

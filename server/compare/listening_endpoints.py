@@ -84,7 +84,10 @@ def reveal(
     return HTMLResponse(page, headers={"Cache-Control": "private, no-store"})
 
 
-@router.get("/api/v1/listening/{address}.ogg", tags=["compare"], response_class=Response)
+@router.get(
+    "/api/v1/listening/{address}.ogg", tags=["compare"], response_class=Response,
+    responses={200: {"content": {"audio/ogg": {}}}, 206: {"description": "The part that was asked for"}},
+)  # fmt: skip
 def sound(request: Request, session: ReadTransaction, address: str) -> Response:
     """Answer with one version of a clip, as Ogg Opus without tags; addresses come from the page of the test."""
     ids, seed, clip, place = opened_address(key_of(request), address)

@@ -7,9 +7,10 @@ from typing import Any
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 
+from codec_superb.server.error_answers import described
 from codec_superb.server.ingest.callers import caller_of, counted
 from codec_superb.server.ingest.receive import FORM, RAW, receive
-from codec_superb.server.ingest.schemas import ErrorAnswer, Receipt
+from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check_permission, ingest
 
 router = APIRouter()
@@ -41,7 +42,7 @@ _ERRORS = {
     openapi_extra={"requestBody": _BODY},
     responses={
         200: {"model": Receipt, "description": "this very file was accepted before: nothing has changed"},
-        **{status: {"model": ErrorAnswer, "description": text} for status, text in _ERRORS.items()},
+        **described(_ERRORS),
     },
 )
 async def upload(request: Request, response: Response) -> Receipt:

@@ -33,23 +33,3 @@ class Receipt(BaseModel):
     """What is unusual without being wrong."""
     warnings: list[dict[str, Any]]
     """What a moderator should look at: ``{kind, where, text}`` each."""
-
-
-class ProblemAnswer(BaseModel):
-    """One reason why a submission is refused."""
-
-    path: str
-    """Member of the zip and the place in it."""
-    expected: str
-    got: str
-    how_to_fix: str
-
-
-class ErrorAnswer(BaseModel):
-    """Any answer that is no success."""
-
-    error: str
-    """Kind of error."""
-    detail: str
-    """What was expected, what came, what to do."""
-    problems: list[ProblemAnswer]

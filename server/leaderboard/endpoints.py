@@ -69,13 +69,23 @@ async def as_json(request: Request) -> Response:
     return await answer(request, _file(answers.board_json, "json", JSON), counted=True)
 
 
-@router.get(".csv", responses={200: {"content": {"text/csv": {"schema": _FILE}}}}, openapi_extra=STATE_PARAMETERS)
+@router.get(
+    ".csv",
+    response_class=Response,
+    responses={200: {"content": {"text/csv": {"schema": _FILE}}}},
+    openapi_extra=STATE_PARAMETERS,
+)
 async def as_csv(request: Request) -> Response:
     """Every row that passes the filters, in order; the first line says what was chosen, the second names columns."""
     return await answer(request, _file(exports.board_csv, "csv", _CSV), counted=True)
 
 
-@router.get(".parquet", responses={200: {"content": {_PARQUET: {"schema": _FILE}}}}, openapi_extra=STATE_PARAMETERS)
+@router.get(
+    ".parquet",
+    response_class=Response,
+    responses={200: {"content": {_PARQUET: {"schema": _FILE}}}},
+    openapi_extra=STATE_PARAMETERS,
+)
 async def as_parquet(request: Request) -> Response:
     """Every row that passes the filters, in order; the file's metadata say what was chosen."""
     return await answer(request, _file(exports.board_parquet, "parquet", _PARQUET), counted=True)

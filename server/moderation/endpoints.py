@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 
 from codec_superb.server.database.session import WriteTransaction
+from codec_superb.server.error_answers import described
 from codec_superb.server.moderation.schemas import DecisionAnswer, DecisionRequest
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.people.access import ModeratingCaller
 
 router = APIRouter(prefix="/api/v1", tags=["moderation"])
 SubmissionId = Annotated[str, Path(pattern="^[a-z0-9]{1,12}$", description="Id of a submission, as in links.")]
-_REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "A reason is missing, or a parameter does not fit."},
-    401: {"description": "No token, or one that is wrong, expired or revoked."},
-    403: {"description": "The token lacks the scope `moderate`."},
-    404: {"description": "No submission has the id."},
-    409: {"description": "The submission's status does not allow the decision, or somebody else was first."},
-}
+_REFUSALS = described(
+    {
+        400: "A reason is missing, or a parameter does not fit.",
+        401: "No token, or one that is wrong, expired or revoked.",
+        403: "The token lacks the scope `moderate`.",
+        404: "No submission has the id.",
+        409: "The submission's status does not allow the decision, or somebody else was first.",
+    }
+)
 
 
 @router.post("/submissions/{submission_id}/decision", responses=_REFUSALS)

@@ -8,18 +8,11 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
 from codec_superb.server.database.session import ReadTransaction
-from codec_superb.server.ingest.schemas import ErrorAnswer
 from codec_superb.server.people.limits import CountedComputation
 from codec_superb.server.submissions import clips, service
 from codec_superb.server.submissions.schemas import Diff, History, SubmissionDetail, SubmissionList
 
-router = APIRouter(
-    tags=["submissions"],
-    responses={
-        400: {"model": ErrorAnswer, "description": "a parameter does not fit"},
-        404: {"model": ErrorAnswer, "description": "nothing of that name is public"},
-    },
-)
+router = APIRouter(tags=["submissions"])
 
 _TEXT = r"^[^\x00]*$"
 """No text of PostgreSQL holds a NUL; asking it for one is an error there."""

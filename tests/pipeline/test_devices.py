@@ -10,6 +10,7 @@ import pytest
 from support_run_codecs import HERE
 from support_runs import speech_folder
 
+from codec_superb.base_codec.options import DEFAULT_OPTIONS
 from codec_superb.pipeline.resynth import resynthesise
 from codec_superb.pipeline.resynth_clip import prepare_codec
 from codec_superb.pipeline.run_folder import RunFolder
@@ -22,15 +23,15 @@ def test_auto_is_the_gpu_for_a_neural_codec_where_torch_sees_one(
     """A stand-in for torch says what this machine may not have; a classical codec never asks it."""
     torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: available))
     monkeypatch.setitem(sys.modules, "torch", torch)
-    assert list(prepare_codec((f"{HERE}:Neural", "auto"))) == [device]
-    assert list(prepare_codec((f"{HERE}:Plain", "auto"))) == ["cpu"]
+    assert list(prepare_codec((f"{HERE}:Neural", "auto", DEFAULT_OPTIONS))) == [device]
+    assert list(prepare_codec((f"{HERE}:Plain", "auto", DEFAULT_OPTIONS))) == ["cpu"]
 
 
 def test_auto_is_the_cpu_without_torch_and_a_named_device_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """No torch is no error, and what the user names is not second-guessed."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert list(prepare_codec((f"{HERE}:Neural", "auto"))) == ["cpu"]
-    assert list(prepare_codec((f"{HERE}:Neural", "cuda"))) == ["cuda"]
+    assert list(prepare_codec((f"{HERE}:Neural", "auto", DEFAULT_OPTIONS))) == ["cpu"]
+    assert list(prepare_codec((f"{HERE}:Neural", "cuda", DEFAULT_OPTIONS))) == ["cuda"]
 
 
 def test_a_codec_is_closed_when_its_worker_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

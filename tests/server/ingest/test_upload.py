@@ -218,6 +218,7 @@ class TestBody:
             (b"{}", "application/json", "Content-Type"),
             (b"", "application/zip", "empty"),
             (b"x", "multipart/form-data", "boundary"),
+            (b"x", f"multipart/form-data; boundary={'b' * 300}", "boundary"),
             (b"x", "multipart/form-data; boundary=b", "form"),
             (b'--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nPK', "multipart/form-data; boundary=b", "off"),
             (b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\ny\r\n--b--', "multipart/form-data; boundary=b",

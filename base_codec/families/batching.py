@@ -1,0 +1,68 @@
+"""Which clips go through a neural codec together, and how a long one is cut: pure arithmetic on frames.
+
+Batching never changes a result: clips of equal length go together as they are; clips of different lengths only where
+the model is causal, so that the silence which fills up a shorter one lies after all that its frames depend on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+LONGEST_TO_SHORTEST = 1.5
+"""Clips of one batch differ by no more: what fills up the shorter ones is computed for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """How a family codes what is longer than ``limit`` seconds."""
+
+    limit: float
+    """Seconds up to which a clip is coded at one go."""
+    chunk: float
+    """Seconds of each chunk of a longer one."""
+    before: float
+    """Seconds of context in front of a chunk, coded and thrown away."""
+    after: float
+    """The same behind it; 0 for a causal model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Frames ``start`` to ``end`` are coded, of which ``keep_from`` to ``keep_to`` (of the clip) are kept."""
+
+    start: int
+    end: int
+    keep_from: int
+    keep_to: int
+
+
+def spans(frames: int, frame_rate: float, chunking: Chunking) -> Iterator[Span]:
+    """Cut ``frames`` into spans whose kept parts follow one another without gap or overlap."""
+    if frames <= chunking.limit * frame_rate:
+        yield Span(0, frames, 0, frames)
+        return
+    step = max(1, round(chunking.chunk * frame_rate))
+    before, after = round(chunking.before * frame_rate), round(chunking.after * frame_rate)
+    for start in range(0, frames, step):
+        end = min(start + step, frames)
+        yield Span(max(0, start - before), min(frames, end + after), start, end)
+
+
+def groups(frames: Sequence[int], budget: int, mixable: int | None) -> list[list[int]]:
+    """Return the indices of clips that go together; ``frames`` holds their lengths.
+
+    A group holds at most ``budget`` frames, but at least one clip. Lengths differ only from ``mixable`` frames on
+    (None: never), by :data:`LONGEST_TO_SHORTEST` at most.
+    """
+    out: list[list[int]] = []
+    for index in sorted(range(len(frames)), key=lambda index: frames[index]):
+        length = frames[index]
+        if out:
+            shortest, count = frames[out[-1][0]], len(out[-1])
+            is_close = mixable is not None and mixable <= shortest and length <= shortest * LONGEST_TO_SHORTEST
+            if (length == shortest or is_close) and length * (count + 1) <= budget:
+                out[-1].append(index)
+                continue
+        out.append([index])
+    return out

@@ -1,0 +1,160 @@
+"""EnCodec through transformers: 24 kHz mono, which is causal, and 48 kHz stereo, which codes a second at a time.
+
+The 24 kHz model reflects the clip's beginning to the front of it, deep inside the first seven frames, so clips share
+a batch with longer ones only from eight frames on. Its LSTM remembers everything that came before: a clip of more
+than two minutes is coded in chunks of 30 s with 10 s of context in front, which differs from coding it at one go by
+what the LSTM still knew of the sound before that.
+
+The 48 kHz model divides each second by its loudness, a number that the decoder needs: 32 bits a chunk beside the
+tokens. Chunks start every 0.99 s, overlap, and are faded into one another. Nothing runs across them, so long clips
+need no further cutting; the group normalisation over a whole chunk allows no filling up, so only chunks of equal
+length share a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
+from codec_superb.base_codec.families.batching import Chunking, groups
+from codec_superb.base_codec.families.transformers_codec import SECONDS_AT_ONCE, Tokens, TransformersCodec
+from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.interface import Packets
+
+SCALE = np.dtype("<f4")
+"""How a chunk's loudness is sent."""
+
+
+class _Encodec(TransformersCodec):
+    model_class = "EncodecModel"
+    model_type = "encodec"
+
+    def _facts(self, config: Any) -> dict[str, int]:
+        return super()._facts(config) | {"channels": config.audio_channels}
+
+    @property
+    def _bandwidth(self) -> float:
+        """The model's own name of the number of codebooks: kbps."""
+        model = self.model
+        for bandwidth in model.config.target_bandwidths:
+            if model.quantizer.get_num_quantizers_for_bandwidth(bandwidth) == self._codebooks:
+                return float(bandwidth)
+        raise RefusedSetting(
+            f"{self.card.name}: the checkpoint has the bitrates {list(model.config.target_bandwidths)} kbps, "
+            f"none with {self._codebooks} codebooks"
+        )
+
+
+class Encodec24k(_Encodec):
+    """EnCodec at 24 kHz, mono; a card's codebooks choose the bitrate."""
+
+    chunking = Chunking(limit=120, chunk=30, before=10, after=0)
+    mixable = 8
+
+    def _to_tokens(self, audio: torch.Tensor) -> torch.Tensor:
+        codes: torch.Tensor = self.model.encode(audio, bandwidth=self._bandwidth).audio_codes[0]
+        return codes
+
+    def _to_audio(self, tokens: torch.Tensor) -> torch.Tensor:
+        audio: torch.Tensor = self.model.decode(tokens[None], [None]).audio_values
+        return audio
+
+
+class Encodec48k(_Encodec):
+    """EnCodec at 48 kHz, stereo, in chunks of a second whose loudness goes beside the tokens."""
+
+    chunking = Chunking(limit=1, chunk=1, before=0, after=0)
+
+    def _to_tokens(self, audio: torch.Tensor) -> torch.Tensor:
+        return self._chunk_to_tokens(audio)[0]
+
+    def _to_audio(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self._chunk_to_audio(tokens, torch.ones(len(tokens), 1, device=tokens.device))
+
+    def _chunk_to_tokens(self, audio: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Encode ``(chunks, 2, samples)`` to codes ``(chunks, codebooks, frames)`` and scales ``(chunks, 1)``."""
+        codes, scale = self.model._encode_frame(audio, self._bandwidth)  # noqa: SLF001 - the public one cuts chunks itself
+        return codes, scale
+
+    def _chunk_to_audio(self, codes: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        audio: torch.Tensor = self.model._decode_frame(codes, scale)  # noqa: SLF001 - the public one keeps all chunks in memory
+        return audio
+
+    def _encode_batch(self, audios: Sequence[Audio]) -> list[Packets]:
+        length, stride = self.model.config.chunk_length, self.model.config.chunk_stride
+        places = [(clip, start) for clip, audio in enumerate(audios) for start in range(0, audio.shape[1], stride)]
+        sizes = [min(length, audios[clip].shape[1] - start) for clip, start in places]
+        codes: list[Tokens] = [np.empty((0, 0), dtype=np.int32)] * len(places)
+        scales: list[bytes] = [b""] * len(places)
+        for group in groups(sizes, round(SECONDS_AT_ONCE * self.card.sampling_rate), None):
+            batch = np.stack([audios[places[i][0]][:, places[i][1] : places[i][1] + length] for i in group])
+            with self._inference():
+                tokens, scale = self._chunk_to_tokens(self._tensor(batch).to(self.model.dtype))
+            for row, index in enumerate(group):
+                codes[index] = tokens[row].int().cpu().numpy()
+                scales[index] = scale[row].float().cpu().numpy().astype(SCALE).tobytes()
+        of_clip = [[i for i, place in enumerate(places) if place[0] == clip] for clip in range(len(audios))]
+        return [
+            self._packets(np.concatenate([codes[i] for i in chunks], axis=1), b"".join(scales[i] for i in chunks))
+            for chunks in of_clip
+        ]
+
+    def _decode_batch(self, received: Sequence[tuple[Packets, int]]) -> list[Audio]:
+        return [self._decode_chunks(packets) for packets, _ in received]
+
+    def _decode_chunks(self, packets: Packets) -> Audio:
+        """Decode one clip, some chunks at a time, each added where it belongs."""
+        tokens, scales = self._checked(packets), self._scales(packets)
+        per_chunk = ceil(self.model.config.chunk_length / self.hop)
+        starts = list(range(0, tokens.shape[1], per_chunk))
+        if len(starts) != scales.size:
+            raise CodingFailed(
+                f"{self.card.name}: expected a scale for each of {len(starts)} chunks, got {scales.size}"
+            )
+        sizes = [min(per_chunk, tokens.shape[1] - start) for start in starts]
+        mix = _OverlapAdd(len(starts), sizes[-1] * self.hop, self.model.config, max(self.card.channels))
+        for group in groups(sizes, round(SECONDS_AT_ONCE * self._frame_rate), None):
+            batch = np.stack([tokens[:, starts[i] : starts[i] + per_chunk] for i in group])
+            with self._inference():
+                scale = self._tensor(scales[group, None]).to(self.model.dtype)
+                audio = self._chunk_to_audio(self._tensor(batch).long(), scale).float().cpu().numpy()
+            for row, index in enumerate(group):
+                mix.add(index, audio[row])
+        return mix.result()
+
+    def _scales(self, packets: Packets) -> NDArray[np.float32]:
+        if len(packets.side) % SCALE.itemsize:
+            raise CodingFailed(f"{self.card.name}: expected scales of 4 bytes, got {len(packets.side)} bytes")
+        return np.frombuffer(packets.side, dtype=SCALE).astype(np.float32)
+
+
+class _OverlapAdd:
+    """Chunks faded into one another: each has a triangle for a weight, and their sum is divided by the weights'."""
+
+    def __init__(self, chunks: int, last: int, config: Any, channels: int) -> None:
+        length, self._stride = config.chunk_length, config.chunk_stride
+        full = length if chunks > 1 else last
+        ramp = np.linspace(0, 1, full + 2, dtype=np.float32)[1:-1]
+        self._weight = 0.5 - np.abs(ramp - 0.5)
+        samples = self._stride * (chunks - 1) + last
+        self._audio = np.zeros((channels, samples), dtype=np.float32)
+        self._weights = np.zeros(samples, dtype=np.float32)
+
+    def add(self, index: int, chunk: Audio) -> None:
+        """Add the chunk ``(channels, samples)`` whose number is ``index``."""
+        start = index * self._stride
+        end = min(start + chunk.shape[1], self._audio.shape[1])
+        weight = self._weight[: end - start]
+        self._audio[:, start:end] += weight * chunk[:, : end - start]
+        self._weights[start:end] += weight
+
+    def result(self) -> Audio:
+        """Return the mixture."""
+        self._audio /= self._weights
+        return self._audio

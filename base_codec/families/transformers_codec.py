@@ -1,0 +1,239 @@
+"""What the codecs that transformers runs share: loading, precision, batches, long clips, bits.
+
+A family says how its model turns a batch of audio into tokens and back; clips are filled up with silence to whole
+frames first. The model is built from the checkpoint's own configuration, which must agree with the card: sampling
+rate, channels, frame length, codebooks. A checkpoint that lacks a parameter is refused; transformers would draw it
+at random.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import ceil, log2
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+import transformers
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import CodingFailed, MissingWeights, RefusedSetting
+from codec_superb.base_codec.families.batching import Chunking, groups, spans
+from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.interface import CheckpointCodec, Packets
+from codec_superb.base_codec.options import Dtype
+from codec_superb.base_codec.weights import read_config
+
+Tokens = NDArray[np.int32]
+SECONDS_AT_ONCE = 60.0
+"""Seconds of sound in one batch, over all its clips."""
+UNUSED = re.compile(r"masked_spec_embed$")
+"""Parameters that only training uses and that published checkpoints may lack."""
+
+
+class NeuralSettings(BaseModel):
+    """What the ``settings`` of such a codec's card may hold."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dtype: Dtype = "float32"
+    compile: bool = False
+
+
+class TransformersCodec(CheckpointCodec):
+    """A token codec of transformers; payloads are int32 ``(codebooks, frames)``."""
+
+    model_class: ClassVar[str]
+    """Name of the model's class in transformers."""
+    model_type: ClassVar[str]
+    """``model_type`` of its ``config.json``."""
+    chunking: ClassVar[Chunking]
+    mixable: ClassVar[int | None] = None
+    """Frames from which on clips of different lengths share a batch; None for a model that is not causal."""
+    compiled: ClassVar[tuple[str, ...]] = ("encoder", "decoder")
+    """Parts of the model that ``torch.compile`` takes."""
+
+    def __init__(self, card: Card, folder: Any) -> None:
+        super().__init__(card, folder)
+        self._settings = NeuralSettings.model_validate(card.settings)
+        if card.codebooks is None or card.codebook_size is None or card.frame_rate is None:
+            raise RefusedSetting(f"{card.name}: expected a card with codebooks, codebook_size and frame_rate")
+        self._codebooks, self._codebook_size = card.codebooks, card.codebook_size
+        self._frame_rate = float(card.frame_rate)
+        self.hop = round(card.sampling_rate / card.frame_rate)
+        self.device = "cpu"
+        self._model: Any = None
+
+    def load(self, device: str = "cpu") -> Self:
+        """Build the model from the checkpoint on ``device``. Raises RefusedSetting where the two do not fit."""
+        kind = read_config(self.folder).get("model_type")
+        if kind != self.model_type:
+            raise RefusedSetting(
+                f"{self.card.name}: expected the model type {self.model_type} in {self.folder}, got {kind}"
+            )
+        model_class = getattr(transformers, self.model_class)
+        # A bar for each worker would hide the run's own.
+        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        try:
+            model, report = model_class.from_pretrained(
+                self.folder, local_files_only=True, dtype=getattr(torch, self._settings.dtype),
+                use_safetensors=True, output_loading_info=True,
+            )  # fmt: skip
+        except (OSError, ValueError, RuntimeError) as error:
+            raise MissingWeights(f"{self.card.name}: {self.folder} cannot be loaded: {error}") from error
+        self._refuse_incomplete(report)
+        self._refuse_other_model(model)
+        self._model = model.eval().to(device)
+        self.device = device
+        if self._settings.compile:
+            for part in self.compiled:
+                setattr(self._model, part, torch.compile(getattr(self._model, part), dynamic=True))
+        return self
+
+    def close(self) -> None:
+        """Free the model, on a graphics card its memory too."""
+        self._model = None
+        if self.device != "cpu":
+            torch.cuda.empty_cache()
+
+    @property
+    def model(self) -> Any:
+        """The model. Raises RefusedSetting before :meth:`load` and after :meth:`close`."""
+        if self._model is None:
+            raise RefusedSetting(f"{self.card.name} is not loaded: call load() first")
+        return self._model
+
+    def _refuse_incomplete(self, report: Any) -> None:
+        """Raise MissingWeights where the checkpoint lacks a parameter or has another shape of it."""
+        missing = sorted(str(name) for name in report["missing_keys"] if not UNUSED.search(str(name)))
+        wrong = sorted(str(entry[0]) for entry in report.get("mismatched_keys", ()))
+        if missing or wrong:
+            listed = ", ".join([*missing, *wrong][:5])
+            raise MissingWeights(
+                f"{self.card.name}: {self.folder}: {len(missing)} parameters are missing and {len(wrong)} have another "
+                f"shape, such as {listed}; fetch the checkpoint again"
+            )
+
+    def _refuse_other_model(self, model: Any) -> None:
+        """Raise RefusedSetting where the checkpoint's configuration is not what the card says."""
+        said = {
+            "sampling rate": self.card.sampling_rate, "channels": max(self.card.channels), "frame length": self.hop,
+            "codebook size": self.card.codebook_size,
+        }  # fmt: skip
+        found = self._facts(model.config)
+        wrong = [f"{name} {found[name]}, not {value}" for name, value in said.items() if found[name] != value]
+        if found["codebooks"] < self._codebooks:
+            wrong.append(f"{found['codebooks']} codebooks, not {self._codebooks} or more")
+        if wrong:
+            raise RefusedSetting(f"{self.card.name}: the checkpoint in {self.folder} has {'; '.join(wrong)}")
+
+    def _facts(self, config: Any) -> dict[str, int]:
+        """Read from a configuration what the card says too."""
+        return {
+            "sampling rate": config.sampling_rate, "channels": 1, "frame length": config.hop_length,
+            "codebook size": config.codebook_size, "codebooks": config.num_quantizers,
+        }  # fmt: skip
+
+    @abstractmethod
+    def _to_tokens(self, audio: torch.Tensor) -> torch.Tensor:
+        """Encode ``(clips, channels, samples)``, whole frames, to ``(clips, codebooks, frames)``."""
+
+    @abstractmethod
+    def _to_audio(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Decode ``(clips, codebooks, frames)`` to ``(clips, channels, samples)``."""
+
+    def _lost_samples(self) -> int:
+        """Return by how many samples the decoder's output is shorter than its frames."""
+        return 0
+
+    def _encode(self, audio: Audio) -> Packets:
+        return self._encode_batch([audio])[0]
+
+    def _decode(self, packets: Packets, channels: int) -> Audio:
+        return self._decode_batch([(packets, channels)])[0]
+
+    def _encode_batch(self, audios: Sequence[Audio]) -> list[Packets]:
+        frames = [ceil((audio.shape[1] + self._lost_samples()) / self.hop) for audio in audios]
+        out: list[Packets | None] = [None] * len(audios)
+        for group in groups(frames, self._budget, self.mixable):
+            longest = max(frames[index] for index in group)
+            batch = np.zeros((len(group), audios[group[0]].shape[0], longest * self.hop), dtype=np.float32)
+            for row, index in enumerate(group):
+                batch[row, :, : audios[index].shape[1]] = audios[index]
+            tokens = self._encode_frames(batch)
+            for row, index in enumerate(group):
+                out[index] = self._packets(tokens[row, :, : frames[index]].copy())
+        return [packets for packets in out if packets is not None]
+
+    def _decode_batch(self, received: Sequence[tuple[Packets, int]]) -> list[Audio]:
+        tokens = [self._checked(packets) for packets, _ in received]
+        frames = [its.shape[1] for its in tokens]
+        out: list[Audio | None] = [None] * len(tokens)
+        for group in groups(frames, self._budget, self.mixable):
+            longest = max(frames[index] for index in group)
+            batch = np.zeros((len(group), self._codebooks, longest), dtype=np.int32)
+            for row, index in enumerate(group):
+                batch[row, :, : frames[index]] = tokens[index]
+            audio = self._decode_frames(batch)
+            for row, index in enumerate(group):
+                out[index] = audio[row, :, : frames[index] * self.hop]
+        return [audio for audio in out if audio is not None]
+
+    @property
+    def _budget(self) -> int:
+        return round(SECONDS_AT_ONCE * self._frame_rate)
+
+    def _encode_frames(self, batch: Audio) -> Tokens:
+        """Encode ``(clips, channels, frames x hop)``, in chunks where it is long."""
+        parts = []
+        for span in spans(batch.shape[2] // self.hop, self._frame_rate, self.chunking):
+            piece = self._tensor(batch[:, :, span.start * self.hop : span.end * self.hop])
+            with self._inference():
+                tokens = self._to_tokens(piece.to(getattr(torch, self._settings.dtype)))
+            parts.append(tokens[:, :, span.keep_from - span.start : span.keep_to - span.start].int().cpu().numpy())
+        return np.concatenate(parts, axis=2)
+
+    def _decode_frames(self, batch: Tokens) -> Audio:
+        """Decode ``(clips, codebooks, frames)``, in chunks where it is long."""
+        frames = batch.shape[2]
+        audio = np.zeros((batch.shape[0], max(self.card.channels), frames * self.hop), dtype=np.float32)
+        end = 0
+        for span in spans(frames, self._frame_rate, self.chunking):
+            with self._inference():
+                decoded = self._to_audio(self._tensor(batch[:, :, span.start : span.end]).long())
+            kept = decoded[:, :, (span.keep_from - span.start) * self.hop : (span.keep_to - span.start) * self.hop]
+            begin = span.keep_from * self.hop
+            end = begin + kept.shape[2]
+            audio[:, :, begin:end] = kept.float().cpu().numpy()
+        return audio[:, :, :end]
+
+    def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+    @contextmanager
+    def _inference(self) -> Iterator[None]:
+        """Compute without gradients, and float32 as float32: no TF32, the same algorithm each time."""
+        with (
+            torch.inference_mode(),
+            torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False),
+        ):
+            yield
+
+    def _packets(self, tokens: Tokens, side: bytes = b"") -> Packets:
+        """Count the bits of ``tokens``: log2(codebook size) each, and those of what goes beside them."""
+        return Packets(tokens, ceil(tokens.size * log2(self._codebook_size)) + 8 * len(side), side=side)
+
+    def _checked(self, packets: Packets) -> Tokens:
+        """Return the tokens. Raises CodingFailed where they are none of this codec."""
+        tokens = packets.payload
+        expected = f"{self.card.name}: expected integer tokens ({self._codebooks}, frames) below {self._codebook_size}"
+        if isinstance(tokens, bytes) or tokens.ndim != 2 or tokens.shape[0] != self._codebooks or not tokens.size:  # noqa: PLR2004 - two axes
+            raise CodingFailed(f"{expected}, got {'bytes' if isinstance(tokens, bytes) else tokens.shape}")
+        if tokens.min() < 0 or tokens.max() >= self._codebook_size:
+            raise CodingFailed(f"{expected}, got {tokens.min()} to {tokens.max()}")
+        return tokens.astype(np.int32)

@@ -1,0 +1,175 @@
+"""Find a neural codec's weights, on this machine or on the hub, and say which they are; imports no torch.
+
+A checkpoint is a folder with ``config.json`` and ``model.safetensors``, as transformers' ``save_pretrained`` writes
+it. Its identity is the SHA-256 of ``model.safetensors``. A ``config.json`` with ``"codec_superb_random": true`` says
+that nobody trained the model; a score of it is never packed.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from codec_superb.base_codec.card import Card, Weights
+from codec_superb.base_codec.errors import MissingDependency, MissingWeights
+from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
+
+CONFIG, PARAMETERS = "config.json", "model.safetensors"
+FILES = (CONFIG, PARAMETERS)
+RANDOM_KEY = "codec_superb_random"
+"""Key of ``config.json`` that marks a model that was never trained."""
+OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+EXTRA = "neural"
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint that is on this machine."""
+
+    folder: Path
+    source: str
+    """Hub repository, or ``local:FOLDER`` without the path, which is nobody's business but this machine's."""
+    revision: str | None = None
+    """Commit on the hub, where it is known."""
+
+
+def takes_options(card: Card) -> bool:
+    """Whether ``card`` is of a codec that transformers runs and that has weights to find."""
+    return card.extra == EXTRA and card.weights is not None
+
+
+def configured(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, Checkpoint]:
+    """Return the card of what will really run (its weights, precision, compilation), and where its weights lie.
+
+    Raises MissingWeights naming each missing file, the command that fetches it and where to put it.
+    """
+    checkpoint = locate(card, options)
+    weights = Weights(
+        source="random" if is_random(checkpoint.folder) else checkpoint.source,
+        revision=checkpoint.revision,
+        sha256=sha256_of(checkpoint.folder / PARAMETERS),
+    )
+    chosen = {"dtype": options.dtype, "compile": options.compile}
+    usual = {"dtype": DEFAULT_OPTIONS.dtype, "compile": DEFAULT_OPTIONS.compile}
+    settings = card.settings | {key: value for key, value in chosen.items() if value != usual[key]}
+    return card.model_copy(update={"weights": weights, "settings": settings}), checkpoint
+
+
+def locate(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, download: bool = True) -> Checkpoint:
+    """Find the checkpoint of ``card``: the folder or repository of ``options``, else the card's own repository.
+
+    ``download`` false looks only at what is on this machine, as the offline flags of the hub do. Raises MissingWeights.
+    """
+    if card.weights is None:
+        raise MissingWeights(f"{card.name} has no weights to find")
+    given = options.weights
+    if given is None:
+        return _from_hub(card, card.weights.source, card.weights.revision, download=download)
+    folder = Path(given).expanduser()
+    if folder.exists() or not _is_repository(given):
+        return _from_folder(card, folder)
+    repository, _, revision = given.partition("@")
+    return _from_hub(card, repository, revision or None, download=download)
+
+
+def is_random(folder: Path) -> bool:
+    """Whether the checkpoint says that it was never trained."""
+    return bool(read_config(folder).get(RANDOM_KEY))
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return ``config.json``. Raises MissingWeights where it is not a JSON object."""
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise MissingWeights(f"{folder / CONFIG} cannot be read as JSON: {error}; fetch it again") from error
+    if not isinstance(config, dict):
+        raise MissingWeights(f"{folder / CONFIG}: expected a JSON object, got {type(config).__name__}")
+    return config
+
+
+def sha256_of(file: Path) -> str:
+    """SHA-256 of a file in hexadecimal, computed once in a process while the file stays as it is."""
+    state = file.stat()
+    return _sha256(file, state.st_size, state.st_mtime_ns)
+
+
+@functools.cache
+def _sha256(file: Path, _size: int, _changed: int) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _is_repository(given: str) -> bool:
+    """Whether ``given`` has the form ``OWNER/REPOSITORY[@REVISION]`` and is no path."""
+    owner, _, rest = given.partition("/")
+    return bool(owner) and bool(rest) and "/" not in rest and not given.startswith((".", "~"))
+
+
+def _from_folder(card: Card, folder: Path) -> Checkpoint:
+    source = card.weights.source if card.weights else ""
+    own = folder / source.rpartition("/")[2]
+    for place in (folder, own):
+        if all((place / name).is_file() for name in FILES):
+            return Checkpoint(place.resolve(), f"local:{place.resolve().name}")
+    place = own if own.is_dir() else folder
+    missing = [str(place / name) for name in FILES if not (place / name).is_file()]
+    raise MissingWeights(
+        f"{card.name}: no file {' and no file '.join(missing)}\n{_how_to_fetch(source, _pinned(card), place)}"
+    )
+
+
+def _from_hub(card: Card, repository: str, revision: str | None, *, download: bool) -> Checkpoint:
+    try:
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    except ModuleNotFoundError as error:
+        raise MissingDependency(
+            f"{card.name} needs {error.name}, which is not installed: pip install 'codec-superb[{EXTRA}]'"
+        ) from error
+    local = not download or is_offline()
+    try:
+        paths = [Path(hf_hub_download(repository, name, revision=revision, local_files_only=local)) for name in FILES]
+    except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
+        raise MissingWeights(_not_on_hub(card, repository, revision, error, local=local)) from error
+    folder = paths[0].parent
+    return Checkpoint(folder, repository, folder.name if folder.parent.name == "snapshots" else revision)
+
+
+def is_offline() -> bool:
+    """Whether one of the hub's own variables forbids the network."""
+    return any(os.environ.get(name, "").upper() in {"1", "ON", "YES", "TRUE"} for name in OFFLINE)
+
+
+def _not_on_hub(card: Card, repository: str, revision: str | None, error: Exception, *, local: bool) -> str:
+    at = f" at revision {revision}" if revision else ""
+    why = "is not on this machine, and the hub is not asked" if local else f"could not be had: {type(error).__name__}"
+    if local and is_offline():
+        why += f" ({' or '.join(OFFLINE)} is set)"
+    folder = Path(repository.rpartition("/")[2])
+    return (
+        f"{card.name}: {' and '.join(FILES)} of {repository}{at} {why}\n{_how_to_fetch(repository, revision, folder)}"
+    )
+
+
+def _pinned(card: Card) -> str | None:
+    return card.weights.revision if card.weights else None
+
+
+def _how_to_fetch(repository: str, revision: str | None, folder: Path) -> str:
+    command = ["hf", "download", repository, *FILES, "--local-dir", str(folder)]
+    if revision:
+        command += ["--revision", revision]
+    return (
+        f"where there is internet: {shlex.join(command)}\nthen name that folder: --weights {shlex.quote(str(folder))}"
+    )

@@ -1,0 +1,99 @@
+"""Tiny models of each neural family with seeded random weights, saved as checkpoints that ``--weights`` takes."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from codec_superb.base_codec.interface import Codec
+from codec_superb.base_codec.options import CodecOptions
+from codec_superb.base_codec.registry import open_codec
+from codec_superb.base_codec.weights import RANDOM_KEY
+
+
+def _encodec(**changes: Any) -> Any:
+    from transformers import EncodecConfig, EncodecModel
+
+    return EncodecModel(EncodecConfig(**{"hidden_size": 8, "num_filters": 2, "num_lstm_layers": 1, **changes}))
+
+
+def _encodec_48k() -> Any:
+    return _encodec(
+        num_filters=4, target_bandwidths=[3.0, 6.0, 12.0, 24.0], sampling_rate=48000, audio_channels=2, normalize=True,
+        chunk_length_s=1.0, overlap=0.01, norm_type="time_group_norm", use_causal_conv=False,
+    )  # fmt: skip
+
+
+def _dac(rate: int, codebooks: int, strides: list[int]) -> Any:
+    from transformers import DacConfig, DacModel
+
+    return DacModel(
+        DacConfig(
+            sampling_rate=rate, n_codebooks=codebooks, downsampling_ratios=strides, encoder_hidden_size=2,
+            decoder_hidden_size=32, codebook_dim=4,
+        )
+    )  # fmt: skip
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "encodec": _encodec,
+    "encodec_48k": _encodec_48k,
+    "dac_16k": lambda: _dac(16000, 12, [2, 4, 5, 8]),
+    "dac_24k": lambda: _dac(24000, 32, [2, 4, 5, 8]),
+    "dac_44k": lambda: _dac(44100, 9, [2, 4, 8, 8]),
+}
+
+GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0}
+"""By how much the weights that transformers draws are too small for tokens that differ."""
+FAMILIES = [("encodec_24k_6bps", "encodec"), ("encodec_48k_3bps", "encodec_48k"),
+    ("dac_16k", "dac_16k"), ("dac_24k_3cb", "dac_24k"), ("dac_44k_2cb", "dac_44k"),
+]  # fmt: skip
+"""A codec of each family, and the model that serves it."""
+
+
+def save_checkpoint(family: str, folder: Path, *, marked: bool = True, seed: int = 0) -> Path:
+    """Write a tiny model of ``family`` into ``folder`` as transformers does, marked as never trained."""
+    import torch
+
+    torch.manual_seed(seed)
+    model = MODELS[family]().eval()
+    _enliven(model, GAIN.get(family, 1))
+    model.save_pretrained(folder)
+    if marked:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {RANDOM_KEY: True}))
+    return folder
+
+
+def _enliven(model: Any, gain: float) -> None:
+    """Make a new model answer to its input: larger weights, and codebooks that are not zeros."""
+    import torch
+
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(gain)
+    for name, buffer in model.named_buffers():
+        if name.endswith(("codebook.embed", "codebook.embed_sum")):
+            buffer.copy_(0.3 * torch.randn(buffer.shape))
+
+
+@functools.cache
+def checkpoint(family: str) -> Path:
+    """Return a checkpoint of ``family``, made once in a test process."""
+    import atexit
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix=f"codec-superb-{family}-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return save_checkpoint(family, folder)
+
+
+@functools.cache
+def opened(name: str, family: str, device: str = "cpu") -> Codec:
+    """Open codec ``name`` with the tiny model of ``family``, once in a test process."""
+    return open_codec(name, device, CodecOptions(weights=str(checkpoint(family))))
