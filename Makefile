@@ -6,7 +6,7 @@ PERF_VENV ?= .venv-perf
 PIP_FLAGS := --quiet --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 
-.PHONY: demo test test-slow test-pesq check lint format types layers perf serve clean help chromium postgres
+.PHONY: demo test test-slow test-isolated test-pesq check lint format types layers perf serve clean help chromium postgres
 
 demo: $(VENV)/.installed ## install, fetch the dataset `mini`, benchmark real codecs on it, print the ranking, write runs/report.html
 	@$(VENV)/bin/codec-superb bench --out runs
@@ -15,10 +15,13 @@ serve: $(VENV)/.server ## run the leaderboard on http://127.0.0.1:8000, on SQLit
 	@$(VENV)/bin/codec-superb serve
 
 test: $(TEST_VENV)/.installed chromium postgres ## set up the test environment (torch included) and run all tests
-	$(TEST_VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+	$(TEST_VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow and not isolated"
 
 test-slow: $(TEST_VENV)/.installed chromium postgres ## the tests that take minutes
 	$(TEST_VENV)/bin/python -m pytest -q -m slow
+
+test-isolated: $(TEST_VENV)/.installed ## build real private environments and run the packages in them with random weights
+	$(TEST_VENV)/bin/python -m pytest -q -m isolated
 
 check: lint types layers ## everything that reads the code without running it
 

@@ -20,6 +20,19 @@ class Weights(BaseModel):
     """Of the file of parameters."""
 
 
+class Isolation(BaseModel):
+    """How a codec runs that needs a Python environment of its own; both are data, read without building anything."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    lock: str
+    """Its packages: a file of ``base_codec/isolation/locks`` without ``.txt``, or a path."""
+    guest: str
+    """What runs inside: a module of ``base_codec/isolation/guests``, or a path."""
+    timeout_s: float = Field(default=600.0, gt=0)
+    """Longest that the coding of one clip may take."""
+
+
 class Card(BaseModel):
     """One named configuration of a codec family; the unit that is benchmarked, packed and ranked."""
 
@@ -82,6 +95,8 @@ class Card(BaseModel):
     """The extra of this package that the codec needs, None for the core install."""
     requirements: tuple[str, ...] = ()
     """What to install for it, as pip takes it."""
+    isolation: Isolation | None = None
+    """None for a codec that runs in this very environment."""
     encode_only: bool = False
     """It gives tokens and no resynthesis."""
     settings: dict[str, Any] = Field(default_factory=dict)

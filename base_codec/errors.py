@@ -21,5 +21,9 @@ class CodingFailed(CodecError):
     """The codec could not encode or decode this audio; the text says why."""
 
 
+class CodecUnusable(CodecError):
+    """The codec works for no clip any more, which ends the run; the text says what to mend."""
+
+
 class CatalogueError(CodecError):
     """A catalogue file does not follow its form, or two of them claim one name; the text shows both targets."""

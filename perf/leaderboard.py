@@ -25,6 +25,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 HERE = Path(__file__).parent
 PROGRAM = "import sys; from codec_superb.cli.main import call; sys.exit(call(sys.argv[1:]))"
 """The command ``codec-superb``."""
-VARIANTS = 40
+VARIANTS = 150
 """Versions of the file that is uploaded over and over."""
 
 
@@ -112,7 +113,11 @@ def sizes(random: np.random.Generator) -> list[tuple[PerfDataset, int]]:
 
 
 def submission_files(count: int) -> list[bytes]:
-    """Pack a submission of some 5,000 rows as ``pack`` does, in versions that differ in their date alone."""
+    """Pack a submission of some 5,000 rows as ``pack`` does, in versions that differ in their date alone.
+
+    No two calls give the same file: the service would recognise it and have nothing to do.
+    """
+    newest = datetime.now(UTC)
     random, made = np.random.default_rng(10**6), codec(10**6)
     parts = [part(random, made, dataset, 240) for dataset in datasets()]
     rows = [ClipRow.model_validate(row) for entry in parts for row in rows_of(entry)]
@@ -125,7 +130,8 @@ def submission_files(count: int) -> list[bytes]:
     whole = described.model_copy(update={"aggregates": numbers, "clips_sha256": digest})
     files = []
     for number in range(count):
-        dated = whole.model_copy(update={"created": f"2025-01-02T03:{number // 60:02d}:{number % 60:02d}Z"}).seal()
+        created = (newest - timedelta(seconds=number)).isoformat()
+        dated = whole.model_copy(update={"created": created}).seal()
         out = io.BytesIO()
         write_archive(out, {SUBMISSION_NAME: dated.to_json(), CLIPS_NAME: table.getvalue()})
         files.append(out.getvalue())
@@ -146,7 +152,10 @@ class Uploads:
     def run(self) -> None:
         """Upload; the next begins when the one before has been answered."""
         headers = {"Authorization": f"Bearer {self.secret}", "Content-Type": "application/zip"}
-        while not self.stop.is_set() and self.files:
+        while not self.stop.is_set():
+            if not self.files:
+                self.refused.append("no file was left to upload; raise VARIANTS")
+                return
             begun = time.perf_counter()
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
             connection.request("POST", "/api/v1/submissions", self.files.pop(), headers)
@@ -173,6 +182,8 @@ def service(url: str, storage: Path) -> Iterator[tuple[int, int, float]]:
         port = int(process.stdout.readline().rsplit(":", 1)[1])
         fetch(port, "/readyz")
         yield port, process.pid, time.perf_counter() - begun
+        if process.poll() is not None:
+            raise SystemExit(f"the service ended by itself with code {process.returncode}; see {storage / 'log'}")
     finally:
         process.terminate()
         process.wait(60)
@@ -202,12 +213,22 @@ def measure(url: str, storage: Path, secret: str, files: list[bytes], rate: floa
         thread = threading.Thread(target=uploads.run)
         thread.start()
         time.sleep(0.5)
-        load = [sys.executable, str(HERE / "leaderboard_load.py"), "127.0.0.1", str(port), "--rate", str(rate)]
-        output = subprocess.run([*load, "--seconds", str(seconds)], capture_output=True, text=True, check=True).stdout
-        uploads.stop.set()
-        thread.join()
+        load: list[str] = [
+            sys.executable,
+            str(HERE / "leaderboard_load.py"),
+            "127.0.0.1",
+            str(port),
+            "--rate",
+            str(rate),
+        ]
+        try:
+            load += ["--seconds", str(seconds)]
+            output = subprocess.run(load, stdout=subprocess.PIPE, text=True, check=True).stdout
+        finally:
+            uploads.stop.set()
+            thread.join()
         if uploads.refused:
-            raise SystemExit(f"an upload was refused: {uploads.refused[0]}")
+            raise SystemExit(f"uploads did not go on to the end: {uploads.refused[0]}")
         return {
             "latency_ms": json.loads(output),
             "uploads": len(uploads.seconds),

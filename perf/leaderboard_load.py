@@ -57,7 +57,15 @@ class Client:
 
     async def get(self, target: str) -> tuple[int, int]:
         """Ask for ``target``; return status and size of the body."""
-        reader, writer = self._free.pop() if self._free else await asyncio.open_connection(self._host, self._port)
+        while self._free:
+            kept = self._free.pop()
+            try:
+                return await self._ask(*kept, target)
+            except (asyncio.IncompleteReadError, ConnectionError):  # the server closed it while nobody used it
+                kept[1].close()
+        return await self._ask(*await asyncio.open_connection(self._host, self._port), target)
+
+    async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: str) -> tuple[int, int]:
         accept = "application/json" if target.startswith("/api/") else "text/html"
         writer.write(
             f"GET {target} HTTP/1.1\r\nHost: perf\r\nAccept: {accept}\r\nAccept-Encoding: gzip\r\n\r\n".encode()

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
@@ -153,7 +155,7 @@ def _resume(
     info = _describe(plan, before)
     stale = info.status == "started" or not plan.folder.has_table()
     if todo:
-        on = _prepare(plan, device, pool)
+        on = _prepare(plan, device, pool, progress)
         info = info.model_copy(update={"provenance": supersede(info.provenance, stamp("resynth", on))})
         stale |= _work(plan, todo, journal, on, info, pool, progress)
     if stale:
@@ -213,8 +215,10 @@ def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
         return False
 
 
-def _prepare(plan: _Plan, device: Device, pool: Executor) -> str:
+def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> str:
     """Open the codec in a worker before anything is written; return the device it runs on."""
+    if plan.card.isolation is not None:  # here, where nobody's time runs out
+        ensure(open_lock(plan.card.isolation.lock), progress.message)
     (event,) = pool.stream(prepare_codec, [(plan.codec, device)])
     if isinstance(event, Result):
         return event.value

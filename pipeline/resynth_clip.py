@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.base_codec.registry import card, open_codec
 from codec_superb.data_manifests import Category, Clip
@@ -86,7 +87,8 @@ def prepare_codec(task: tuple[str, str]) -> Iterator[str]:
 
 def _best_device(name: str) -> str:
     """Choose ``cuda`` for a neural codec where torch sees a device, otherwise ``cpu``."""
-    if card(name).kind != "neural":
+    own_card = card(name)
+    if own_card.kind != "neural" or own_card.isolation is not None:  # locks have packages for the CPU
         return "cpu"
     try:
         import torch
@@ -148,7 +150,7 @@ def _at(stage: Stage, action: Callable[..., T], *arguments: object) -> T:
     """Call ``action``; whatever it raises is this clip's failure at ``stage``, but for what must end the run."""
     try:
         return action(*arguments)
-    except PipelineError:
+    except (PipelineError, CodecUnusable):
         raise
     except Exception as error:
         raise _Failed(stage, error) from error

@@ -27,6 +27,7 @@ from codec_superb.server.operations.requests import catch_unexpected, observe
 from codec_superb.server.people.attempts import make_limiter
 from codec_superb.server.settings import Settings
 from codec_superb.server.static_files import router as static_router
+from codec_superb.web.site.page import prepare
 
 
 class _Service(FastAPI):
@@ -85,6 +86,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         await run_sync(clean, settings, app.state.database)
         app.state.board.start()
+        await run_sync(prepare)
         yield
     finally:
         app.state.board.stop()

@@ -27,6 +27,7 @@ from codec_superb.server.datasets.service import ensure_builtin
 from codec_superb.server.errors import OperationError
 from codec_superb.server.literature.tables import literature
 from codec_superb.server.operations import logs
+from codec_superb.server.operations.interpreter import tune
 from codec_superb.server.operations.meters import MULTIPROCESS
 from codec_superb.server.operations.preparation import prepare
 from codec_superb.server.settings import Settings
@@ -61,6 +62,7 @@ def serve(
 def application() -> FastAPI:
     """Make the application in a worker process, whose settings all come from the environment."""
     settings = Settings()
+    tune()
     logs.configure(settings.log_format)
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     return create_app(settings)
@@ -75,6 +77,7 @@ def _end_with_parent() -> None:
 
 
 def _one(settings: Settings, listener: socket.socket) -> int:
+    tune()
     server = _Server(_config(settings, create_app(settings)))
     server.run(sockets=[listener])
     return 0 if server.started else STARTUP_FAILURE
@@ -96,6 +99,7 @@ def _config(settings: Settings, app: FastAPI | str, workers: int = 1) -> uvicorn
         factory=isinstance(app, str),
         workers=workers,
         lifespan="on",
+        http="h11",  # refuses a head of more than 64 kB, which the other one would keep in memory without end
         ws="none",
         log_config=None,
         access_log=False,  # our own line has the route and the number of the request, and no address

@@ -9,11 +9,13 @@ import typer
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import UnknownCodec
+from codec_superb.cli.commands import codecs_env
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
 
-app = typer.Typer(help="List codecs, or show one codec's card.", no_args_is_help=True)
+app = typer.Typer(help="List codecs, show one codec's card, or look after private environments.", no_args_is_help=True)
+app.add_typer(codecs_env.app, name="env")
 
 
 @app.command("list")

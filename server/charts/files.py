@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
+from codec_superb.server.spreadsheets import no_formula
 from codec_superb.web.site.charts import Cell, Drawn
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def chart_csv(drawn: Drawn) -> str:
@@ -20,5 +19,4 @@ def chart_csv(drawn: Drawn) -> str:
 
 
 def _cell(value: Cell) -> Cell:
-    """Mark a text that a spreadsheet would run; names come from strangers."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return no_formula(value) if isinstance(value, str) else value

@@ -27,14 +27,16 @@ class Band:
     members: tuple[CodecResult, ...]
     """By bitrate, without the codec itself."""
     other_datasets: int
-    """Codecs of that bitrate that are left out, because their numbers rest on other datasets, or other states."""
+    """Codecs of that bitrate that are left out: their numbers rest on other datasets, other states, or definitions."""
 
 
-def band_of(own: CodecResult, states: Mapping[str, str], entries: Sequence[Entry]) -> Band | None:
+def band_of(
+    own: CodecResult, states: Mapping[str, str], definitions: Mapping[str, str], entries: Sequence[Entry]
+) -> Band | None:
     """Choose the members of the band among the codecs of the board; None without a measured bitrate.
 
-    ``states`` maps each of the codec's own datasets to the hash of its manifest: others are comparable that rest on
-    the same sound.
+    ``states`` maps each of the codec's own datasets to the hash of its manifest, ``definitions`` each of its metrics to
+    the version of its definition: others are comparable that rest on the same sound and the same definitions.
     """
     if isnan(own.kbps) or own.kbps <= 0:
         return None
@@ -45,7 +47,8 @@ def band_of(own: CodecResult, states: Mapping[str, str], entries: Sequence[Entry
         figures = entry.figures.get((own.category, ""))
         if entry.codec == own.codec or figures is None or figures.kbps is None or not low <= figures.kbps <= high:
             continue
-        if set(zip(figures.datasets, figures.states, strict=True)) == mine:
+        same = all(entry.definitions.get(key, version) == version for key, version in definitions.items())
+        if same and set(zip(figures.datasets, figures.states, strict=True)) == mine:
             members.append(board_row(entry, own.category, "", None, "").result)
         else:
             elsewhere += 1

@@ -13,7 +13,7 @@ from codec_superb.pipeline.submission.schema import Sample
 from codec_superb.server.codecs import repository
 from codec_superb.server.codecs.clip_values import lengths
 from codec_superb.server.codecs.picture import difference_picture, level_picture
-from codec_superb.server.codecs.samples import samples_of, sound
+from codec_superb.server.codecs.samples import samples_of, stored_sound
 from codec_superb.server.codecs.spectrogram import NotDecodable, decode, levels
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import Refused
@@ -41,13 +41,14 @@ def sample_views(session: Session, submission: Submission) -> list[SampleView]:
 def pictures(session: Session, files: Path, submission: Submission, chosen: Sample) -> dict[Picture, bytes]:
     """Draw the spectrograms of a sample: both sounds on one scale, and their difference.
 
-    Raises Refused for a sound that cannot be decoded, and what :func:`~codec_superb.server.codecs.samples.sound` does.
+    Raises Refused for a sound that cannot be decoded, and what
+    :func:`~codec_superb.server.codecs.samples.stored_sound` does.
     """
     known = _lengths(session, submission, chosen.dataset, [chosen])
     _, rate = known.get(chosen.clip, (0, OPUS_RATE))
     try:
-        first = decode(sound(files, submission, chosen, "reference"))
-        second = decode(sound(files, submission, chosen, "resynthesis"))
+        first = decode(stored_sound(files, submission, chosen, "reference"))
+        second = decode(stored_sound(files, submission, chosen, "resynthesis"))
     except NotDecodable as error:
         raise Refused(f"a sound of sample {chosen.clip!r} cannot be shown: {error}") from error
     reference, resynthesis = levels(first, second, _highest(rate))

@@ -12,13 +12,12 @@ from codec_superb.server.codecs import repository
 from codec_superb.server.codecs.answers import answer, kept, sound_answer
 from codec_superb.server.codecs.keep import kept_of
 from codec_superb.server.codecs.listening import Picture, pictures
-from codec_superb.server.codecs.samples import Side, sample, sound
+from codec_superb.server.codecs.samples import Side, sample, stored_sound
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.errors import NotFound
 from codec_superb.server.people.access import Caller, Identity
 from codec_superb.server.people.limits import check_limit
-from codec_superb.server.people.sessions import session_of
 
 router = APIRouter(prefix="/api/v1/submissions", tags=["samples"])
 
@@ -38,8 +37,8 @@ def listen(
     submission_id: SubmissionId, number: Number, side: Side, request: Request, session: ReadTransaction, caller: Caller
 ) -> Response:
     """Send the reference or the resynthesis of a sample as Ogg Opus, whole or in part (``Range``)."""
-    found = _visible(request, session, submission_id, caller)
-    content = sound(request.app.state.settings.files, found, sample(found, number), side)
+    found = _visible(session, submission_id, caller)
+    content = stored_sound(request.app.state.settings.files, found, sample(found, number), side)
     return sound_answer(request, content, kept(found))
 
 
@@ -60,7 +59,7 @@ def spectrogram(
     Both sounds share one scale of 80 dB below the loudest moment of the reference. The difference shows what the
     resynthesis has more (orange) or less (blue) of, up to 30 dB.
     """
-    found = _visible(request, session, submission_id, caller)
+    found = _visible(session, submission_id, caller)
     chosen = sample(found, number)
     drawn, key = kept_of(request.app.state).pictures, (found.id, number)
     if key not in drawn:
@@ -69,10 +68,9 @@ def spectrogram(
     return answer(request, made[picture], "image/png", kept(found))
 
 
-def _visible(request: Request, session: Session, submission_id: str, caller: Identity) -> Submission:
-    """Find a submission that the caller may see: moderators see all. Raises NotFound."""
-    moderates = "moderate" in caller.scopes or session_of(request) is not None
-    found = repository.submission(session, submission_id, also_hidden=moderates)
+def _visible(session: Session, submission_id: str, caller: Identity) -> Submission:
+    """Find a submission that the caller may see: a token of a moderator shows all. Raises NotFound."""
+    found = repository.submission(session, submission_id, also_hidden="moderate" in caller.scopes)
     if found is None:
         raise NotFound(f"no public submission {submission_id}")
     return found

@@ -36,7 +36,7 @@ def digest(chosen: Sample, side: Side) -> str:
     return chosen.reference_sha256 if side == "reference" else chosen.resynthesis_sha256
 
 
-def sound(files: Path, submission: Submission, chosen: Sample, side: Side) -> bytes:
+def stored_sound(files: Path, submission: Submission, chosen: Sample, side: Side) -> bytes:
     """Read one Ogg Opus file of the sample out of ``files/<sha256>.zip``.
 
     Raises NotFound where the zip or the member is not there, Refused where the member is not what the submission says.

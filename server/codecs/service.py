@@ -18,7 +18,7 @@ from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
 from codec_superb.server.codecs.clip_values import Values, clip_values
 from codec_superb.server.codecs.published import Published, entries_of, published_views
 from codec_superb.server.codecs.results import codec_result
-from codec_superb.server.database.models import Submission
+from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.web.figures.distribution import summarise
@@ -113,7 +113,7 @@ def category_of(found: Measured, category: Category) -> CodecResult:
 def band(snapshot: Snapshot, found: Measured, own: CodecResult) -> Band | None:
     """Find the codecs of about the same bitrate on the same datasets; None where the bitrate is not known."""
     states = {dataset.name: dataset.manifest_hash for dataset in found.datasets}
-    return band_of(own, states, snapshot.runs)
+    return band_of(own, states, found.submission.metrics, snapshot.runs)
 
 
 def values_of(session: Session, found: Measured, category: str, dataset: str) -> Mapping[str, Values]:
@@ -216,7 +216,9 @@ def _history(versions: Sequence[Submission]) -> list[VersionView]:
     before = {later.id: earlier.id for later, earlier in pairwise(public)}
     return [
         VersionView(
-            each.id, each.version, each.received.date().isoformat(), each.status, each.submitter, each.reason or "",
+            each.id, each.version, each.received.date().isoformat(), each.status,
+            each.submitter if each.status in PUBLIC else "",  # what was never accepted must not speak here
+            each.reason or "",
             each.decided.date().isoformat() if each.decided else "", before.get(each.id),
         )
         for each in versions

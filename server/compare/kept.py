@@ -56,12 +56,23 @@ class Kept:
 
 _MOST = 400
 """A comparison of two codecs on three datasets takes about 100 kB."""
+_SOUNDS = 100
+"""Of a megabyte at most, and usually a tenth of it."""
 
 
 def kept_of(request: Request) -> Kept:
-    """Return what this process keeps; made on first use."""
+    """Return the comparisons that this process keeps; made on first use."""
+    return _own(request, "kept", _MOST)
+
+
+def sounds_of(request: Request) -> Kept:
+    """Return the sounds of listening tests that this process keeps; made on first use."""
+    return _own(request, "kept_sounds", _SOUNDS)
+
+
+def _own(request: Request, name: str, most: int) -> Kept:
     state = request.app.state
-    if not hasattr(state, "kept"):
-        state.kept = Kept(_MOST)
-    kept: Kept = state.kept
+    if not hasattr(state, name):
+        setattr(state, name, Kept(most))
+    kept: Kept = getattr(state, name)
     return kept

@@ -9,8 +9,6 @@ listener chooses is sent once, to be counted against the key, and kept by nobody
 from __future__ import annotations
 
 import hmac
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -20,12 +18,12 @@ from typing import Any
 from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy.orm import Session
 
-from codec_superb.pipeline.submission.archive import SAMPLE_LIMIT
 from codec_superb.pipeline.submission.schema import Sample
+from codec_superb.server.codecs.samples import Side, stored_sound
 from codec_superb.server.compare.ogg import without_tags
 from codec_superb.server.compare.repository import datasets_of, samples_of
 from codec_superb.server.database.models import Submission
-from codec_superb.server.errors import NotFound
+from codec_superb.server.errors import NotFound, ServerError
 from codec_superb.web.site.listening import BlindClip, BlindTest, Revealed, RevealedClip, Tally
 
 _SALT = "listening"
@@ -56,6 +54,32 @@ def shared_samples(session: Session, submissions: Sequence[Submission]) -> list[
         found.append({(hashes.get(sample.dataset, ""), sample.clip): sample for sample in listed})
     shared = [SharedSample(tuple(each[key] for each in found)) for key in set.intersection(*map(set, found))]
     return sorted(shared, key=lambda entry: entry.key)
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenSound:
+    """One sound of a test, and what stands behind it."""
+
+    submission: Submission
+    sample: Sample
+    side: Side
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is kept by: the same in every test that plays it."""
+        return (
+            "sound",
+            self.submission.id,
+            self.sample.reference if self.side == "reference" else self.sample.resynthesis,
+        )
+
+    def read(self, files: Path) -> bytes:
+        """Read it from ``files`` and take away what would name its codec. NotFound where it cannot be played."""
+        try:
+            return without_tags(stored_sound(files, self.submission, self.sample, self.side))
+        except (ServerError, OSError, ValueError) as error:
+            # Neither file nor member is named: the answer goes to somebody who must not learn which codec it is.
+            raise NotFound("this sample cannot be played; leave the clip out") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +131,13 @@ class Blind:
         token = URLSafeSerializer(self.key, salt=_SALT).dumps([ids, self.seed, clip, place])
         return f"/api/v1/listening/{token}.ogg"
 
-    def sound(self, files: Path, clip: int, place: int) -> bytes:
-        """Read the reference (place 0) or a version of a clip. NotFound where there is none."""
+    def sound(self, clip: int, place: int) -> HiddenSound:
+        """Find the reference (place 0) or a version of a clip. NotFound where there is none."""
         if not (0 <= clip < len(self.clips) and REFERENCE <= place <= len(self.submissions)):
             raise NotFound("there is no such clip or version any more; open the listening test again")
         position = 0 if place == REFERENCE else self.versions(clip)[place - 1]
-        sample = self.clips[clip].samples[position]
-        member = sample.reference if place == REFERENCE else sample.resynthesis
-        digest = sample.reference_sha256 if place == REFERENCE else sample.resynthesis_sha256
-        return _read(files / f"{self.submissions[position].file_sha256}.zip", member, digest)
+        side: Side = "reference" if place == REFERENCE else "resynthesis"
+        return HiddenSound(self.submissions[position], self.clips[clip].samples[position], side)
 
     def reveal(self, choices: Mapping[int, int]) -> Revealed:
         """Tell which version was which; ``choices`` maps a clip's number to the version preferred, 0 for none."""
@@ -152,23 +174,6 @@ def _digest(key: str, *names: str) -> bytes:
 def _shuffled(length: int, bits: bytes) -> list[int]:
     """Permute ``range(length)``: each place is drawn by a hash of its own, without a bias that could be heard."""
     return sorted(range(length), key=lambda place: sha256(bits + place.to_bytes(4, "big")).digest())
-
-
-def _read(file: Path, member: str, digest: str) -> bytes:
-    """Read a sample and take away what would name its codec."""
-    try:
-        with zipfile.ZipFile(file) as archive, archive.open(member) as opened:
-            content = opened.read(SAMPLE_LIMIT + 1)
-        _check(content, digest)
-        return without_tags(content)
-    except (OSError, KeyError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        # Neither file nor member is named: the answer goes to somebody who must not learn which codec it is.
-        raise NotFound("this sample cannot be played; leave the clip out") from error
-
-
-def _check(content: bytes, digest: str) -> None:
-    if sha256(content).hexdigest() != digest:
-        raise ValueError("the sound is not what the submission lists")
 
 
 def parse_choices(fields: Mapping[str, Any]) -> dict[int, int]:

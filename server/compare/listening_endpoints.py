@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping
 from functools import partial
@@ -14,7 +13,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from codec_superb.server.chrome import chrome_of
-from codec_superb.server.compare.kept import kept_of
+from codec_superb.server.codecs.answers import sound_in_parts
+from codec_superb.server.compare.kept import kept_of, sounds_of
 from codec_superb.server.compare.listening import Blind, opened_address, parse_choices, shared_samples
 from codec_superb.server.compare.service import find_submissions, wanted
 from codec_superb.server.database.models import PUBLIC, Submission
@@ -30,7 +30,6 @@ router = APIRouter()
 
 _FIELDS = 60
 _SEED = r"^[A-Za-z0-9_-]{1,40}$"
-_RANGE = re.compile(r"bytes=(\d{0,12})-(\d{0,12})")
 PATH = "/compare/listen"
 
 Codecs = Annotated[list[str], Query(alias="codec", max_length=50)]
@@ -98,9 +97,11 @@ def sound(request: Request, session: ReadTransaction, address: str) -> Response:
         raise NotFound("a codec of this test is not public any more; open the listening test again")
     settings: Settings = request.app.state.settings
     blind = _blind(request, session, [found[identity] for identity in ids], seed)
-    key = ("sound", tuple(ids), seed, clip, place)
-    content = kept_of(request).get(key, partial(blind.sound, settings.files, clip, place))
-    return _partial(content, request.headers.get("range", ""))
+    hidden = blind.sound(clip, place)
+    content = sounds_of(request).get(hidden.key, partial(hidden.read, settings.files))
+    # No entity tag, no name: both could be compared with the samples of a codec's page.
+    headers = {"Cache-Control": "private, max-age=3600", "Content-Disposition": "inline"}
+    return sound_in_parts(content, request.headers.get("range", ""), headers)
 
 
 def _by_name(request: Request, session: Session, names: list[str], seed: str) -> Blind:
@@ -118,24 +119,3 @@ def _blind(request: Request, session: Session, submissions: list[Submission], se
     key = ("samples", tuple(submission.id for submission in submissions))
     clips = kept_of(request).get(key, partial(shared_samples, session, submissions))
     return Blind(key_of(request), seed, submissions, clips)
-
-
-def _partial(content: bytes, wanted_range: str) -> Response:
-    """Answer whole or in part: some browsers play nothing that they cannot ask for in parts."""
-    # No entity tag, no name: both could be compared with the samples of a codec's page.
-    headers = {
-        "Cache-Control": "private, max-age=3600",
-        "Accept-Ranges": "bytes",
-        "Content-Disposition": "inline",
-        "X-Content-Type-Options": "nosniff",
-    }
-    asked = _RANGE.fullmatch(wanted_range)
-    if asked is None or not any(asked.groups()):
-        return Response(content, media_type="audio/ogg", headers=headers)
-    first, last = asked.groups()
-    start = int(first) if first else max(0, len(content) - int(last))
-    end = min(int(last), len(content) - 1) if first and last else len(content) - 1
-    if start > end:
-        return Response(status_code=416, headers=headers | {"Content-Range": f"bytes */{len(content)}"})
-    headers["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
-    return Response(content[start : end + 1], 206, media_type="audio/ogg", headers=headers)

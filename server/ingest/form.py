@@ -13,6 +13,8 @@ FIELD_LIMIT = 2000
 """Bytes of a field that is no file."""
 PARTS = 10
 FILE = "file"
+_BOUNDARY = 70
+"""Characters that RFC 2046 allows."""
 
 
 class FormReader:
@@ -22,8 +24,10 @@ class FormReader:
         """Read by the boundary in ``content_type``; ``take`` is called with each piece of the field ``file``."""
         _, options = parse_options_header(content_type)
         boundary = options.get(b"boundary", b"")
-        if not boundary:
-            raise BadRequest("expected a boundary in the header Content-Type: multipart/form-data")
+        if not 0 < len(boundary) <= _BOUNDARY:
+            raise BadRequest(
+                f"expected a boundary of 1 to {_BOUNDARY} characters in the header Content-Type: multipart/form-data"
+            )
         self.fields: dict[str, str] = {}
         """Short fields by name, such as ``token``."""
         self.has_file = False

@@ -36,17 +36,19 @@ def state_of(request: Request) -> BoardState:
     )
 
 
-async def answer(request: Request, make: Make, *, counted: bool = False) -> Response:
+async def answer(request: Request, make: Make, *, counted: bool = False, quick: bool = False) -> Response:
     """Answer from memory, or with what ``make`` gives for the state in the address; pages use it too."""
     state = state_of(request)
     key = to_query(state, board_of(request).current.default_source)
-    return await cached(request, key, lambda snapshot: make(snapshot, state), counted=counted)
+    return await cached(request, key, lambda snapshot: make(snapshot, state), counted=counted, quick=quick)
 
 
 @router.get("", responses={200: {"model": BoardAnswer}}, openapi_extra=STATE_PARAMETERS)
 async def leaderboard(request: Request) -> Response:
     """One page of the leaderboard as chosen: rows with intervals and ranks, and what else can be chosen."""
-    return await answer(request, lambda snapshot, state: Made(answers.board_json(select(snapshot, state)), JSON))
+    return await answer(
+        request, lambda snapshot, state: Made(answers.board_json(select(snapshot, state)), JSON), quick=True
+    )
 
 
 @router.get("/chart", responses={200: {"model": FigureAnswer}}, openapi_extra=STATE_PARAMETERS)

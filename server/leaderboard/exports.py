@@ -15,6 +15,7 @@ from typing import Any
 
 from codec_superb.metrics.table import METRICS
 from codec_superb.server.leaderboard.answers import row_answer
+from codec_superb.server.spreadsheets import no_formula
 from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import BoardView, to_query
 
@@ -27,7 +28,6 @@ _TEXTS = frozenset({
     "codec", "title", "family", "category", "source", "source_label", "source_url", "submission", "received",
     "submitter", "kind", "unranked", "datasets",
 })  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def flat_rows(view: BoardView) -> list[dict[str, Any]]:
@@ -74,10 +74,9 @@ def board_csv(view: BoardView) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Mark a text that a spreadsheet would run; names come from strangers."""
     if isinstance(value, bool):
         return int(value)
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return no_formula(value) if isinstance(value, str) else value
 
 
 def board_parquet(view: BoardView) -> bytes:

@@ -33,7 +33,7 @@ async def leaderboard(request: Request) -> Response:
     def make(snapshot: Snapshot, chrome: Chrome) -> str:
         return leaderboard_page(select(snapshot, state), front_rows(snapshot, state), chrome)
 
-    return await public_page(request, "Leaderboard", _ABOUT, make, key=short)
+    return await public_page(request, "Leaderboard", _ABOUT, make, key=short, quick=True)
 
 
 def front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:

@@ -82,14 +82,10 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     low, high = frame.ends(state.metric)
     combination = -1
     datasets: tuple[str, ...] = ()
-    fit = passed & ~np.isnan(frame.numbers(state.metric))
+    fit = passed & (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
     if basis == "intervals":
         combination, datasets = _most_common(frame, passed, state.metric)
-        fit &= (
-            (frame.combinations(state.metric).numbers == combination)
-            & (frame.numbers("complete") == 1)
-            & ~np.isnan(low)
-        )
+        fit &= (frame.combinations(state.metric).numbers == combination) & ~np.isnan(low)
     else:
         low = high = frame.numbers(state.metric)
         if basis == "values":
@@ -148,10 +144,10 @@ def reason_without_rank(ranked: Ranked, position: int) -> str:
             if combinations.states[own] == combinations.states[ranked.combination]:
                 return f"{quantity_of(ranked.key).label} by another version of its definition"
             return _elsewhere(figures.datasets, ranked.datasets)
-        if not figures.complete:
-            return _incomplete(figures)
-        if not np.isnan(ranked.frame.numbers(ranked.key)[position]):
-            return "no interval: fewer than two clips"
+    if not figures.complete:
+        return _incomplete(figures)
+    if ranked.basis == "intervals" and not np.isnan(ranked.frame.numbers(ranked.key)[position]):
+        return "no interval: fewer than two clips"
     return f"no value of {quantity_of(ranked.key).label}"
 
 

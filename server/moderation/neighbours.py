@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Executable, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, Codec, Result, Submission
+from codec_superb.server.moderation.band import BAND
+
+_MOST_NAMED = 500
+"""Submissions that a statement names one by one."""
+_ROUNDING = 1.001
+"""The band's ends are left to who compares exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +33,61 @@ class Neighbour:
 
 
 def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[Neighbour]]:
-    """Load them by category and dataset; rows without bitrate or score are left out."""
-    datasets = sorted({row.dataset for row in submission.results if row.dataset})
-    statement = (
-        select(
-            Codec.name, Submission.version, Submission.card["family"].as_string(), Submission.card["kind"].as_string(),
-            Result.category, Result.dataset, Result.kbps, Result.score, Result.low, Result.high,
-        )
-        .join(Submission, Result.submission_id == Submission.id)
-        .join(Codec, Submission.codec_id == Codec.id)
-        .where(
-            Submission.status.in_(PUBLIC), Submission.codec_id != submission.codec_id, Result.dataset.in_(datasets),
-            Result.kbps > 0, Result.score.is_not(None),
-        )
-        .order_by(Codec.name, Submission.version)
-    )  # fmt: skip
-    newest: dict[tuple[str, str, str], Neighbour] = {}
-    for name, _, family, kind, category, dataset, kbps, score, low, high in session.execute(statement):
-        newest[category, dataset, name] = Neighbour(name, family, kind, kbps, score, low, high)
+    """Load them by category and dataset: those of the same family, and those of about the same bitrate.
+
+    Rows without bitrate or score are left out.
+    """
+    others = {entry.submission: entry for entry in _others(session, submission)}
+    newest: dict[tuple[str, str, str], tuple[int, Neighbour]] = {}
+    for identity, category, dataset, kbps, score, low, high in session.execute(_near(submission, others.values())):
+        other = others.get(identity)
+        if other is None:
+            continue
+        key = (category, dataset, other.codec)
+        if key not in newest or newest[key][0] < other.version:
+            newest[key] = other.version, Neighbour(other.codec, other.family, other.kind, kbps, score, low, high)
     found: dict[tuple[str, str], list[Neighbour]] = defaultdict(list)
-    for (category, dataset, _), neighbour in newest.items():
+    for (category, dataset, _), (_, neighbour) in sorted(newest.items()):
         found[category, dataset].append(neighbour)
     return found
+
+
+class _Other(NamedTuple):
+    """A public submission of another codec."""
+
+    submission: str
+    codec: str
+    version: int
+    family: str
+    kind: str
+
+
+def _others(session: Session, submission: Submission) -> list[_Other]:
+    statement = (
+        select(
+            Submission.id, Codec.name, Submission.version,
+            Submission.card["family"].as_string(), Submission.card["kind"].as_string(),
+        )
+        .join(Codec, Submission.codec_id == Codec.id)
+        .where(Submission.status.in_(PUBLIC), Submission.codec_id != submission.codec_id)
+    )  # fmt: skip
+    return [_Other(*row) for row in session.execute(statement)]
+
+
+def _near(submission: Submission, others: Collection[_Other]) -> Executable:
+    """Select the results on the same datasets, left at those that can matter: there may be tens of thousands.
+
+    A codec with several public versions is taken whole, so that its newest results are told from its older ones.
+    """
+    rows = [row for row in submission.results if row.dataset]
+    statement = select(
+        Result.submission_id, Result.category, Result.dataset, Result.kbps, Result.score, Result.low, Result.high
+    ).where(Result.dataset.in_(sorted({row.dataset for row in rows})), Result.kbps > 0, Result.score.is_not(None))
+    versions = Counter(other.codec for other in others)
+    family = submission.card["family"]
+    whole = [other.submission for other in others if other.family == family or versions[other.codec] > 1]
+    rates = [row.kbps for row in rows if row.kbps]
+    if len(whole) > _MOST_NAMED or not rates:
+        return statement
+    band = Result.kbps.between(min(rates) / BAND / _ROUNDING, max(rates) * BAND * _ROUNDING)
+    return statement.where(or_(band, Result.submission_id.in_(whole)))

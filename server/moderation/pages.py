@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from codec_superb.server.chrome import chrome_of
 from codec_superb.server.codecs.answers import sound_answer
-from codec_superb.server.codecs.samples import Side, sample, sound
+from codec_superb.server.codecs.samples import Side, sample, stored_sound
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.moderation import repository
@@ -101,7 +101,7 @@ def listen(
     submission = repository.find_whole(session, submission_id)
     if submission is None:
         raise NotFound(f"no submission has the id {submission_id!r}")
-    content = sound(request.app.state.settings.files, submission, sample(submission, number), side)
+    content = stored_sound(request.app.state.settings.files, submission, sample(submission, number), side)
     return sound_answer(request, content, _OWN["Cache-Control"])
 
 

@@ -19,12 +19,17 @@ from codec_superb.web.site.page import Chrome
 MakePage = Callable[[Snapshot, Chrome], str]
 
 
-async def public_page(request: Request, title: str, description: str, make: MakePage, *, key: str = "") -> Response:
-    """Answer with what ``make`` gives for the current public data; ``key`` is all of the query that it depends on."""
+async def public_page(
+    request: Request, title: str, description: str, make: MakePage, *, key: str = "", quick: bool = False
+) -> Response:
+    """Answer with what ``make`` gives for the current public data; ``key`` is all of the query that it depends on.
+
+    ``quick`` as in :func:`cached`.
+    """
     if has_cookie(request):
         return await run_in_threadpool(_personal, request, title, description, make)
     chrome = replace(plain_chrome(request, title), description=description)
-    return await cached(request, key, lambda snapshot: Made(make(snapshot, chrome), HTML))
+    return await cached(request, key, lambda snapshot: Made(make(snapshot, chrome), HTML), quick=quick)
 
 
 def _personal(request: Request, title: str, description: str, make: MakePage) -> Response:

@@ -28,7 +28,8 @@ COMMANDS = dict(_commands(typer.main.get_command(app)))
 def test_the_commands_are_those_of_the_contract() -> None:
     """None of the documented commands is missing."""
     assert set(COMMANDS) == {
-        "codecs list", "codecs show", "datasets list", "datasets show", "datasets prepare", "datasets index",
+        "codecs list", "codecs show", "codecs env list", "codecs env build", "codecs env remove",
+        "datasets list", "datasets show", "datasets prepare", "datasets index",
         "datasets check", "resynth", "score", "pack", "check", "report", "compare", "bench", "doctor",
         "serve", "submit",
         "admin token create", "admin token list", "admin token revoke", "admin submissions list",

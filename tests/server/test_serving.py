@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -56,6 +56,19 @@ class TestStart:
             assert str(tmp_path / "server" / "leaderboard.sqlite") in service.said[1]
             assert service.said[2] == "0 submissions; 19 + 34 + 9 codecs of published tables; datasets: mini\n"
         assert (tmp_path / "server" / "leaderboard.sqlite").exists()
+
+    def test_a_head_without_end_is_refused(self, tmp_path: Path) -> None:
+        """A header of a megabyte is not kept in memory to see how it ends."""
+        with (
+            served("--storage", str(tmp_path)) as service,
+            socket.create_connection(service.address, timeout=20) as connection,
+        ):
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ")
+            with suppress(ConnectionError):
+                for _ in range(16):
+                    connection.sendall(b"a" * 65_536)
+                assert connection.recv(100).startswith(b"HTTP/1.1 400")
+            assert service.get("/healthz").status_code == 200
 
     def test_several_processes_on_postgresql_count_together(self, postgres: PostgresServer, tmp_path: Path) -> None:
         """Two workers upgrade an empty database once, both answer, and either reports the requests of both."""

@@ -113,7 +113,9 @@ def band_sentence(band: BandView) -> str:
     """Say who the band is."""
     ends = f"{kbps(band.low)} to {kbps(band.high)} kbps measured (a factor of {band.factor:g} either way)"
     left_out = (
-        f"; {count(band.other_datasets, 'more', 'more')} measured on other datasets" if band.other_datasets else ""
+        f"; {count(band.other_datasets, 'more', 'more')} measured on other datasets or by other definitions"
+        if band.other_datasets
+        else ""
     )
     if not band.members:
         return f"No other codec with public results on the same datasets lies within {ends}{left_out}."

@@ -38,6 +38,14 @@ def render(template: str, chrome: Chrome, **context: Any) -> str:
 
 
 @cache
+def prepare() -> None:
+    """Read all assets and compile all templates, which the first visitor would wait for otherwise."""
+    asset_url("plotly.js")
+    for name in environment().list_templates():
+        environment().get_template(name)
+
+
+@cache
 def environment() -> Environment:
     """Return the one environment of the pages: everything is escaped, an unknown name is an error."""
     made = Environment(

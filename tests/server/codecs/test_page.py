@@ -116,7 +116,7 @@ class TestPage:
         assert "The band: 1 other codec within 10.7 to 24.0 kbps measured" in found.text or (
             "The band: 2 other codecs within" in found.text
         )
-        assert "1 more measured on other datasets" in found.text
+        assert "1 more measured on other datasets or by other definitions" in found.text
         assert "Opus 20K (20.2 kbps)" in found.text
         assert "/codecs/opus_64k" in found.links  # of the family, not of the band
         assert "Opus 64K (" not in found.text
@@ -156,11 +156,12 @@ class TestPage:
         assert "Version 2, received" in page(own_site, "opus_16k").text
         with own_site.database.transaction(write=True) as session:
             where = update(Submission).where(Submission.id == second)
-            session.execute(where.values(status="withdrawn", reason="wrong codec"))
+            session.execute(where.values(status="withdrawn", reason="wrong codec", submitter="Buy at spam.example"))
             changed(session)
         found = page(own_site, "opus_16k")
         assert "Version 1, received" in found.text
         assert "wrong codec" in found.text
+        assert "spam.example" not in found.text + own_site.get("/api/v1/codecs/opus_16k").text
         assert f"/submissions/{second}" not in found.links
         assert own_site.get(f"/api/v1/submissions/{second}/samples/0/reference.ogg").status_code == 404
 

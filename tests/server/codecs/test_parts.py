@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from math import nan
 
@@ -89,7 +90,7 @@ class TestBand:
         """Ends belong to it; the codec itself, and those without a bitrate, do not."""
         assert FACTOR == 1.5
         others = [entry(name, kbps) for name, kbps in (("a", 8.0), ("b", 18.0), ("c", 7.99), ("d", 18.01), ("e", None))]
-        found = band_of(own(), MINI, [*others, entry("opus_12k", 12.0)])
+        found = band_of(own(), MINI, {}, [*others, entry("opus_12k", 12.0)])
         assert found is not None
         assert [member.codec for member in found.members] == ["a", "b"]
         assert (found.low, found.high, found.other_datasets) == (8.0, 18.0, 0)
@@ -98,19 +99,28 @@ class TestBand:
         """Another dataset, one more, or another state of the same one: counted, and left out."""
         others = [entry("a", 12, {"other": "1"}), entry("b", 12, {"mini": "1", "other": "1"}),
                   entry("c", 12, {"mini": "2"}), entry("d", 12)]  # fmt: skip
-        found = band_of(own(), MINI, others)
+        found = band_of(own(), MINI, {}, others)
         assert found is not None
         assert [member.codec for member in found.members] == ["d"]
         assert found.other_datasets == 3
 
+    def test_holds_only_what_follows_the_same_definitions(self) -> None:
+        """Values by an older PESQ are left out; a metric that only one of both has matters to nobody."""
+        others = [replace(entry("a", 12), definitions={"pesq": "1"}),
+                  replace(entry("b", 12), definitions={"pesq": "2", "mel": "1"})]  # fmt: skip
+        found = band_of(own(), MINI, {"pesq": "2", "stoi": "1"}, others)
+        assert found is not None
+        assert [member.codec for member in found.members] == ["b"]
+        assert found.other_datasets == 1
+
     @pytest.mark.parametrize("kbps", [nan, 0.0])
     def test_needs_a_bitrate(self, kbps: float) -> None:
         """Without a measured bitrate there is no band."""
-        assert band_of(own(kbps), MINI, [entry("a", 12)]) is None
+        assert band_of(own(kbps), MINI, {}, [entry("a", 12)]) is None
 
     def test_axes_give_median_and_range(self) -> None:
         """Three others with PESQ 1, 2 and 4: median 2, worst 1, best 4; a metric that they lack has none."""
-        found = band_of(own(), MINI, [entry(str(value), 12, pesq=value) for value in (4.0, 1.0, 2.0, None)])
+        found = band_of(own(), MINI, {}, [entry(str(value), 12, pesq=value) for value in (4.0, 1.0, 2.0, None)])
         assert found is not None
         by_key = {axis.quantity.key: axis for axis in axes(own(), found.members)}
         pesq = by_key["pesq"]

@@ -17,7 +17,7 @@ from support_codec_page import Packed, Site
 
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.schema import Sample
-from codec_superb.server.codecs.samples import sample, sound
+from codec_superb.server.codecs.samples import sample, stored_sound
 from codec_superb.server.database.models import Submission, Token
 from codec_superb.server.errors import NotFound, Refused
 from codec_superb.server.people.access import secret_hash
@@ -156,26 +156,26 @@ class TestDamage:
 
     def test_a_whole_one_is_read(self, kept: tuple[Path, Submission, Sample], files: Packed) -> None:
         """The untouched file gives its sounds."""
-        assert sound(*kept, "resynthesis") == read_archive(files.first)["samples/00-resynthesis.ogg"]
+        assert stored_sound(*kept, "resynthesis") == read_archive(files.first)["samples/00-resynthesis.ogg"]
 
     def test_what_has_another_hash_is_not_sent(self, kept: tuple[Path, Submission, Sample]) -> None:
         """A sound that is not the one that was checked does not leave the service."""
         self.rewrite(kept, lambda members: members.update({"samples/00-resynthesis.ogg": b"another"}))
         with pytest.raises(Refused, match="not the file whose SHA-256"):
-            sound(*kept, "resynthesis")
+            stored_sound(*kept, "resynthesis")
 
     def test_what_is_gone_is_not_found(self, kept: tuple[Path, Submission, Sample]) -> None:
         """A missing member, a damaged zip and a missing zip are told apart."""
         self.rewrite(kept, lambda members: members.pop("samples/00-resynthesis.ogg") and None)
         with pytest.raises(NotFound, match="not stored here"):
-            sound(*kept, "resynthesis")
+            stored_sound(*kept, "resynthesis")
         file = kept[0] / f"{kept[1].file_sha256}.zip"
         file.write_bytes(file.read_bytes()[:-30])
         with pytest.raises(Refused, match="damaged"):
-            sound(*kept, "reference")
+            stored_sound(*kept, "reference")
         file.unlink()
         with pytest.raises(NotFound, match="not stored here"):
-            sound(*kept, "reference")
+            stored_sound(*kept, "reference")
 
     def test_a_picture_of_no_sound_is_refused_in_words(self, own_site: Site, files: Packed) -> None:
         """What does not decode is never drawn, and never a fault of the service."""

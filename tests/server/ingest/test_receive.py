@@ -10,6 +10,7 @@ import anyio
 import pytest
 from fastapi import Request
 from starlette.types import Message
+from support_async import run
 from support_ingest import ZIP, running
 
 from codec_superb.server.errors import BadRequest
@@ -44,9 +45,9 @@ class TestSlow:
                 return upload.size
 
         with pytest.raises(BadRequest, match="10 kB a second"):
-            anyio.run(send, iter([b"a"] * 100))
+            run(send, iter([b"a"] * 100))
         assert list(settings.incoming.iterdir()) == []
-        assert anyio.run(send, iter([b"a" * 5000] * 10)) == 50_000
+        assert run(send, iter([b"a" * 5000] * 10)) == 50_000
 
 
 class TestEnvironment:

@@ -218,6 +218,7 @@ class TestBody:
             (b"{}", "application/json", "Content-Type"),
             (b"", "application/zip", "empty"),
             (b"x", "multipart/form-data", "boundary"),
+            (b"x", f"multipart/form-data; boundary={'b' * 300}", "boundary"),
             (b"x", "multipart/form-data; boundary=b", "form"),
             (b'--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nPK', "multipart/form-data; boundary=b", "off"),
             (b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\ny\r\n--b--', "multipart/form-data; boundary=b",
@@ -281,6 +282,13 @@ class TestPage:
         status, page = send(drawn("page_16k"))
         assert status == 200
         assert "sent before" in page
+        with service.database.transaction(write=True) as session:
+            (stored,) = session.scalars(select(Submission).join(Submission.codec).where(Codec.name == "page_16k")).all()
+            stored.status = "withdrawn"
+        status, page = send(drawn("page_16k"))
+        assert status == 200
+        assert "It was withdrawn" in page
+        assert f"/submissions/{stored.id}" not in page
         status, page = send(b"no zip at all, <script>alert(1)</script>")
         assert status == 422
         assert "<li><code>zip</code>: expected" in page

@@ -179,6 +179,19 @@ def test_keeps_what_it_has_when_the_database_goes_away(
     assert set(seen(board)) == {"opus_12k"}
 
 
+def test_a_large_board_is_kept_from_the_collector_of_garbage(
+    board: Board, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is set aside when it reaches the size at which that matters, and again when it has doubled, not in between."""
+    frozen: list[int] = []
+    monkeypatch.setattr(board_module, "_MANY", 2)
+    monkeypatch.setattr(board_module.gc, "freeze", lambda: frozen.append(len(seen(board))))
+    for number in range(5):
+        with database.transaction(write=True) as session:
+            make_submission(session, f"codec_{number}")
+    assert frozen == [2, 4]
+
+
 def test_before_its_start_there_is_nothing(database: Database) -> None:
     """A request that comes too early is told to try again."""
     with pytest.raises(Unavailable, match="starting"):

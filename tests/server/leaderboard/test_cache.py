@@ -7,6 +7,8 @@ import gzip
 import os
 import threading
 
+from support_async import run
+
 from codec_superb.server.leaderboard.cache import HTML, AnswerCache, Finished, Made, finish
 
 
@@ -64,12 +66,12 @@ def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
         return await asyncio.gather(*waiting, return_exceptions=True)
 
     cache = AnswerCache()
-    got = asyncio.run(ask(cache, "a"))
+    got = run(ask, cache, "a")
     assert len(calls) == 1
     assert all(isinstance(entry, Finished) for entry in got)
-    assert {type(entry) for entry in asyncio.run(ask(cache, "b"))} == {ValueError}
+    assert {type(entry) for entry in run(ask, cache, "b")} == {ValueError}
     assert len(calls) == 2
-    assert asyncio.run(cache.get(("/", "b", 1), make)).body == b"x"
+    assert run(cache.get, ("/", "b", 1), make).body == b"x"
 
 
 def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
@@ -89,7 +91,7 @@ def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
         go.set()
         return (await second).body
 
-    assert asyncio.run(ask()) == b"x"
+    assert run(ask) == b"x"
 
 
 def test_compression_is_for_what_it_shrinks() -> None:
@@ -100,3 +102,19 @@ def test_compression_is_for_what_it_shrinks() -> None:
     assert packed.compressed is not None
     assert gzip.decompress(packed.compressed) == packed.body
     assert packed.etag == finish(Made("text " * 1_000, HTML)).etag
+
+
+def test_a_quick_answer_is_made_at_once() -> None:
+    """It is made by the thread that asks, and kept like any other."""
+    makers = []
+
+    def make() -> Made:
+        makers.append(threading.current_thread())
+        return Made("x", HTML)
+
+    async def ask(cache: AnswerCache) -> Finished:
+        await cache.get(("/", "", 1), make, quick=True)
+        return await cache.get(("/", "", 1), make)
+
+    assert asyncio.run(ask(AnswerCache())).body == b"x"
+    assert makers == [threading.current_thread()]

@@ -69,6 +69,14 @@ class TestLeaderboard:
         documented = [entry["name"] for entry in document["paths"][PATH]["get"]["parameters"]]
         assert documented == list(client.get(PATH).json()["state"])
 
+    def test_rows_are_written_once_and_with_the_rank_of_each_answer(self, board: TestClient) -> None:
+        """What is kept of a row is the same in every answer; its rank is that among the codecs of this one."""
+        whole = {row["codec"]: row for row in board.get(PATH).json()["rows"]}
+        cheap = board.get(PATH, params={"kbps_max": 13}).json()["rows"]
+        assert [row["rank"] for row in cheap if row["rank"]] == [[1, 1], [2, 2]]
+        for row in cheap:
+            assert {**row, "rank": None} == {**whole[row["codec"]], "rank": None}
+
 
 class TestExports:
     """GET /api/v1/leaderboard.csv, .json and .parquet."""

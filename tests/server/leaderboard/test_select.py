@@ -9,7 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sqlalchemy import delete
 from support_board import make_submission
 
@@ -86,6 +89,10 @@ class TestRanks:
             "partial": "incomplete: 3 of 20 clips failed",
             "alone": "no interval: fewer than two clips",
         }
+        mixed = {row.result.codec: row for row in select_all(snapshot, parse([("source", "all")])).rows}
+        assert mixed["alone"].result.rank is not None
+        assert mixed["partial"].result.rank is None
+        assert mixed["partial"].unranked == "incomplete: 3 of 20 clips failed"
         rows = view(snapshot, dataset="other").rows
         assert [row.result.rank for row in rows] == [(1, 1)]
 
@@ -283,3 +290,39 @@ def test_results_of_a_category_that_were_never_stored_leave_the_codec_out(tmp_pa
     database.close()
     assert names(taken, category="music") == []
     assert names(taken) == ["opus_6k"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(kept=st.sets(st.integers(0, 7)), renewed=st.sets(st.integers(0, 7)), asked=st.sets(st.sampled_from(SORTS)))
+def test_arrays_taken_over_are_those_that_reading_anew_gives(
+    snapshot: Snapshot, kept: set[int], renewed: set[int], asked: set[str]
+) -> None:
+    """Whatever codecs leave, come and change, the next revision's answers are those of a snapshot without a past."""
+    first = Snapshot(1, tuple(snapshot.runs[i] for i in sorted(kept)))
+    numbers = [key for key in asked if key not in {"codec", "family", "source"}]
+    for key in numbers:
+        first.frame("speech", "", "runs").numbers(key)
+    for key in {*numbers} & {"score", "pesq", "mel"}:
+        first.frame("speech", "", "runs").ends(key)
+    runs = tuple(
+        replace(entry, figures={key: value._replace(kbps=1.5, clips=7) for key, value in entry.figures.items()})
+        if i in renewed else entry
+        for i, entry in enumerate(snapshot.runs)
+    )  # fmt: skip
+    following, afresh = Snapshot(2, runs, first.frames()), Snapshot(2, runs)
+    for key in numbers:
+        query = [("sort", key)]
+        assert select_all(following, parse(query)) == select_all(afresh, parse(query))
+    np.testing.assert_array_equal(
+        following.frame("speech", "", "runs").numbers("kbps"), afresh.frame("speech", "", "runs").numbers("kbps")
+    )
+
+
+def test_what_was_not_followed_is_handed_on(snapshot: Snapshot) -> None:
+    """A frame that nobody asked for in one revision is still there for the next, and let go once it is followed."""
+    first = Snapshot(1, snapshot.runs)
+    first.frame("music", "", "runs").numbers("score")
+    third = Snapshot(3, snapshot.runs, Snapshot(2, snapshot.runs, first.frames()).frames())
+    third.frame("music", "", "runs")
+    assert ("music", "", "runs") not in third.before
+    assert ("music", "", "runs") in third.frames()

@@ -67,12 +67,15 @@ ENDS = "within 8.00 to 18.0 kbps measured (a factor of 1.5 either way)"
 RING = "The grey ring is their range, the dotted line their median."
 
 
+ELSEWHERE = "measured on other datasets or by other definitions"
+
+
 @pytest.mark.parametrize(
     ("members", "elsewhere", "sentence"),
     [
         (0, 0, f"No other codec with public results on the same datasets lies {ENDS}."),
         (1, 0, f"The band: 1 other codec {ENDS}, on the same datasets. {RING}"),
-        (2, 6, f"The band: 2 other codecs {ENDS}, on the same datasets; 6 more measured on other datasets. {RING}"),
+        (2, 6, f"The band: 2 other codecs {ENDS}, on the same datasets; 6 more {ELSEWHERE}. {RING}"),
     ],
 )
 def test_band_in_a_sentence(members: int, elsewhere: int, sentence: str) -> None:

@@ -263,3 +263,22 @@ class TestMarkUp:
         ]  # fmt: skip
         html = page_of(board_view(FILTERED, [board_row(result, n) for n, result in enumerate(results)], total=5000))
         assert len(html.encode()) < 150_000
+
+
+class TestKeptRows:
+    """Rows whose mark-up is kept by their identity."""
+
+    def test_look_like_rows_that_are_written_anew(self) -> None:
+        """Ranks, reasons and the marked column are those of each page, whatever page a row was first written for."""
+        rows = [board_row(result, n) for n, result in enumerate(board_results())]
+        known = [replace(row, identity=f"kept/{n}") for n, row in enumerate(rows)]
+        for metric, rank, reason in (("score", (1, 2), ""), ("pesq", None, "run on <mini> only"), ("mel", (3, 3), "")):
+            state = BoardState(metric=metric)
+            changed = [
+                [replace(row, result=replace(row.result, rank=rank), unranked=reason) for row in these[1:]]
+                + [replace(these[0], result=replace(these[0].result, rank=(1, 1)))]
+                for these in (rows, known)
+            ]
+            anew, kept = (page_of(board_view(state, these)) for these in changed)
+            assert kept == anew
+            assert ("run on &lt;mini&gt; only" in kept) == bool(reason)

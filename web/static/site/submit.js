@@ -44,10 +44,13 @@
     const where = element("p");
     if (answer.status === "pending") {
       where.append("The submission ", element("code", answer.id), " waits for a moderator.");
+    } else if (answer.status === "withdrawn") {
+      where.append("It was withdrawn, with a reason that the history of the codec gives. ");
+      where.append("Ask a maintainer before you send another.");
     } else {
       where.append(element("a", "See the submission", { href: `/submissions/${answer.id}` }));
-      where.append(isNew ? "." : " – this very file was sent before; nothing has changed.");
     }
+    if (!isNew) card.append(element("p", "This very file was sent before; nothing has changed."));
     const partial = answer.complete ? "" : "; shown as partial";
     card.append(
       where,

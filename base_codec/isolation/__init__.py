@@ -1,0 +1,1 @@
+"""The isolated runtime: codecs whose packages get a Python environment of their own, and a worker inside it."""

@@ -1,0 +1,21 @@
+"""What can go wrong with private environments and the workers inside them."""
+
+from __future__ import annotations
+
+from codec_superb.base_codec.errors import CodecError, CodecUnusable, CodingFailed
+
+
+class EnvironmentFailed(CodecError):
+    """A private environment cannot be built; the text shows the end of the installer's output and what to do."""
+
+
+class HandshakeFailed(CodecUnusable):
+    """What runs in the environment does not speak this protocol, or another version of it."""
+
+
+class WorkerDied(CodingFailed):
+    """The worker crashed, hung, was killed or ran out of memory over one clip; the text has its last words."""
+
+
+class GuestFailed(CodingFailed):
+    """The codec's own package raised an exception; the worker lives on."""

@@ -1,0 +1,49 @@
+"""What guests share, inside the private environment: finding weights, checking a model against its card.
+
+A guest gets it with ``import guest_tools``. It needs only the standard library.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def weights_folder(card: dict[str, Any], files: tuple[str, ...]) -> Path:
+    """Return a folder that holds ``files``: the user's (setting ``weights``), else the hub's at the card's revision.
+
+    Raises FileNotFoundError naming the missing file and where it was looked for. ``HF_HUB_OFFLINE`` is honoured.
+    """
+    given = card["settings"].get("weights")
+    if given is not None:
+        folder = Path(given).expanduser()
+        for name in files:
+            if not (folder / name).is_file():
+                raise FileNotFoundError(
+                    f"no file {name} in the folder of weights {folder}; expected {', '.join(files)}"
+                )
+        return folder
+    return _from_hub(card["weights"]["source"], card["weights"]["revision"], files)
+
+
+def _from_hub(source: str, revision: str | None, files: tuple[str, ...]) -> Path:
+    from huggingface_hub import hf_hub_download
+
+    found = Path()
+    for name in files:
+        try:
+            found = Path(hf_hub_download(source, name, revision=revision))
+        except Exception as error:
+            raise FileNotFoundError(
+                f"no file {name} of {source} at {revision or 'its newest revision'}, neither on this machine nor from "
+                f"the hub ({type(error).__name__}); fetch it, or give a folder with {', '.join(files)} as `weights`"
+            ) from error
+    depth = len(Path(files[-1]).parts)
+    return found.parents[depth - 1]
+
+
+def expect(card: dict[str, Any], **found: Any) -> None:
+    """Raise ValueError unless the model that was loaded is the one the card describes."""
+    for field, value in found.items():
+        if card[field] != value:
+            raise ValueError(f"expected weights of a model with {field} {card[field]} ({card['name']}), got {value}")

@@ -1,0 +1,148 @@
+"""Make a virtual environment and install a lock into it: with uv where there is one, otherwise with venv and pip."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from codec_superb.base_codec.isolation.errors import EnvironmentFailed
+from codec_superb.base_codec.isolation.lock import Lock, here
+from codec_superb.data_manifests.pip_settings import PipSettings, read_pip_settings
+
+TAIL_LINES = 12
+INSTALLER_VARIABLE = "CODEC_SUPERB_INSTALLER"
+"""``uv`` or ``pip``, for who wants another than the one that is found."""
+_UNLOADED = """
+import importlib.util, pathlib, subprocess, sys
+for name in sys.argv[1:]:
+    folder = pathlib.Path(importlib.util.find_spec(name).origin).parent
+    if subprocess.run([sys.executable, "-c", "import " + name], capture_output=True).returncode:
+        for library in [*folder.glob("lib/*.so"), *folder.glob("*.so")]:
+            library.unlink()
+    subprocess.run([sys.executable, "-c", "import " + name], check=True)
+"""
+
+
+def install(lock: Lock, folder: Path) -> str:
+    """Fill ``folder`` with an environment that has the packages of ``lock``; return the installer's name.
+
+    Raises EnvironmentFailed with the end of the installer's output and what to do.
+    """
+    uv = _uv()
+    if uv is not None:
+        _run([uv, "venv", "--quiet", "--python", lock.python, str(folder)], lock, uv_variables(read_pip_settings()))
+    else:
+        _run([_python_of(lock), "-m", "venv", str(folder)], lock, {})
+    _install_packages(lock, folder, uv)
+    if lock.without_libraries:
+        # A wheel made for CUDA imports without its compiled parts, which want CUDA's run time and are not called.
+        _run([str(python_in(folder)), "-I", "-c", _UNLOADED, *lock.without_libraries], lock, {})
+    return "pip" if uv is None else "uv"
+
+
+def python_in(folder: Path) -> Path:
+    """Return the interpreter of an environment."""
+    return folder / "bin" / "python"
+
+
+def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
+    """Ask the user's own index; where it lacks a file, ask again together with the lock's. Hashes guard both."""
+    python = str(python_in(folder))
+    tail = ["--require-hashes", "--no-deps", "-r", str(lock.path)]
+    if uv is None:
+        command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *tail]
+        variables: Mapping[str, str] = {}
+    else:
+        settings = read_pip_settings()
+        command = [uv, "pip", "install", "--quiet", "--python", python, *uv_options(settings), *tail]
+        variables = uv_variables(settings)
+    try:
+        _run(command, lock, variables)
+    except EnvironmentFailed:
+        if lock.extra_index is None:
+            raise
+        _run([*command, "--extra-index-url", lock.extra_index], lock, variables)
+
+
+def uv_options(settings: PipSettings) -> list[str]:
+    """Tell uv, which does not read pip's configuration, which indexes and folders pip would use."""
+    options = ["--index-strategy", "unsafe-best-match"]  # pip's own rule; the hashes make it safe
+    if not settings.indexes:
+        options.append("--no-index")
+    for position, index in enumerate(settings.indexes):
+        if index is not None:
+            options += ["--extra-index-url" if position else "--index-url", index]
+    for folder in settings.find_links:
+        options += ["--find-links", str(folder)]
+    for host in settings.trusted_hosts:
+        options += ["--allow-insecure-host", host]
+    return options
+
+
+def uv_variables(settings: PipSettings) -> dict[str, str]:
+    """Return pip's certificates, proxy and time-out as uv's environment variables."""
+    variables = {"UV_HTTP_TIMEOUT": f"{settings.timeout:g}"}
+    if settings.cert:
+        variables["SSL_CERT_FILE"] = settings.cert
+    if settings.client_cert:
+        variables["SSL_CLIENT_CERT"] = settings.client_cert
+    if settings.proxy:
+        variables |= {"HTTPS_PROXY": settings.proxy, "HTTP_PROXY": settings.proxy}
+    return variables
+
+
+def _uv() -> str | None:
+    """Return the program uv, None where pip is to be used."""
+    wish = os.environ.get(INSTALLER_VARIABLE, "")
+    if wish not in {"", "uv", "pip"}:
+        raise EnvironmentFailed(f"expected {INSTALLER_VARIABLE} to be uv or pip, got {wish!r}")
+    found = None if wish == "pip" else shutil.which("uv")
+    if wish == "uv" and found is None:
+        raise EnvironmentFailed(f"{INSTALLER_VARIABLE} asks for uv, which is not on the PATH: pip install uv")
+    return found
+
+
+def _python_of(lock: Lock) -> str:
+    """Return an interpreter of the lock's version: this one, or one on the PATH."""
+    if lock.python == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return sys.executable
+    found = shutil.which(f"python{lock.python}")
+    if found is None:
+        raise EnvironmentFailed(
+            f"the packages of {lock.name} are locked for Python {lock.python}, and there is none here: "
+            f"install python{lock.python}, or install uv, which fetches it (pip install uv)"
+        )
+    return found
+
+
+def _run(command: Sequence[str], lock: Lock, variables: Mapping[str, str]) -> None:
+    """Run one step; its output is kept for the error."""
+    inherited = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYTHONHOME"}}
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**inherited, **variables},
+        check=False,
+    )
+    if done.returncode:
+        tail = "\n".join(done.stdout.decode(errors="replace").strip().splitlines()[-TAIL_LINES:])
+        raise EnvironmentFailed(
+            f"the environment of {lock.name} cannot be built ({Path(command[0]).name} ended with {done.returncode}):\n"
+            f"{tail}\n{_advice(lock)}"
+        )
+
+
+def _advice(lock: Lock) -> str:
+    """Say what to do next."""
+    if not lock.fits_here:
+        return f"its packages are locked for {lock.platform}, this machine is {here()}: run it on such a machine"
+    return (
+        "check the connection and pip's configuration (pip config list), then call "
+        f"`codec-superb codecs env build {lock.name}` again"
+    )

@@ -1,0 +1,217 @@
+"""A worker process as its host sees it: started, greeted, asked, and buried when it dies or says nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.base_codec.isolation import protocol
+from codec_superb.base_codec.isolation.errors import GuestFailed, HandshakeFailed, WorkerDied
+
+START_PATIENCE_S = 60.0
+"""Longest that a worker may take to say its first word, on a busy machine."""
+LOAD_PATIENCE_S = 3600.0
+"""Longest that a model may take to load, weights fetched included."""
+HEARTBEAT_PATIENCE_S = 60.0
+"""Longest silence of a worker that computes: it beats every second, but compiled code may hold Python's lock."""
+LOG_LIMIT = 1 << 20
+LAST_WORDS = 300
+"""Characters of a worker's standard error that go into a clip's row."""
+WORKER = Path(__file__).with_name("worker.py")
+_FOLDERS = re.compile(r"/(?:[^\s/\"']+/)+([^\s/\"']+)")
+"""Absolute paths: rows are published, and a machine's folders are nobody's business."""
+Payload = bytes | NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a worker may be silent, in seconds."""
+
+    start: float = START_PATIENCE_S
+    load: float = LOAD_PATIENCE_S
+    call: float = 600.0
+    heartbeat: float = HEARTBEAT_PATIENCE_S
+
+
+class WorkerProcess:
+    """One child program; any method may raise WorkerDied, after which only :meth:`bury` makes sense."""
+
+    def __init__(self, program: Sequence[str], patience: Patience) -> None:
+        """Start ``program`` with four descriptors as its last arguments, and exchange versions.
+
+        Raises HandshakeFailed when it speaks otherwise, WorkerDied when it ends before its first word.
+        """
+        self.patience = patience
+        self.hello: dict[str, Any] = {}
+        self._buffer = bytearray()
+        self._files: list[BinaryIO] = [protocol.shared_file(), protocol.shared_file()]
+        self._to, self._from = (protocol.Arena(file.fileno()) for file in self._files)
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
+        try:
+            self._process = self._start(program)
+        except HandshakeFailed:
+            self._close_files()
+            raise
+        try:
+            self._greet()
+        except BaseException:
+            self.bury()
+            raise
+
+    def _start(self, program: Sequence[str]) -> subprocess.Popen[bytes]:
+        its_requests, self._requests = os.pipe()
+        self._answers, its_answers = os.pipe()
+        given = [its_requests, its_answers, *(file.fileno() for file in self._files)]
+        try:
+            return subprocess.Popen(
+                [*program, *map(str, given)],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                pass_fds=given,
+            )
+        except OSError as error:
+            os.close(self._requests)
+            os.close(self._answers)
+            raise HandshakeFailed(f"cannot start {program[0]} ({error}); build its environment anew") from error
+        finally:
+            os.close(its_requests)
+            os.close(its_answers)
+
+    @property
+    def pid(self) -> int:
+        """Process id of the worker."""
+        return self._process.pid
+
+    def _greet(self) -> None:
+        try:
+            header, _ = self._receive(self.patience.start)
+        except protocol.ProtocolError as error:
+            raise HandshakeFailed(f"the program in the environment speaks no protocol of this one: {error}") from error
+        if header.get("kind") != "hello" or header.get("protocol") != protocol.VERSION:
+            raise HandshakeFailed(
+                f"expected a worker of protocol {protocol.VERSION}, got {header.get('protocol')!r}: "
+                "the program changed while it ran; call it again"
+            )
+        self.hello = header
+
+    def load(self, guest: Path, card: dict[str, Any], device: str) -> None:
+        """Open the guest. Raises GuestFailed with its reason."""
+        self._ask({"kind": "load", "guest": str(guest), "card": card, "device": device}, self.patience.load)
+
+    def encode(self, audio: NDArray[np.float32]) -> Payload:
+        """Return what the guest makes of ``(channels, samples)``."""
+        return self._ask({"kind": "encode", "array": self._to.put(audio)}, self.patience.call)
+
+    def decode(self, payload: Payload, channels: int) -> NDArray[np.float32]:
+        """Return the guest's audio ``(channels, samples)``."""
+        header: dict[str, Any] = {"kind": "decode", "channels": channels}
+        blob = payload if isinstance(payload, bytes) else b""
+        if not isinstance(payload, bytes):
+            header["array"] = self._to.put(payload)
+        audio = self._ask(header, self.patience.call, blob)
+        if isinstance(audio, bytes):
+            raise GuestFailed("expected an array from the guest's decode, got bytes")
+        return audio
+
+    def _ask(self, header: dict[str, Any], patience: float, blob: bytes = b"") -> Payload:
+        self._trim_log()
+        try:
+            protocol.write_all(self._requests, protocol.pack(header, blob))
+        except BrokenPipeError as error:
+            raise self._died("") from error
+        try:
+            answer, data = self._receive(patience)
+        except protocol.ProtocolError as error:
+            raise self._died(f"it broke the protocol: {error}") from error
+        if answer["kind"] == "error":
+            if answer["type"] == "MemoryError":
+                raise self._died("it ran out of memory")
+            raise GuestFailed(f"{answer['type']}: {answer['message']}")
+        return self._from.get(answer["array"]) if "array" in answer else data
+
+    def _receive(self, patience: float) -> tuple[dict[str, Any], bytes]:
+        """Wait for an answer, past the heartbeats."""
+        begun = alive = time.monotonic()
+        while True:
+            frame = protocol.unpack(self._buffer)
+            now = time.monotonic()
+            if frame is not None and frame[0].get("kind") != "heartbeat":
+                return frame
+            if frame is not None:
+                alive = now
+                continue
+            if now - begun >= patience:
+                raise self._died(f"no answer within {patience:g} s; it was ended")
+            if now - alive >= self.patience.heartbeat:
+                raise self._died(f"no sign of life within {self.patience.heartbeat:g} s; it was ended")
+            rest = min(patience - (now - begun), self.patience.heartbeat - (now - alive))
+            if select.select([self._answers], [], [], max(0.0, rest))[0]:
+                data = os.read(self._answers, 1 << 16)
+                if not data:
+                    raise self._died("")
+                self._buffer += data
+
+    def _died(self, reason: str) -> WorkerDied:
+        """Return the error that says how the worker ended, ending it where it has not."""
+        if not reason:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
+            reason = _how_it_ended(self._process.poll())
+        self._process.kill()
+        self._process.wait()
+        words = self.last_words()
+        return WorkerDied(f"the codec's worker: {reason}" + (f"; its last words: {words}" if words else ""))
+
+    def last_words(self) -> str:
+        """Return the end of what the worker wrote to its standard error and output."""
+        if self._log.closed:
+            return ""
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - 4 * LAST_WORDS))
+        text = self._log.read().decode(errors="replace").strip()
+        return _FOLDERS.sub(r"\1", text)[-LAST_WORDS:]
+
+    def _trim_log(self) -> None:
+        """Keep a talkative package from filling the disk."""
+        if os.fstat(self._log.fileno()).st_size > LOG_LIMIT:
+            self._log.truncate(0)
+
+    def bury(self) -> None:
+        """End the process and free what it took; a worker that idles ends by itself as soon as its pipe closes."""
+        for descriptor in (self._requests, self._answers):
+            with suppress(OSError):
+                os.close(descriptor)
+        self._requests = self._answers = -1
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
+        self._process.kill()
+        self._process.wait()
+        self._close_files()
+
+    def _close_files(self) -> None:
+        for file in (*self._files, self._log):
+            file.close()
+
+
+def _how_it_ended(code: int | None) -> str:
+    """Describe an exit status in words."""
+    if code is None:
+        return "it closed its pipe and went on"
+    if code < 0:
+        name = signal.Signals(-code).name
+        return f"killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+    return f"ended with exit code {code}"

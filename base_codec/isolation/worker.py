@@ -1,0 +1,145 @@
+"""The program inside a private environment: opens a guest, encodes and decodes what the host asks, until it is gone.
+
+``python worker.py REQUESTS ANSWERS ARRAYS_IN ARRAYS_OUT``: descriptors of two pipes and of two files of shared memory.
+It needs only the standard library and numpy, and never imports the package that started it. What a codec prints goes
+to the log, since the pipes are others than standard output.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib.util
+import os
+import platform
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HEARTBEAT_S = 1.0
+GRACE_S = 0.5
+"""A worker whose host is gone may finish for this long, then it ends whatever it does."""
+
+
+def load_file(path: Path) -> Any:
+    """Import a Python file that belongs to no package here."""
+    spec = importlib.util.spec_from_file_location(f"_isolated_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be imported as Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Worker:
+    """One guest and the pipes to its host."""
+
+    def __init__(self, requests: int, answers: int, arrays_in: int, arrays_out: int) -> None:
+        self.protocol = load_file(Path(__file__).with_name("protocol.py"))
+        self.requests, self.answers = requests, answers
+        self.arrays_in, self.arrays_out = self.protocol.Arena(arrays_in), self.protocol.Arena(arrays_out)
+        self.guest: Any = None
+        self._buffer = bytearray()
+        self._writing = threading.Lock()
+
+    def send(self, header: dict[str, Any], blob: bytes = b"") -> None:
+        """Send one frame; heartbeats come from another thread."""
+        with self._writing:
+            self.protocol.write_all(self.answers, self.protocol.pack(header, blob))
+
+    def receive(self) -> tuple[dict[str, Any], bytes] | None:
+        """Wait for a frame; None when the host has closed the pipe."""
+        while True:
+            frame: tuple[dict[str, Any], bytes] | None = self.protocol.unpack(self._buffer)
+            if frame is not None:
+                return frame
+            data = os.read(self.requests, 1 << 16)
+            if not data:
+                return None
+            self._buffer += data
+
+    def serve(self) -> None:
+        """Greet, then answer until the host is gone."""
+        hello = {"kind": "hello", "protocol": self.protocol.VERSION, "python": platform.python_version()}
+        self.send({**hello, "numpy": np.__version__, "pid": os.getpid()})
+        threading.Thread(target=self._beat, daemon=True).start()
+        threading.Thread(target=self._end_with_host, daemon=True).start()
+        while (frame := self.receive()) is not None:
+            self._answer(*frame)
+
+    def _answer(self, header: dict[str, Any], blob: bytes) -> None:
+        try:
+            result = getattr(self, "do_" + header["kind"])(header, blob)
+        except Exception as error:  # noqa: BLE001 - the host decides what an error means
+            traceback.print_exc()
+            sys.stderr.flush()
+            self.send({"kind": "error", "type": type(error).__name__, "message": str(error)})
+        else:
+            self._reply(result)
+
+    def _reply(self, result: Any) -> None:
+        """Send what a guest returned: bytes as they are, an array through shared memory."""
+        if result is None or isinstance(result, bytes):
+            self.send({"kind": "result", "bytes": result is not None}, result or b"")
+            return
+        try:
+            note = self.arrays_out.put(np.asarray(result))
+        except Exception as error:  # noqa: BLE001 - whatever the guest returned
+            self.send({"kind": "error", "type": type(error).__name__, "message": str(error)})
+        else:
+            self.send({"kind": "result", "array": note})
+
+    def do_load(self, header: dict[str, Any], _blob: bytes) -> None:
+        """Open the guest: its module and its model."""
+        sys.modules["guest_tools"] = load_file(Path(__file__).with_name("guest_tools.py"))
+        self.guest = load_file(Path(header["guest"])).Guest(header["card"], header["device"])
+
+    def do_encode(self, header: dict[str, Any], _blob: bytes) -> Any:
+        """Return the payload of the audio ``(channels, samples)`` in shared memory."""
+        return self.guest.encode(self.arrays_in.get(header["array"]))
+
+    def do_decode(self, header: dict[str, Any], blob: bytes) -> Any:
+        """Return the audio ``(channels, samples)`` of a payload."""
+        payload = self.arrays_in.get(header["array"]) if "array" in header else blob
+        return np.asarray(self.guest.decode(payload, header["channels"]), dtype=np.float32)
+
+    def _beat(self) -> None:
+        """Tell every second that this process is not frozen."""
+        while True:
+            time.sleep(HEARTBEAT_S)
+            try:
+                self.send({"kind": "heartbeat"})
+            except OSError:
+                return
+
+    def _end_with_host(self) -> None:
+        """Wait until the host's end of the pipe is closed, then end the process."""
+        poll = select.poll()
+        poll.register(self.requests, 0)  # hang-up is reported even when nothing is asked for
+        poll.poll()
+        time.sleep(GRACE_S)
+        os._exit(1)
+
+
+def main(arguments: list[str]) -> None:
+    """Serve over the descriptors given."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the host's business
+    faulthandler.enable()
+    descriptors = [int(argument) for argument in arguments]
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)
+    try:
+        Worker(*descriptors).serve()
+    except BrokenPipeError:
+        return
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,14 @@
+"""Texts of strangers in CSV: a cell that begins like a formula is computed, unless an apostrophe is in front."""
+
+from __future__ import annotations
+
+import re
+
+SIGNS = r"=+\-@\t\r"
+"""How formulas begin, for a class of a regular expression."""
+_BEGINS = re.compile(f"[{SIGNS}]")
+
+
+def no_formula(text: str) -> str:
+    """Return a text that is one for a spreadsheet too."""
+    return f"'{text}" if _BEGINS.match(text) else text

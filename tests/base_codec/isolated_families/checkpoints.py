@@ -1,0 +1,55 @@
+"""Run by a private interpreter, to make checkpoints of random weights and to call the packages without a worker.
+
+``make FAMILY FOLDER`` writes a small model as its publisher does; ``tokens FAMILY FOLDER AUDIO.npy OUT.npz`` codes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+SNAC_CONFIG = {
+    "sampling_rate": 24000, "encoder_dim": 8, "encoder_rates": [2, 4, 8, 8], "decoder_dim": 64,
+    "decoder_rates": [8, 8, 4, 2], "attn_window_size": None, "codebook_size": 4096, "codebook_dim": 8,
+    "vq_strides": [4, 2, 1], "noise": True, "depthwise": True,
+}  # fmt: skip
+
+
+def make_snac(folder):  # noqa: ANN001, ANN201
+    """Write config.json and pytorch_model.bin."""
+    from snac import SNAC
+
+    (folder / "config.json").write_text(json.dumps(SNAC_CONFIG))
+    torch.save(SNAC(**SNAC_CONFIG).state_dict(), folder / "pytorch_model.bin")
+
+
+def run_snac(folder, audio):  # noqa: ANN001, ANN201
+    """Return the package's own tokens, flat from coarse to fine, and its sound."""
+    from snac import SNAC
+
+    model = SNAC.from_pretrained(str(folder))
+    codes = model.encode(audio[None])
+    torch.manual_seed(0)
+    return np.concatenate([code[0] for code in codes]), model.decode(codes)[0]
+
+
+MAKE, RUN = {"snac": make_snac}, {"snac": run_snac}
+
+
+def main(action, family, folder, *files):  # noqa: ANN001, ANN002, ANN201
+    """Do what the command line says."""
+    torch.manual_seed(1)
+    if action == "make":
+        MAKE[family](Path(folder))
+        return
+    with torch.inference_mode():
+        tokens, sound = RUN[family](Path(folder), torch.from_numpy(np.load(files[0])))
+    np.savez(files[1], tokens=np.asarray(tokens), sound=np.asarray(sound))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

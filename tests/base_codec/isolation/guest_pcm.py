@@ -1,0 +1,75 @@
+"""A guest for tests: 16-bit PCM as tokens, which does to a clip what the number of its samples, modulo 100, says."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+
+import numpy as np
+
+
+def killed():  # noqa: ANN201
+    """Say something, then die as a process does that the system kills for its memory."""
+    print("Traceback: about to be killed", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def unhappy():  # noqa: ANN201
+    """Raise as a codec does that does not like a clip."""
+    raise ValueError("this clip is not to my taste")
+
+
+def greedy():  # noqa: ANN201
+    """Ask for 4 GiB where 2 are allowed."""
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))
+    np.ones(1 << 29)
+
+
+def noisy():  # noqa: ANN201
+    """Print on every level."""
+    print("noise on standard output\n" * 2000, flush=True)
+    os.write(1, b"CSIR and noise from below Python")
+
+
+DEADLY = {
+    1: killed,
+    2: lambda: os._exit(9),
+    3: lambda: time.sleep(60),
+    4: unhappy,
+    5: greedy,
+    6: noisy,
+    10: lambda: os.kill(os.getpid(), signal.SIGSTOP),
+    11: lambda: os.kill(os.getpid(), signal.SIGSEGV),
+}
+WRONG = {7: np.zeros((1, 0), dtype=np.int32), 8: np.full((1, 4), 70000), 9: {"no": "array"}}
+
+
+class Guest:
+    """Behaves, but where a clip's length asks for a fault."""
+
+    def __init__(self, card, device):  # noqa: ANN001, ANN204 - as short as a guest may be
+        self.card = card
+        if card["settings"].get("fault") == "load":
+            raise FileNotFoundError("no file model.bin in /nowhere")
+        if card["settings"].get("fault") == "import":
+            import no_such_package  # noqa: F401
+
+    def encode(self, audio):  # noqa: ANN001, ANN201
+        """Return 16-bit tokens, or fail in the way that is asked for."""
+        fault = audio.shape[1] % 100
+        if fault in DEADLY:
+            DEADLY[fault]()
+        if fault in WRONG:
+            return WRONG[fault]
+        if fault == 12:
+            return audio.astype("<f4").tobytes()
+        return (np.rint(audio * 32767).clip(-32768, 32767) + 32768).astype(np.int32)
+
+    def decode(self, payload, channels):  # noqa: ANN001, ANN201
+        """Turn tokens, or the bytes of fault 12, back into audio."""
+        if isinstance(payload, bytes):
+            return np.frombuffer(payload, "<f4").reshape(channels, -1)
+        return (payload.astype(np.float32) - 32768) / 32767

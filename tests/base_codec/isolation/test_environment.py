@@ -1,0 +1,241 @@
+"""Private environments: built once for all processes, rebuilt when interrupted, with pip's settings and with uv's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support_isolated import LOCK, make_tiny_environment, tiny_card
+
+from codec_superb.base_codec.errors import CatalogueError
+from codec_superb.base_codec.isolation import installer
+from codec_superb.base_codec.isolation.codec import IsolatedCodec
+from codec_superb.base_codec.isolation.environment import ensure, every_environment, find, remove
+from codec_superb.base_codec.isolation.errors import EnvironmentFailed
+from codec_superb.base_codec.isolation.installer import uv_options, uv_variables
+from codec_superb.base_codec.isolation.lock import here, lock_names, open_lock
+from codec_superb.cli.main import call
+from codec_superb.data_manifests.pip_settings import PipSettings
+
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+EINOPS = "einops==0.8.2 --hash=sha256:54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"
+BUILD = (
+    "from codec_superb.base_codec.isolation import environment, lock; import sys\n"
+    "print(environment.ensure(lock.open_lock(sys.argv[1]), print).folder)"
+)
+
+
+def write_lock(folder: Path, *lines: str, python: str = VERSION) -> Path:
+    """Write a lock for this machine."""
+    path = folder / "small.txt"
+    path.write_text("\n".join([f"# python: {python}", f"# platform: {here()}", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give an empty home, and pip as the installer."""
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CODEC_SUPERB_INSTALLER", "pip")
+    return tmp_path / "home"
+
+
+class TestLocks:
+    """Reading lock files."""
+
+    def test_a_lock_says_what_it_is_for(self, tmp_path: Path) -> None:
+        """Head and pins are read; the digest is that of the file."""
+        path = write_lock(
+            tmp_path, "# extra-index: https://example.org/simple", EINOPS, "Torch_x @ https://example.org/t"
+        )
+        lock = open_lock(str(path))
+        assert (lock.name, lock.python, lock.fits_here) == ("small", VERSION, True)
+        assert lock.pins == {"einops": "0.8.2", "torch-x": "https://example.org/t"}
+        assert lock.extra_index == "https://example.org/simple"
+        assert lock.digest == hashlib.sha256(path.read_bytes()).hexdigest()
+
+    def test_a_lock_without_a_head_is_refused(self, tmp_path: Path) -> None:
+        """What does not say its Python is no lock."""
+        path = tmp_path / "bare.txt"
+        path.write_text(EINOPS)
+        with pytest.raises(CatalogueError, match="expected a comment `# python: …` at its head"):
+            open_lock(str(path))
+
+    @pytest.mark.parametrize("name", lock_names())
+    def test_every_pin_of_this_package_has_a_hash(self, name: str) -> None:
+        """A requirement without a hash would let anything in."""
+        lock = open_lock(name)
+        text = lock.path.read_text().replace("\\\n", " ")
+        lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+        assert len(lines) == len(lock.pins)
+        assert all("--hash=sha256:" in line for line in lines)
+
+
+class TestEnsure:
+    """Building, once and whole."""
+
+    def test_what_is_built_is_not_built_again(self) -> None:
+        """The tiny environment is found as it is, without a word."""
+        said: list[str] = []
+        assert ensure(open_lock(str(LOCK)), said.append).state == "built"
+        assert not said
+
+    def test_an_interrupted_build_is_built_anew(self, home: Path, tmp_path: Path) -> None:
+        """A folder without its mark is thrown away whole."""
+        lock = open_lock(str(write_lock(tmp_path)))
+        rest = find(lock).folder / "half"
+        rest.mkdir(parents=True)
+        assert find(lock).state == "interrupted"
+        said: list[str] = []
+        built = ensure(lock, said.append)
+        assert (built.state, built.installer, rest.exists()) == ("built", "pip", False)
+        assert said == [f"building the environment of small (0 packages) in {built.folder} …"]
+        assert subprocess.run([built.python, "-c", ""], check=False).returncode == 0
+
+    def test_a_killed_build_leaves_no_environment_that_counts(self, home: Path, tmp_path: Path) -> None:
+        """SIGKILL in the middle: the next call builds, and is not stopped by a lock that stayed."""
+        path = write_lock(tmp_path)
+        process = subprocess.Popen([sys.executable, "-c", BUILD, str(path)], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        with process.stdout as out:
+            out.read(8)
+            process.kill()
+        process.wait()
+        assert find(open_lock(str(path))).state in {"interrupted", "not built"}
+        assert ensure(open_lock(str(path))).state == "built"
+
+    def test_two_processes_build_once(self, home: Path, tmp_path: Path) -> None:
+        """The second waits for the first and uses what it built."""
+        path = str(write_lock(tmp_path))
+        both = [
+            subprocess.Popen([sys.executable, "-c", BUILD, path], stdout=subprocess.PIPE, text=True) for _ in range(2)
+        ]
+        said = [process.communicate(timeout=60)[0].splitlines() for process in both]
+        assert [process.returncode for process in both] == [0, 0]
+        assert sorted(map(len, said)) == [1, 2]
+        assert said[0][-1] == said[1][-1]
+
+    def test_a_failed_build_shows_the_end_of_pips_output(
+        self, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What pip said last and the command to call again; nothing is left that looks built."""
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+        lock = open_lock(str(write_lock(tmp_path, "no-such-package==1.0 --hash=sha256:" + 64 * "0")))
+        with pytest.raises(EnvironmentFailed) as caught:
+            ensure(lock)
+        assert "No matching distribution found for no-such-package==1.0" in str(caught.value)
+        assert "`codec-superb codecs env build small` again" in str(caught.value)
+        assert find(lock).state == "not built"
+
+    def test_a_missing_python_is_named(self, home: Path, tmp_path: Path) -> None:
+        """Without uv, the Python of the lock must be there."""
+        with pytest.raises(EnvironmentFailed, match=r"locked for Python 3.99, .* install python3.99, or install uv"):
+            ensure(open_lock(str(write_lock(tmp_path, python="3.99"))))
+
+
+@pytest.mark.network
+class TestInstall:
+    """Installing through the configured index."""
+
+    @pytest.mark.parametrize("program", ["pip", "uv"])
+    def test_a_pinned_package_is_installed_from_the_configured_index(
+        self, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+    ) -> None:
+        """The file with the locked hash comes through the user's own index, with either installer."""
+        monkeypatch.setenv("CODEC_SUPERB_INSTALLER", program)
+        if program == "uv" and shutil.which("uv") is None:
+            subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "tools")], check=True)
+            subprocess.run([tmp_path / "tools/bin/pip", "install", "-q", "uv"], check=True, capture_output=True)
+            monkeypatch.setenv("PATH", str(tmp_path / "tools/bin"), prepend=":")
+        built = ensure(open_lock(str(write_lock(tmp_path, EINOPS))))
+        assert built.installer == program
+        code = "import importlib.metadata as m; print(m.version('einops'))"
+        done = subprocess.run([built.python, "-I", "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == "0.8.2\n"
+
+    def test_a_file_with_another_hash_is_refused(self, home: Path, tmp_path: Path) -> None:
+        """A package that was exchanged at the index does not get in."""
+        lock = open_lock(str(write_lock(tmp_path, "einops==0.8.2 --hash=sha256:" + 64 * "0")))
+        with pytest.raises(EnvironmentFailed, match=r"(?i)hash"):
+            ensure(lock)
+
+
+class TestUv:
+    """What uv is told."""
+
+    def test_uv_is_told_what_pip_is_configured_with(self) -> None:
+        """Indexes, folders, hosts, certificates and proxy go along; without an index it is told so."""
+        settings = PipSettings(
+            indexes=("https://a/simple", "https://b/simple"), find_links=(Path("/w"),), trusted_hosts=("a",),
+            cert="/c.pem", proxy="http://p",
+        )  # fmt: skip
+        options = " ".join(uv_options(settings))
+        assert "--index-url https://a/simple --extra-index-url https://b/simple --find-links /w" in options
+        assert options.endswith("--allow-insecure-host a")
+        assert "--no-index" in uv_options(PipSettings(indexes=()))
+        assert "--index-url" not in uv_options(PipSettings(indexes=(None,)))
+        assert uv_variables(settings)["SSL_CERT_FILE"] == "/c.pem"
+        assert uv_variables(settings)["HTTPS_PROXY"] == "http://p"
+
+    def test_a_wish_that_cannot_be_met_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Asked for uv where there is none, or for something else, it says what to do."""
+        monkeypatch.setenv("PATH", "/nowhere")
+        monkeypatch.setenv(installer.INSTALLER_VARIABLE, "uv")
+        with pytest.raises(EnvironmentFailed, match="not on the PATH: pip install uv"):
+            installer._uv()
+        monkeypatch.setenv(installer.INSTALLER_VARIABLE, "conda")
+        with pytest.raises(EnvironmentFailed, match="expected CODEC_SUPERB_INSTALLER to be uv or pip, got 'conda'"):
+            installer._uv()
+
+
+class TestCommands:
+    """`codecs env`."""
+
+    def test_list_shows_every_lock_and_what_no_lock_asks_for(
+        self, home: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Locks of this package are listed, built or not; the environment of another version is `outdated`."""
+        folder = make_tiny_environment()
+        assert call(["codecs", "env", "list", "--json"]) == 0
+        listed = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+        assert set(listed) == {*lock_names(), "tiny"}
+        assert (listed["tiny"]["state"], listed["tiny"]["folder"]) == ("outdated", str(folder))
+        assert listed["tiny"]["bytes"] > 100
+        assert call(["codecs", "env", "list"]) == 0
+        assert "outdated" in capsys.readouterr().out
+
+    def test_remove_deletes_and_says_so(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """By name or all; what is not there is said, an unknown name refused."""
+        folder = make_tiny_environment()
+        assert call(["codecs", "env", "remove", "tiny"]) == 0
+        assert "tiny: removed" in capsys.readouterr().out
+        assert not folder.exists()
+        make_tiny_environment()
+        assert call(["codecs", "env", "remove", "--all", "--json"]) == 0
+        assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["tiny"]
+        assert call(["codecs", "env", "remove", "--all"]) == 0
+        assert "nothing to be removed" in capsys.readouterr().out
+        assert call(["codecs", "env", "remove", "tiny"]) == 2
+        assert "no environment is named 'tiny'" in capsys.readouterr().err
+        assert call(["codecs", "env", "remove"]) == 2
+
+    def test_build_refuses_an_unknown_name(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The names that exist are listed."""
+        assert call(["codecs", "env", "build", "nothing"]) == 2
+        assert "no environment is named 'nothing'; there are" in capsys.readouterr().err
+
+
+def test_a_removed_environment_is_gone_for_its_codec(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening a codec builds its environment; where that is impossible the installer's reason comes through."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    make_tiny_environment()
+    codec = IsolatedCodec(tiny_card()).load()
+    codec.close()
+    assert remove(find(open_lock(str(LOCK))))
+    assert not [each for each in every_environment() if each.name == "tiny"]

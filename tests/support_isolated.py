@@ -1,0 +1,52 @@
+"""A private environment that needs no index, and a codec for it: numpy alone, made by hand in a tenth of a second."""
+
+from __future__ import annotations
+
+import json
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from support_cards import make_card
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.isolation.codec import IsolatedCodec
+from codec_superb.base_codec.isolation.environment import MARK, find
+from codec_superb.base_codec.isolation.lock import open_lock
+
+FOLDER = Path(__file__).parent / "base_codec" / "isolation"
+LOCK, GUEST = FOLDER / "tiny.txt", FOLDER / "guest_pcm.py"
+
+
+def make_tiny_environment() -> Path:
+    """Make the environment of ``tiny.txt`` in the home folder of now: an interpreter that sees numpy and no more."""
+    folder = find(open_lock(str(LOCK))).folder
+    venv.create(folder, with_pip=False, symlinks=True)
+    place = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    here = Path(np.__file__).parent
+    for package in (here, here.with_name("numpy.libs")):
+        if package.is_dir():
+            (place / package.name).symlink_to(package)
+    (folder / MARK).write_text(json.dumps({"lock": "tiny", "installer": "test"}))
+    return folder
+
+
+def tiny_card(name: str = "tiny", **changes: Any) -> Card:
+    """Return the card of 16-bit PCM by ``guest_pcm.py``; ``isolation`` among the changes adds to it."""
+    isolation = {"lock": str(LOCK), "guest": str(GUEST), "timeout_s": 30.0, **changes.pop("isolation", {})}
+    tokens = {"codebooks": 1, "codebook_size": 65536, "isolation": isolation}
+    return make_card(name, **tokens, **changes)
+
+
+class Tiny(IsolatedCodec):
+    """The codec of ``tiny_card``, as ``support_isolated.py:Tiny``."""
+
+    card = tiny_card()
+
+
+class Impatient(IsolatedCodec):
+    """The same, that waits one second for a clip."""
+
+    card = tiny_card("impatient", isolation={"timeout_s": 1.0})
