@@ -21,6 +21,7 @@ from codec_superb.server.headers import SecurityHeaders
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.vault import clean
 from codec_superb.server.leaderboard.board import Board
+from codec_superb.server.methods import HeadAsGet
 from codec_superb.server.operations.meters import Meters, meters
 from codec_superb.server.operations.requests import catch_unexpected, observe
 from codec_superb.server.people.attempts import make_limiter
@@ -65,6 +66,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     catch_unexpected(app)  # first of the middleware: what follows also sees the answers that it makes
     app.add_middleware(BodyLimit)
     app.add_middleware(Compression)
+    app.add_middleware(HeadAsGet)
     observe(app)  # last of the middleware: it sees all others
     app.include_router(static_router)
     for router in routers():

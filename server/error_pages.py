@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from codec_superb.server.chrome import chrome_of, plain_chrome
 from codec_superb.server.errors import BadRequest, NotFound, ServerError, TooLarge, Unavailable
+from codec_superb.server.methods import allowed_methods
 from codec_superb.server.operations.logs import get_logger
 from codec_superb.web.site.page import render
 
@@ -54,6 +55,8 @@ def _http(request: Request, error: Exception) -> Response:
     kind = _KINDS.get(error.status_code, BadRequest)
     ours = kind(f"nothing is at {path}" if kind is NotFound else f"{request.method} {path}: {error.detail}")
     ours.status, ours.headers = error.status_code, dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        ours.headers["Allow"] = allowed_methods(request.app, request.scope)
     return answer(request, ours)
 
 

@@ -33,7 +33,17 @@ _JSON = TypeAdapter(Comparison)
 
 Codecs = Annotated[
     list[str],
-    Query(alias="codec", description="Name of a codec, two to six times; the first is the baseline", max_length=50),
+    Query(
+        alias="codec",
+        description="Name of a codec, two to six times; the first is the baseline",
+        max_length=50,
+        json_schema_extra={
+            "minItems": FEWEST,
+            "maxItems": MOST,
+            "uniqueItems": True,
+            "items": {"type": "string", "pattern": r"^\S+$"},
+        },
+    ),
 ]
 MetricKey = Annotated[str, Query(description="`score` or a metric's key", max_length=64)]
 

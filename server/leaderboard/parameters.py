@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from codec_superb.metrics.table import CATEGORIES
-from codec_superb.server.leaderboard.state import QUANTITIES, SORTS, SOURCES
+from codec_superb.server.leaderboard.state import NO, QUANTITIES, SORTS, SOURCES, YES
 
 
 def _parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def _choice(values: tuple[str, ...]) -> dict[str, Any]:
 
 
 _AMOUNT = {"type": "number", "minimum": 0}
-_YES_OR_NO = {"type": "string", "enum": ["1", "0"]}
+_YES_OR_NO = {"type": "string", "enum": [*YES, *NO]}
 
 STATE_PARAMETERS: dict[str, Any] = {
     "parameters": [

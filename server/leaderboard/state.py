@@ -25,7 +25,8 @@ _PARAMETERS = tuple(entry.name for entry in fields(BoardState))
 _LONGEST_SEARCH = 100
 _LAST_PAGE = 100_000
 _MOST_RATES = 20
-_YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+"""How a filter is switched."""
 T = TypeVar("T")
 
 
@@ -121,9 +122,9 @@ def _rates(texts: Collection[str]) -> tuple[int, ...]:
 
 
 def _yes_or_no(text: str) -> bool:
-    if text.lower() not in _YES + _NO:
+    if text.lower() not in YES + NO:
         raise _Wrong("1 or 0")
-    return text.lower() in _YES
+    return text.lower() in YES
 
 
 def _search(text: str) -> str:
