@@ -1,9 +1,9 @@
 """What tokens say about a codec: rates, empirical entropy, use and perplexity of each codebook.
 
 Entropy is that of the empirical distribution of each codebook's tokens over all clips, in bits a token (Shannon 1948);
-perplexity is 2 to that power. ``entropy_kbps`` sums the codebooks: what an ideal memoryless code for each of them would still
-need. It is never above the bitrate of the tokens, and on few tokens it is too low: a codebook of n entries that has
-seen m < n tokens cannot show more than log2(m) bits.
+perplexity is 2 to that power. ``entropy_kbps`` sums the codebooks: what an ideal memoryless code for each of them
+would still need. It is never above the bitrate of the tokens, and on few tokens it is too low: a codebook that has
+been seen m times cannot show more than log2(m) bits.
 """
 
 from __future__ import annotations

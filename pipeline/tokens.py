@@ -76,11 +76,12 @@ def export_tokens(
     try:
         with pq.ParquetWriter(partial, _schema(card)) as writer:
             for clip_id in clips:
+                clip = opened.clip(clip_id)
                 try:
-                    audio, rate = load_mono(opened.clip(clip_id))
+                    audio, rate = load_mono(clip)
                     encoded = coder.encode(audio[np.newaxis], rate)
                 except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises
-                    failed[clip_id] = f"{type(error).__name__}: {reason_of(error)}"
+                    failed[clip_id] = f"{type(error).__name__}: {reason_of(error, clip)}"
                 else:
                     counter.add(np.asarray(encoded.payload), encoded.bits, audio.size / rate)
                     writer.write_table(_row(card, opened.name, clip_id, encoded))

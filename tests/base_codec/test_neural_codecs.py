@@ -183,6 +183,24 @@ def test_long_clips_are_cut_without_a_gap(name: str, family: str, monkeypatch: p
     np.testing.assert_allclose(codec.decode(whole), expected, atol=1e-3)
 
 
+def test_memory_grows_with_the_sound_and_not_with_the_model() -> None:
+    """Minutes more cost at most 30 MB each, all copies of the sound together: an hour stays far below 4 GB."""
+    program = (
+        "import resource, sys, numpy as np, torch; torch.set_num_threads(1)\n"
+        "from codec_superb.base_codec.registry import open_codec\n"
+        "from codec_superb.base_codec.options import CodecOptions\n"
+        f"codec = open_codec('dac_16k_1cb', options=CodecOptions(weights={str(checkpoint('dac_16k'))!r}))\n"
+        "def peak(minutes):\n"
+        "    clip = np.random.default_rng(0).standard_normal((1, minutes * 60 * 16000), dtype=np.float32)\n"
+        "    codec.decode(codec.encode(clip / 10, 16000))\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        "print(peak(1), peak(3))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    first, second = map(float, done.stdout.split())
+    assert (second - first) / 2 < 30
+
+
 def test_half_precision_is_another_setting() -> None:
     """With bfloat16 the card says so, tokens have the same shape, and the sound is near that of float32."""
     name, family = FAMILIES[0]
