@@ -19,6 +19,7 @@ from codec_superb.cli.commands import (
     score,
     serve,
     submit,
+    tokens,
 )
 
 app = typer.Typer(
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.add_typer(codecs.app, name="codecs")
 app.add_typer(datasets.app, name="datasets")
+app.add_typer(tokens.app, name="tokens")
 app.add_typer(admin.app, name="admin")
 for module in (resynth, score, pack, check, submit, report, compare, bench, doctor, serve):
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)

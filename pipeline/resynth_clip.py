@@ -82,12 +82,12 @@ def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[str]:
     """Open the codec ``(name, device, options)``, so that what is missing shows at once; yield the device it is on."""
     name, device, options = task
     if device == "auto":
-        device = _best_device(name)
+        device = best_device(name)
     _HOLDER.get(name, device, options)
     yield device
 
 
-def _best_device(name: str) -> str:
+def best_device(name: str) -> str:
     """Choose ``cuda`` for a neural codec where torch sees a device, otherwise ``cpu``."""
     own_card = card(name)
     if own_card.kind != "neural" or own_card.isolation is not None:  # locks have packages for the CPU

@@ -38,18 +38,44 @@ def _dac(rate: int, codebooks: int, strides: list[int]) -> Any:
     )  # fmt: skip
 
 
+def _mimi() -> Any:
+    from transformers import MimiConfig, MimiModel
+
+    return MimiModel(
+        MimiConfig(
+            hidden_size=16, num_filters=2, codebook_dim=8, vector_quantization_hidden_dimension=8, upsample_groups=16,
+            num_hidden_layers=2, intermediate_size=32, num_attention_heads=2, num_key_value_heads=2, sliding_window=20,
+            layer_scale_initial_scale=0.5,
+        )
+    )  # fmt: skip
+
+
+def _xcodec() -> Any:
+    from transformers import HubertConfig, XcodecConfig, XcodecModel
+
+    semantic = HubertConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, conv_dim=[8] * 7,
+        num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4,
+    )  # fmt: skip
+    acoustic = {"encoder_hidden_size": 2, "decoder_hidden_size": 32, "downsampling_ratios": [8, 5, 4, 2]}
+    return XcodecModel(XcodecConfig(acoustic_model_config=acoustic, semantic_model_config=semantic))
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "encodec": _encodec,
     "encodec_48k": _encodec_48k,
     "dac_16k": lambda: _dac(16000, 12, [2, 4, 5, 8]),
     "dac_24k": lambda: _dac(24000, 32, [2, 4, 5, 8]),
+    "mimi": _mimi,
+    "xcodec": _xcodec,
     "dac_44k": lambda: _dac(44100, 9, [2, 4, 8, 8]),
 }
 
-GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0}
+GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0, "xcodec": 2.0}
 """By how much the weights that transformers draws are too small for tokens that differ."""
 FAMILIES = [("encodec_24k_6bps", "encodec"), ("encodec_48k_3bps", "encodec_48k"),
-    ("dac_16k", "dac_16k"), ("dac_24k_3cb", "dac_24k"), ("dac_44k_2cb", "dac_44k"),
+    ("dac_16k", "dac_16k"), ("dac_24k_3cb", "dac_24k"), ("dac_44k_2cb", "dac_44k"), ("mimi_8cb", "mimi"),
+    ("xcodec_2k", "xcodec"),
 ]  # fmt: skip
 """A codec of each family, and the model that serves it."""
 

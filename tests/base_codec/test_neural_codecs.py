@@ -26,6 +26,8 @@ from codec_superb.base_codec.families.transformers_codec import TransformersCode
 from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.options import CodecOptions
 
+SAME_WHEN_CUT = {"xcodec": 0.5}
+"""Share of tokens that stay where a clip is cut; X-Codec normalises over all that is coded at one go."""
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 TESTS = Path(__file__).parents[1]
 
@@ -165,7 +167,7 @@ def test_tokens_of_another_codec_are_refused(name: str, family: str) -> None:
 
 @of_each_family
 def test_long_clips_are_cut_without_a_gap(name: str, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut into chunks with enough context, a clip has nearly all the tokens and the sound it has at one go."""
+    """Cut into chunks with enough context, a clip has the tokens (but for the stated share) and the sound of one go."""
     codec = opened(name, family)
     assert isinstance(codec, TransformersCodec)
     rate = codec.card.sampling_rate
@@ -177,8 +179,26 @@ def test_long_clips_are_cut_without_a_gap(name: str, family: str, monkeypatch: p
     monkeypatch.setattr(type(codec), "chunking", Chunking(limit=1, chunk=1, before=1.5, after=after))
     cut = codec.encode(clip, rate)
     assert np.shape(cut.payload) == np.shape(whole.payload)
-    assert np.mean(np.asarray(cut.payload) == np.asarray(whole.payload)) > 0.97
+    assert np.mean(np.asarray(cut.payload) == np.asarray(whole.payload)) > SAME_WHEN_CUT.get(family, 0.97)
     np.testing.assert_allclose(codec.decode(whole), expected, atol=1e-3)
+
+
+def test_memory_grows_with_the_sound_and_not_with_the_model() -> None:
+    """Minutes more cost at most 30 MB each, all copies of the sound together: an hour stays far below 4 GB."""
+    program = (
+        "import resource, sys, numpy as np, torch; torch.set_num_threads(1)\n"
+        "from codec_superb.base_codec.registry import open_codec\n"
+        "from codec_superb.base_codec.options import CodecOptions\n"
+        f"codec = open_codec('dac_16k_1cb', options=CodecOptions(weights={str(checkpoint('dac_16k'))!r}))\n"
+        "def peak(minutes):\n"
+        "    clip = np.random.default_rng(0).standard_normal((1, minutes * 60 * 16000), dtype=np.float32)\n"
+        "    codec.decode(codec.encode(clip / 10, 16000))\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
+        "print(peak(1), peak(3))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    first, second = map(float, done.stdout.split())
+    assert (second - first) / 2 < 30
 
 
 def test_half_precision_is_another_setting() -> None:

@@ -1,0 +1,96 @@
+"""``codec-superb tokens``: a token codec's tokens as a Parquet file, and the sound back from it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codec_superb.base_codec.options import CodecOptions
+from codec_superb.cli.console import TerminalProgress, note, print_json, print_table
+from codec_superb.cli.options import (
+    CompileOption,
+    DeviceOption,
+    DtypeOption,
+    JsonOption,
+    LimitOption,
+    WeightsOption,
+    plain_path,
+)
+
+if TYPE_CHECKING:
+    from codec_superb.pipeline.token_statistics import TokenStatistics
+
+FAILED = 3
+app = typer.Typer(help="Export a codec's tokens, or decode them.", no_args_is_help=True)
+
+
+@app.command("export")
+def export(
+    codec: Annotated[str, typer.Option("--codec", help="A codec with codebooks.")],
+    dataset: Annotated[str, typer.Option("--dataset", help="A dataset by name, or a folder of audio.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write.")],
+    device: DeviceOption = "auto",
+    weights: WeightsOption = None,
+    dtype: DtypeOption = "float32",
+    compile_model: CompileOption = False,
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Encode a dataset and write a row of tokens for each clip; print rates, entropy and the use of each codebook."""
+    from codec_superb.pipeline.tokens import export_tokens
+
+    options = CodecOptions(weights, dtype, compile_model)
+    with TerminalProgress() as progress:
+        done = export_tokens(codec, dataset, output, device=device, options=options, limit=limit, progress=progress)
+    for clip, reason in done.failed.items():
+        note(f"{clip}: {reason}")
+    if as_json:
+        print_json({"file": done.file, "statistics": asdict(done.statistics), "failed": done.failed})
+    else:
+        _print(done.statistics)
+        typer.echo(f"tokens: {plain_path(done.file)}")
+    raise typer.Exit(FAILED if done.failed else 0)
+
+
+@app.command("decode")
+def decode(
+    file: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="What `tokens export` wrote.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the sound, a FLAC for each clip.")],
+    codec: Annotated[str | None, typer.Option("--codec", help="The codec.", show_default="the file's own")] = None,
+    device: DeviceOption = "auto",
+    weights: WeightsOption = None,
+    dtype: DtypeOption = "float32",
+    compile_model: CompileOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Decode a file of tokens to <out>/<clip>.flac, the resynthesis that resynth gives."""
+    from codec_superb.pipeline.tokens import decode_tokens
+
+    options = CodecOptions(weights, dtype, compile_model)
+    with TerminalProgress() as progress:
+        files = decode_tokens(file, out, codec=codec, device=device, options=options, progress=progress)
+    if as_json:
+        print_json({"files": files})
+    else:
+        typer.echo(f"{len(files)} clips in {plain_path(out)}")
+
+
+def _print(statistics: TokenStatistics) -> None:
+    facts = [
+        ("clips", f"{statistics.clips}"),
+        ("seconds", f"{statistics.seconds:.1f}"),
+        ("tokens per second", f"{statistics.tokens_per_second:.1f}"),
+        ("frame rate", f"{statistics.frame_rate:.2f} Hz"),
+        ("bitrate", f"{statistics.kbps:.3f} kbps"),
+        ("empirical entropy", f"{statistics.entropy_kbps:.3f} kbps"),
+    ]
+    print_table("", ("", ""), facts)
+    head = ("codebook", "used", "share", "entropy (bit)", "perplexity")
+    rows = [
+        (f"{its.codebook}", f"{its.used}", f"{its.share:.1%}", f"{its.entropy_bits:.2f}", f"{its.perplexity:.1f}")
+        for its in statistics.codebooks
+    ]
+    print_table("", head, rows, numbers_from=0)

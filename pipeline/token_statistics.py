@@ -1,0 +1,93 @@
+"""What tokens say about a codec: rates, empirical entropy, use and perplexity of each codebook.
+
+Entropy is that of the empirical distribution of each codebook's tokens over all clips, in bits a token (Shannon 1948);
+perplexity is 2 to that power. ``entropy_kbps`` sums the codebooks: what an ideal memoryless code for each of them
+would still need. It is never above the bitrate of the tokens, and on few tokens it is too low: a codebook that has
+been seen m times cannot show more than log2(m) bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class CodebookUse:
+    """One codebook."""
+
+    codebook: int
+    """From 1 on."""
+    used: int
+    """Entries that occur."""
+    share: float
+    """Of all its entries, in (0, 1]."""
+    entropy_bits: float
+    """Bits a token."""
+    perplexity: float
+    """2 ** entropy: as many entries as equally likely ones would be."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenStatistics:
+    """All tokens of a codec on a dataset."""
+
+    clips: int
+    seconds: float
+    tokens: int
+    tokens_per_second: float
+    """TPS, over all codebooks."""
+    frame_rate: float
+    """Frames per second of sound, measured; the silence that fills a last frame counts."""
+    kbps: float
+    """Measured bitrate."""
+    entropy_kbps: float
+    codebooks: tuple[CodebookUse, ...]
+
+
+class TokenCounter:
+    """Counts tokens clip by clip; its memory is one number for each entry of each codebook."""
+
+    def __init__(self, codebooks: int, codebook_size: int) -> None:
+        self._counts = np.zeros((codebooks, codebook_size), dtype=np.int64)
+        self._clips = self._bits = self._frames = 0
+        self._seconds = 0.0
+
+    def add(self, tokens: NDArray[np.integer[Any]], bits: int, seconds: float) -> None:
+        """Add a clip: ``(codebooks, frames)``. Raises ValueError for another number of codebooks or other entries."""
+        codebooks, size = self._counts.shape
+        if tokens.ndim != 2 or tokens.shape[0] != codebooks or tokens.min() < 0 or tokens.max() >= size:  # noqa: PLR2004 - two axes
+            raise ValueError(f"expected tokens ({codebooks}, frames) from 0 to {size - 1}, got {tokens.shape}")
+        for codebook, its in enumerate(tokens):
+            self._counts[codebook] += np.bincount(its, minlength=size)
+        self._clips += 1
+        self._bits += bits
+        self._frames += tokens.shape[1]
+        self._seconds += seconds
+
+    def statistics(self) -> TokenStatistics:
+        """Return the statistics of what was added. Raises ValueError when that is nothing."""
+        if not self._clips:
+            raise ValueError("expected at least one clip with tokens, got none")
+        uses = tuple(_use(number, row) for number, row in enumerate(self._counts, start=1))
+        tokens = int(self._counts.sum())
+        return TokenStatistics(
+            clips=self._clips,
+            seconds=self._seconds,
+            tokens=tokens,
+            tokens_per_second=tokens / self._seconds,
+            frame_rate=self._frames / self._seconds,
+            kbps=self._bits / self._seconds / 1000,
+            entropy_kbps=sum(use.entropy_bits for use in uses) * self._frames / self._seconds / 1000,
+            codebooks=uses,
+        )
+
+
+def _use(number: int, counts: NDArray[np.int64]) -> CodebookUse:
+    present = counts[counts > 0]
+    shares = present / present.sum()
+    entropy = float(-(shares * np.log2(shares)).sum()) + 0.0  # no negative zero
+    return CodebookUse(number, present.size, present.size / counts.size, entropy, 2.0**entropy)

@@ -1,0 +1,99 @@
+"""``tokens export`` and ``tokens decode``: the sound that comes back is what resynth makes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import soundfile
+import torch
+from support_checkpoints import checkpoint, save_checkpoint
+
+from codec_superb.cli.main import call
+from codec_superb.pipeline.run_folder import RunFolder
+
+
+@pytest.fixture
+def clips(tmp_path: Path) -> Path:
+    """Return a folder with two short clips of noise."""
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    for index in range(2):
+        sound = 0.1 * np.random.default_rng(index).standard_normal(8000 + 1000 * index)
+        soundfile.write(folder / f"{index}.wav", sound, 16000)
+    return folder
+
+
+def test_tokens_go_out_and_come_back_as_resynth_has_them(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row a clip with its tokens; decoding them gives the very samples of resynth; statistics are in the JSON."""
+    torch.set_num_threads(1)  # as the workers of resynth
+    name, family = "encodec_48k_3bps", "encodec_48k"
+    file, out, runs = tmp_path / "tokens.parquet", tmp_path / "sound", tmp_path / "runs"
+    weights = ["--weights", str(checkpoint(family)), "--device", "cpu"]
+    data = ["--codec", name, "--dataset", str(clips)]
+    assert call(["tokens", "export", *data, "-o", str(file), *weights, "--json"]) == 0
+    statistics = json.loads(capsys.readouterr().out)["statistics"]
+    rows = pq.read_table(file).to_pylist()
+    assert [row["codec"] for row in rows] == [name] * 2
+    assert [len(row["tokens"]) for row in rows] == [row["codebooks"] * row["frames"] for row in rows]
+    assert statistics["tokens"] == sum(len(row["tokens"]) for row in rows)
+    assert 0 < statistics["entropy_kbps"] <= statistics["kbps"]
+    assert len(statistics["codebooks"]) == rows[0]["codebooks"]
+    assert call(["tokens", "decode", str(file), "--out", str(out), *weights]) == 0
+    assert call(["resynth", *data, "--category", "speech", "--out", str(runs), "--workers", "1", *weights]) == 0
+    run = RunFolder(runs / name / "clips")
+    for row in run.rows():
+        expected, _ = soundfile.read(run.audio_path(row.clip), dtype="int32")
+        got, rate = soundfile.read(out / f"{row.clip}.flac", dtype="int32")
+        assert rate == 16000
+        assert np.array_equal(got, expected)
+
+
+def test_other_weights_do_not_decode_a_file(tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tokens are decoded only by the weights that made them, and by their own codec; other files are refused."""
+    file = tmp_path / "tokens.parquet"
+    data = ["--codec", "encodec_24k_3bps", "--dataset", str(clips), "--limit", "1", "--device", "cpu"]
+    assert call(["tokens", "export", *data, "-o", str(file), "--weights", str(checkpoint("encodec"))]) == 0
+    assert "perplexity" in capsys.readouterr().out
+    other = save_checkpoint("encodec", tmp_path / "other", seed=1)
+    back = ["tokens", "decode", str(file), "--out", str(tmp_path / "x"), "--weights"]
+    assert call([*back, str(other)]) == 2
+    assert "was made with other weights" in capsys.readouterr().err
+    assert call([*back, str(checkpoint("encodec")), "--codec", "encodec_24k_6bps"]) == 2
+    assert "holds tokens of encodec_24k_3bps, not of encodec_24k_6bps" in capsys.readouterr().err
+    (tmp_path / "no.parquet").write_bytes(b"no")
+    assert call(["tokens", "decode", str(tmp_path / "no.parquet"), "--out", str(tmp_path / "x")]) == 2
+    assert "is no file of tokens" in capsys.readouterr().err
+
+
+def test_a_codec_without_tokens_is_refused(tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Opus has bytes and no tokens: it says so, and no file is made."""
+    line = ["tokens", "export", "--codec", "opus_12k", "--dataset", str(clips), "-o", str(tmp_path / "t.parquet")]
+    assert call(line) == 2
+    assert "opus_12k has no tokens" in capsys.readouterr().err
+    assert not (tmp_path / "t.parquet").exists()
+
+
+def test_a_clip_that_cannot_be_encoded_is_listed(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A clip of NaN costs its row, is named with its reason, and gives exit code 3; no clip at all is an error."""
+    soundfile.write(clips / "bad.wav", np.full(800, np.nan), 16000, subtype="FLOAT")
+    file = tmp_path / "tokens.parquet"
+    line = ["tokens", "export", "--codec", "encodec_24k_3bps", "-o", str(file), "--device", "cpu", "--json"]
+    line += ["--weights", str(checkpoint("encodec")), "--dataset"]
+    assert call([*line, str(clips)]) == 3
+    failed = json.loads(capsys.readouterr().out)["failed"]
+    assert list(failed) == ["bad.wav"]
+    assert "800 samples are NaN" in failed["bad.wav"]
+    assert str(tmp_path) not in failed["bad.wav"]
+    assert len(pq.read_table(file)) == 2
+    for good in clips.glob("[01].wav"):
+        good.unlink()
+    assert call([*line, str(clips)]) == 2
+    assert "no clip of clips could be encoded" in capsys.readouterr().err
