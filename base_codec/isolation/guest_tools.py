@@ -47,3 +47,32 @@ def expect(card: dict[str, Any], **found: Any) -> None:
     for field, value in found.items():
         if card[field] != value:
             raise ValueError(f"expected weights of a model with {field} {card[field]} ({card['name']}), got {value}")
+
+
+def weights_file(card: dict[str, Any], name: str) -> Path:
+    """Return the file ``name``: the user's (setting ``weights``: its folder), else from the card's address, cached.
+
+    torch checks the hash in the address where there is one. ``HF_HUB_OFFLINE`` is honoured here too.
+    """
+    if card["settings"].get("weights") is not None:
+        return weights_folder(card, (name,)) / name
+    import os
+
+    import torch
+
+    address, cached = card["weights"]["source"], Path(torch.hub.get_dir()) / "checkpoints" / name
+    if cached.is_file():
+        return cached
+    reason = "HF_HUB_OFFLINE is set"
+    if os.environ.get("HF_HUB_OFFLINE", "0").lower() in {"", "0", "false", "no", "off"}:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        prefix = torch.hub.HASH_REGEX.search(name)
+        try:
+            torch.hub.download_url_to_file(address, str(cached), prefix.group(1) if prefix else None, progress=False)
+        except Exception as error:  # noqa: BLE001 - the network, a proxy, the disk, another hash
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            return cached
+    raise FileNotFoundError(
+        f"no file {name} of {address} ({reason}); fetch it to {cached}, or give the folder that holds it as `weights`"
+    )

@@ -37,7 +37,41 @@ def run_snac(folder, audio):  # noqa: ANN001, ANN201
     return np.concatenate([code[0] for code in codes]), model.decode(codes)[0]
 
 
-MAKE, RUN = {"snac": make_snac}, {"snac": run_snac}
+def make_encodec(folder):  # noqa: ANN001, ANN201
+    """Write the one checkpoint; codebooks are zeros until they are trained, so they are drawn as the latents lie."""
+    from encodec import EncodecModel
+
+    model = EncodecModel.encodec_model_24khz(pretrained=False)
+    draw_codebooks([layer._codebook.embed for layer in model.quantizer.vq.layers], model.encoder)
+    state = model.state_dict()
+    for name, value in state.items():
+        if name.endswith(".inited"):
+            value.fill_(1)
+    torch.save(state, folder / "encodec_24khz-d7cc33bc.th")
+
+
+def draw_codebooks(codebooks, encoder):  # noqa: ANN001, ANN201
+    """Fill codebooks around what an encoder makes of noise, so that tokens depend on the sound."""
+    with torch.inference_mode():
+        latents = encoder(0.1 * torch.randn(1, 1, 48000))[0].T.clone()
+    centre, spread = latents.mean(dim=0), latents.std(dim=0)
+    for level, codebook in enumerate(codebooks):
+        codebook.copy_((centre if level == 0 else 0) + spread * 0.8**level * torch.randn_like(codebook))
+
+
+def run_encodec(folder, audio):  # noqa: ANN001, ANN201
+    """Return the package's own tokens and sound at 6 kbps."""
+    from encodec import EncodecModel
+
+    model = EncodecModel.encodec_model_24khz(pretrained=False)
+    model.load_state_dict(torch.load(folder / "encodec_24khz-d7cc33bc.th"))
+    model.set_target_bandwidth(6.0)
+    frames = model.encode(audio[None])
+    return frames[0][0][0], model.decode(frames)[0]
+
+
+MAKE = {"snac": make_snac, "encodec": make_encodec}
+RUN = {"snac": run_snac, "encodec": run_encodec}
 
 
 def main(action, family, folder, *files):  # noqa: ANN001, ANN002, ANN201
