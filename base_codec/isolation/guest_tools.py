@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 
-def weights_folder(card: dict[str, Any], files: tuple[str, ...]) -> Path:
+def weights_folder(card: dict[str, Any], files: tuple[str, ...], subfolder: str = "") -> Path:
     """Return a folder that holds ``files``: the user's (setting ``weights``), else the hub's at the card's revision.
 
+    ``subfolder`` is where they lie at the hub; the user's folder holds them at its top.
     Raises FileNotFoundError naming the missing file and where it was looked for. ``HF_HUB_OFFLINE`` is honoured.
     """
     given = card["settings"].get("weights")
@@ -23,23 +24,22 @@ def weights_folder(card: dict[str, Any], files: tuple[str, ...]) -> Path:
                     f"no file {name} in the folder of weights {folder}; expected {', '.join(files)}"
                 )
         return folder
-    return _from_hub(card["weights"]["source"], card["weights"]["revision"], files)
+    return _from_hub(card["weights"]["source"], card["weights"]["revision"], files, subfolder)
 
 
-def _from_hub(source: str, revision: str | None, files: tuple[str, ...]) -> Path:
+def _from_hub(source: str, revision: str | None, files: tuple[str, ...], subfolder: str) -> Path:
     from huggingface_hub import hf_hub_download
 
     found = Path()
     for name in files:
         try:
-            found = Path(hf_hub_download(source, name, revision=revision))
+            found = Path(hf_hub_download(source, name, subfolder=subfolder or None, revision=revision))
         except Exception as error:
             raise FileNotFoundError(
                 f"no file {name} of {source} at {revision or 'its newest revision'}, neither on this machine nor from "
                 f"the hub ({type(error).__name__}); fetch it, or give a folder with {', '.join(files)} as `weights`"
             ) from error
-    depth = len(Path(files[-1]).parts)
-    return found.parents[depth - 1]
+    return found.parent
 
 
 def expect(card: dict[str, Any], **found: Any) -> None:

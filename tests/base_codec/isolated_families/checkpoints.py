@@ -70,8 +70,35 @@ def run_encodec(folder, audio):  # noqa: ANN001, ANN201
     return frames[0][0][0], model.decode(frames)[0]
 
 
-MAKE = {"snac": make_snac, "encodec": make_encodec}
-RUN = {"snac": run_snac, "encodec": run_encodec}
+SPEECHTOKENIZER_CONFIG = {
+    "sample_rate": 16000, "n_q": 8, "dimension": 64, "semantic_dimension": 32, "n_filters": 8, "strides": [8, 5, 4, 2],
+    "lstm_layers": 2, "bidirectional": True, "dilation_base": 2, "residual_kernel_size": 3, "n_residual_layers": 1,
+    "activation": "ELU", "codebook_size": 1024,
+}  # fmt: skip
+
+
+def make_speechtokenizer(folder):  # noqa: ANN001, ANN201
+    """Write config.json and SpeechTokenizer.pt."""
+    from speechtokenizer import SpeechTokenizer
+
+    model = SpeechTokenizer(SPEECHTOKENIZER_CONFIG).eval()
+    draw_codebooks([layer._codebook.embed for layer in model.quantizer.vq.layers], model.encoder)
+    (folder / "config.json").write_text(json.dumps(SPEECHTOKENIZER_CONFIG))
+    torch.save(model.state_dict(), folder / "SpeechTokenizer.pt")
+
+
+def run_speechtokenizer(folder, audio):  # noqa: ANN001, ANN201
+    """Return the package's own tokens and sound."""
+    from speechtokenizer import SpeechTokenizer
+
+    files = (str(folder / "config.json"), str(folder / "SpeechTokenizer.pt"))
+    model = SpeechTokenizer.load_from_checkpoint(*files).eval()
+    codes = model.encode(audio[None])
+    return codes[:, 0], model.decode(codes)[0]
+
+
+MAKE = {"snac": make_snac, "encodec": make_encodec, "speechtokenizer": make_speechtokenizer}
+RUN = {"snac": run_snac, "encodec": run_encodec, "speechtokenizer": run_speechtokenizer}
 
 
 def main(action, family, folder, *files):  # noqa: ANN001, ANN002, ANN201
