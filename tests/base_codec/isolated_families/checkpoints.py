@@ -97,8 +97,24 @@ def run_speechtokenizer(folder, audio):  # noqa: ANN001, ANN201
     return codes[:, 0], model.decode(codes)[0]
 
 
-MAKE = {"snac": make_snac, "encodec": make_encodec, "speechtokenizer": make_speechtokenizer}
-RUN = {"snac": run_snac, "encodec": run_encodec, "speechtokenizer": run_speechtokenizer}
+def make_dac(folder):  # noqa: ANN001, ANN201
+    """Write the one checkpoint, as the package saves weights."""
+    from dac.model import DAC
+
+    DAC(encoder_dim=8, decoder_dim=64).save(folder / "weights_44khz_8kbps_0.0.1.pth", package=False)
+
+
+def run_dac(folder, audio):  # noqa: ANN001, ANN201
+    """Return the package's own tokens of four codebooks, and the sound of its own forward pass."""
+    from dac.model import DAC
+
+    model = DAC.load(folder / "weights_44khz_8kbps_0.0.1.pth").eval()
+    result = model(audio[None], model.sample_rate, n_quantizers=4)
+    return result["codes"][0], result["audio"][0]
+
+
+MAKE = {"snac": make_snac, "encodec": make_encodec, "speechtokenizer": make_speechtokenizer, "dac": make_dac}
+RUN = {"snac": run_snac, "encodec": run_encodec, "speechtokenizer": run_speechtokenizer, "dac": run_dac}
 
 
 def main(action, family, folder, *files):  # noqa: ANN001, ANN002, ANN201

@@ -21,9 +21,19 @@ from codec_superb.base_codec.isolation.lock import open_lock
 pytestmark = pytest.mark.isolated
 
 SCRIPT = Path(__file__).with_name("checkpoints.py")
-FAMILIES = {"snac": "snac_24k", "encodec": "encodec_original_24k_6k", "speechtokenizer": "speechtokenizer_4k"}
+FAMILIES = {
+    "snac": "snac_24k",
+    "encodec": "encodec_original_24k_6k",
+    "speechtokenizer": "speechtokenizer_4k",
+    "dac": "dac_original_44k_3.45k",
+}
 """A codec of each family, whose model the tests make small."""
-FILES = {"snac": "pytorch_model.bin", "encodec": "encodec_24khz-d7cc33bc.th", "speechtokenizer": "SpeechTokenizer.pt"}
+FILES = {
+    "snac": "pytorch_model.bin",
+    "encodec": "encodec_24khz-d7cc33bc.th",
+    "speechtokenizer": "SpeechTokenizer.pt",
+    "dac": "weights_44khz_8kbps_0.0.1.pth",
+}
 """The file that the family's error must name when it is missing."""
 
 
