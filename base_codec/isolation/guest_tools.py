@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 
-def weights_folder(card: dict[str, Any], files: tuple[str, ...]) -> Path:
+def weights_folder(card: dict[str, Any], files: tuple[str, ...], subfolder: str = "") -> Path:
     """Return a folder that holds ``files``: the user's (setting ``weights``), else the hub's at the card's revision.
 
+    ``subfolder`` is where they lie at the hub; the user's folder holds them at its top.
     Raises FileNotFoundError naming the missing file and where it was looked for. ``HF_HUB_OFFLINE`` is honoured.
     """
     given = card["settings"].get("weights")
@@ -23,23 +24,22 @@ def weights_folder(card: dict[str, Any], files: tuple[str, ...]) -> Path:
                     f"no file {name} in the folder of weights {folder}; expected {', '.join(files)}"
                 )
         return folder
-    return _from_hub(card["weights"]["source"], card["weights"]["revision"], files)
+    return _from_hub(card["weights"]["source"], card["weights"]["revision"], files, subfolder)
 
 
-def _from_hub(source: str, revision: str | None, files: tuple[str, ...]) -> Path:
+def _from_hub(source: str, revision: str | None, files: tuple[str, ...], subfolder: str) -> Path:
     from huggingface_hub import hf_hub_download
 
     found = Path()
     for name in files:
         try:
-            found = Path(hf_hub_download(source, name, revision=revision))
+            found = Path(hf_hub_download(source, name, subfolder=subfolder or None, revision=revision))
         except Exception as error:
             raise FileNotFoundError(
                 f"no file {name} of {source} at {revision or 'its newest revision'}, neither on this machine nor from "
                 f"the hub ({type(error).__name__}); fetch it, or give a folder with {', '.join(files)} as `weights`"
             ) from error
-    depth = len(Path(files[-1]).parts)
-    return found.parents[depth - 1]
+    return found.parent
 
 
 def expect(card: dict[str, Any], **found: Any) -> None:
@@ -47,3 +47,32 @@ def expect(card: dict[str, Any], **found: Any) -> None:
     for field, value in found.items():
         if card[field] != value:
             raise ValueError(f"expected weights of a model with {field} {card[field]} ({card['name']}), got {value}")
+
+
+def weights_file(card: dict[str, Any], name: str) -> Path:
+    """Return the file ``name``: the user's (setting ``weights``: its folder), else from the card's address, cached.
+
+    torch checks the hash in the address where there is one. ``HF_HUB_OFFLINE`` is honoured here too.
+    """
+    if card["settings"].get("weights") is not None:
+        return weights_folder(card, (name,)) / name
+    import os
+
+    import torch
+
+    address, cached = card["weights"]["source"], Path(torch.hub.get_dir()) / "checkpoints" / name
+    if cached.is_file():
+        return cached
+    reason = "HF_HUB_OFFLINE is set"
+    if os.environ.get("HF_HUB_OFFLINE", "0").lower() in {"", "0", "false", "no", "off"}:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        prefix = torch.hub.HASH_REGEX.search(name)
+        try:
+            torch.hub.download_url_to_file(address, str(cached), prefix.group(1) if prefix else None, progress=False)
+        except Exception as error:  # noqa: BLE001 - the network, a proxy, the disk, another hash
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            return cached
+    raise FileNotFoundError(
+        f"no file {name} of {address} ({reason}); fetch it to {cached}, or give the folder that holds it as `weights`"
+    )

@@ -37,7 +37,84 @@ def run_snac(folder, audio):  # noqa: ANN001, ANN201
     return np.concatenate([code[0] for code in codes]), model.decode(codes)[0]
 
 
-MAKE, RUN = {"snac": make_snac}, {"snac": run_snac}
+def make_encodec(folder):  # noqa: ANN001, ANN201
+    """Write the one checkpoint; codebooks are zeros until they are trained, so they are drawn as the latents lie."""
+    from encodec import EncodecModel
+
+    model = EncodecModel.encodec_model_24khz(pretrained=False)
+    draw_codebooks([layer._codebook.embed for layer in model.quantizer.vq.layers], model.encoder)
+    state = model.state_dict()
+    for name, value in state.items():
+        if name.endswith(".inited"):
+            value.fill_(1)
+    torch.save(state, folder / "encodec_24khz-d7cc33bc.th")
+
+
+def draw_codebooks(codebooks, encoder):  # noqa: ANN001, ANN201
+    """Fill codebooks around what an encoder makes of noise, so that tokens depend on the sound."""
+    with torch.inference_mode():
+        latents = encoder(0.1 * torch.randn(1, 1, 48000))[0].T.clone()
+    centre, spread = latents.mean(dim=0), latents.std(dim=0)
+    for level, codebook in enumerate(codebooks):
+        codebook.copy_((centre if level == 0 else 0) + spread * 0.8**level * torch.randn_like(codebook))
+
+
+def run_encodec(folder, audio):  # noqa: ANN001, ANN201
+    """Return the package's own tokens and sound at 6 kbps."""
+    from encodec import EncodecModel
+
+    model = EncodecModel.encodec_model_24khz(pretrained=False)
+    model.load_state_dict(torch.load(folder / "encodec_24khz-d7cc33bc.th"))
+    model.set_target_bandwidth(6.0)
+    frames = model.encode(audio[None])
+    return frames[0][0][0], model.decode(frames)[0]
+
+
+SPEECHTOKENIZER_CONFIG = {
+    "sample_rate": 16000, "n_q": 8, "dimension": 64, "semantic_dimension": 32, "n_filters": 8, "strides": [8, 5, 4, 2],
+    "lstm_layers": 2, "bidirectional": True, "dilation_base": 2, "residual_kernel_size": 3, "n_residual_layers": 1,
+    "activation": "ELU", "codebook_size": 1024,
+}  # fmt: skip
+
+
+def make_speechtokenizer(folder):  # noqa: ANN001, ANN201
+    """Write config.json and SpeechTokenizer.pt."""
+    from speechtokenizer import SpeechTokenizer
+
+    model = SpeechTokenizer(SPEECHTOKENIZER_CONFIG).eval()
+    draw_codebooks([layer._codebook.embed for layer in model.quantizer.vq.layers], model.encoder)
+    (folder / "config.json").write_text(json.dumps(SPEECHTOKENIZER_CONFIG))
+    torch.save(model.state_dict(), folder / "SpeechTokenizer.pt")
+
+
+def run_speechtokenizer(folder, audio):  # noqa: ANN001, ANN201
+    """Return the package's own tokens and sound."""
+    from speechtokenizer import SpeechTokenizer
+
+    files = (str(folder / "config.json"), str(folder / "SpeechTokenizer.pt"))
+    model = SpeechTokenizer.load_from_checkpoint(*files).eval()
+    codes = model.encode(audio[None])
+    return codes[:, 0], model.decode(codes)[0]
+
+
+def make_dac(folder):  # noqa: ANN001, ANN201
+    """Write the one checkpoint, as the package saves weights."""
+    from dac.model import DAC
+
+    DAC(encoder_dim=8, decoder_dim=64).save(folder / "weights_44khz_8kbps_0.0.1.pth", package=False)
+
+
+def run_dac(folder, audio):  # noqa: ANN001, ANN201
+    """Return the package's own tokens of four codebooks, and the sound of its own forward pass."""
+    from dac.model import DAC
+
+    model = DAC.load(folder / "weights_44khz_8kbps_0.0.1.pth").eval()
+    result = model(audio[None], model.sample_rate, n_quantizers=4)
+    return result["codes"][0], result["audio"][0]
+
+
+MAKE = {"snac": make_snac, "encodec": make_encodec, "speechtokenizer": make_speechtokenizer, "dac": make_dac}
+RUN = {"snac": run_snac, "encodec": run_encodec, "speechtokenizer": run_speechtokenizer, "dac": run_dac}
 
 
 def main(action, family, folder, *files):  # noqa: ANN001, ANN002, ANN201

@@ -21,9 +21,19 @@ from codec_superb.base_codec.isolation.lock import open_lock
 pytestmark = pytest.mark.isolated
 
 SCRIPT = Path(__file__).with_name("checkpoints.py")
-FAMILIES = {"snac": "snac_24k"}
+FAMILIES = {
+    "snac": "snac_24k",
+    "encodec": "encodec_original_24k_6k",
+    "speechtokenizer": "speechtokenizer_4k",
+    "dac": "dac_original_44k_3.45k",
+}
 """A codec of each family, whose model the tests make small."""
-FILES = {"snac": "pytorch_model.bin"}
+FILES = {
+    "snac": "pytorch_model.bin",
+    "encodec": "encodec_24khz-d7cc33bc.th",
+    "speechtokenizer": "SpeechTokenizer.pt",
+    "dac": "weights_44khz_8kbps_0.0.1.pth",
+}
 """The file that the family's error must name when it is missing."""
 
 
@@ -90,6 +100,7 @@ def test_the_worker_gives_what_the_package_gives_by_itself(made: Made, tmp_path:
     direct = np.load(files[1])
     encoded = made.codec.encode(clip, made.card.sampling_rate)
     assert isinstance(encoded.payload, np.ndarray)
+    assert len(np.unique(encoded.payload)) > 50  # the model listens
     assert np.array_equal(flat(made, encoded.payload), direct["tokens"])
     assert np.abs(made.codec.decode(encoded) - direct["sound"][:, : clip.shape[1]]).max() < 1e-6
 
@@ -124,15 +135,15 @@ def test_sound_stays_in_its_place(made: Made) -> None:
     start = 2 * rate // frame * frame
     changed[:, start : start + frame] *= -3
     before, after = (made.codec.decode(made.codec.encode(audio, rate)) for audio in (clip, changed))
-    difference = ((after - before)[0] ** 2).astype(np.float64)
+    difference = np.convolve((after - before)[0].astype(np.float64) ** 2, np.ones(frame), mode="same")
     assert difference.max() > 0
-    centre = float((difference * np.arange(difference.size)).sum() / difference.sum())
-    assert abs(centre - (start + frame / 2)) < 2.5 * frame
+    # A recurrent layer remembers the burst for a while, so its peak is looked at, not its mean.
+    assert abs(int(np.argmax(difference)) - (start + frame / 2)) < max(2.5 * frame, 0.1 * rate)
 
 
 def test_stereo_and_other_rates_come_back_as_they_were(made: Made) -> None:
     """A stereo clip at 44.1 kHz is coded in mono and comes back at 44.1 kHz with its length."""
-    clip = noise(made, 1.0, channels=2)[:, :20001]
+    clip = noise(made, 2.0, channels=2)[:, :20001]
     assert made.codec.decode(made.codec.encode(clip, 44100)).shape == (1, 20001)
 
 
@@ -149,6 +160,7 @@ def test_without_weights_the_publisher_is_named(made: Made, monkeypatch: pytest.
     """Offline and without a folder, the error says which file of which publisher is missing."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     card = registry.card(made.card.name)
     assert card.weights is not None
     with pytest.raises(CodecUnusable, match=f"no file .* of {card.weights.source} .*`weights`"):
@@ -160,3 +172,22 @@ def test_weights_of_another_model_are_refused(made: Made) -> None:
     card = made.card.model_copy(update={"codebook_size": 2048})
     with pytest.raises(CodecUnusable, match="expected weights of a model with codebook_size 2048"):
         IsolatedCodec(card).load()
+
+
+@pytest.mark.parametrize("name", [name for name in registry.names() if registry.card(name).isolation])
+def test_the_card_is_complete(name: str) -> None:
+    """An isolated codec's card names its package as the lock has it, its parameters, data, weights and paper."""
+    card = registry.card(name)
+    assert card.isolation is not None
+    pins = open_lock(card.isolation.lock).pins
+    package, version = card.version.split()
+    assert pins[package] == version
+    assert card.requirements == (f"{package}=={version}",)
+    assert card.parameters
+    assert card.training_data
+    assert card.weights is not None
+    assert card.weights.source != "random"
+    assert card.token_kbps == pytest.approx(card.nominal_kbps)
+    assert 2015 < card.year <= 2026
+    assert card.homepage.startswith("https://")
+    assert len(card.paper) > 20

@@ -1,0 +1,45 @@
+"""DAC at 44.1 kHz, run by its authors' package ``descript-audio-codec``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import guest_tools
+
+CHECKPOINT = "weights_44khz_8kbps_0.0.1.pth"
+"""As the package calls the file in its own cache."""
+
+
+class Guest:
+    """A prefix of the model's nine codebooks, which are trained to be cut short."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+        from dac.model import DAC
+
+        self.torch = torch
+        # The package's own loader would run code out of the file, and pass over parameters that do not fit.
+        stored = torch.load(guest_tools.weights_file(card, CHECKPOINT), map_location="cpu", weights_only=True)
+        model = DAC(**stored["metadata"]["kwargs"])
+        model.load_state_dict(stored["state_dict"])
+        self.model, self.used = model.eval().to(device), card["codebooks"]
+        if self.used > model.n_codebooks:
+            raise ValueError(f"expected weights with {self.used} codebooks or more, got {model.n_codebooks}")
+        guest_tools.expect(
+            card,
+            sampling_rate=model.sample_rate,
+            codebook_size=model.codebook_size,
+            frame_rate=model.sample_rate / int(model.hop_length),
+        )
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio."""
+        with self.torch.inference_mode():
+            padded = self.model.preprocess(self.torch.from_numpy(audio)[None], self.model.sample_rate)
+            return self.model.encode(padded, n_quantizers=self.used)[1][0].numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        with self.torch.inference_mode():
+            latents = self.model.quantizer.from_codes(self.torch.from_numpy(tokens)[None])[0]
+            return self.model.decode(latents)[0].numpy()

@@ -1,0 +1,42 @@
+"""EnCodec at 24 kHz, run by its authors' package ``encodec``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import guest_tools
+
+CHECKPOINT = "encodec_24khz-d7cc33bc.th"
+
+
+class Guest:
+    """A prefix of the model's codebooks, as many as the card's bitrate takes."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+        from encodec import EncodecModel
+
+        self.torch = torch
+        model = EncodecModel.encodec_model_24khz(pretrained=False)
+        state = torch.load(guest_tools.weights_file(card, CHECKPOINT), map_location="cpu", weights_only=True)
+        model.load_state_dict(state)
+        model.set_target_bandwidth(card["nominal_kbps"])
+        self.model = model.to(device)
+        guest_tools.expect(
+            card,
+            sampling_rate=model.sample_rate,
+            codebook_size=model.quantizer.bins,
+            codebooks=model.quantizer.get_num_quantizers_for_bandwidth(model.frame_rate, model.bandwidth),
+            frame_rate=model.sample_rate / model.encoder.hop_length,
+        )
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio."""
+        with self.torch.inference_mode():
+            ((codes, _),) = self.model.encode(self.torch.from_numpy(audio)[None])
+        return codes[0].numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        with self.torch.inference_mode():
+            return self.model.decode([(self.torch.from_numpy(tokens)[None], None)])[0].numpy()
