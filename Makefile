@@ -21,7 +21,8 @@ test-slow: $(TEST_VENV)/.installed chromium postgres ## the tests that take minu
 	$(TEST_VENV)/bin/python -m pytest -q -m slow
 
 test-isolated: $(TEST_VENV)/.installed ## build real private environments and run the packages in them with random weights
-	$(TEST_VENV)/bin/python -m pytest -q -m isolated
+	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) uv
+	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m isolated
 
 check: lint types layers ## everything that reads the code without running it
 

@@ -100,7 +100,7 @@ def test_the_worker_gives_what_the_package_gives_by_itself(made: Made, tmp_path:
     direct = np.load(files[1])
     encoded = made.codec.encode(clip, made.card.sampling_rate)
     assert isinstance(encoded.payload, np.ndarray)
-    assert len(np.unique(encoded.payload)) > 50  # the model listens
+    assert len(np.unique(encoded.payload)) > 5  # the model listens; that of SNAC uses few entries
     assert np.array_equal(flat(made, encoded.payload), direct["tokens"])
     assert np.abs(made.codec.decode(encoded) - direct["sound"][:, : clip.shape[1]]).max() < 1e-6
 
