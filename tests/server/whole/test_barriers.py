@@ -24,7 +24,7 @@ def judge(page: Page, name: str) -> list[str]:
     ("width", "scheme"),
     [
         (PHONE, "dark"),
-        (DESK, "light"),
+        pytest.param(DESK, "light", marks=pytest.mark.slow),
         pytest.param(PHONE, "light", marks=pytest.mark.slow),
         pytest.param(DESK, "dark", marks=pytest.mark.slow),
         pytest.param(WALL, "light", marks=pytest.mark.slow),

@@ -81,7 +81,7 @@ class TestUploading:
             page.get_by_role("button", name="Send").click()
             expect(page.get_by_role("heading", name="dropped_3200, version 1: published")).to_be_visible()
             page.get_by_role("button", name="Send").click()
-            expect(page.locator("#outcome")).to_contain_text("this very file was sent before; nothing has changed")
+            expect(page.locator("#outcome")).to_contain_text("very file was sent before; nothing has changed")
             page.get_by_role("link", name="See the submission").click()
             expect(page.get_by_role("heading", level=1)).to_have_text("Dropped 3200, version 1")
 
