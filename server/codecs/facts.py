@@ -96,8 +96,15 @@ def _origin(card: Card) -> list[Fact]:
         Fact("Paper", card.paper, url=web_address(card.paper)),
         Fact("Homepage", card.homepage, url=web_address(card.homepage)),
         Fact("Requires", needs, extra),
+        Fact("Runs in", _place(card)),
         Fact("Settings", settings or "the library’s own", "passed to the library" if settings else ""),
     ]
+
+
+def _place(card: Card) -> str:
+    if card.isolation is None:
+        return "the environment of the benchmark"
+    return f"an environment of its own, with the locked packages {card.isolation.lock}"
 
 
 def parameters(card: Card) -> str:
