@@ -63,9 +63,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for seconds in lengths:
             package, own = count("package", seconds, folder), count("own", seconds, folder)
-            print(
-                f"{seconds} s: {package / 1e6:.1f} → {own / 1e6:.1f} million instructions, {package / own:.1f} times fewer"
-            )
+            counts = f"{package / 1e6:.1f} → {own / 1e6:.1f} million instructions"
+            print(f"{seconds} s: {counts}, {package / own:.1f} times fewer")
 
 
 if __name__ == "__main__":
