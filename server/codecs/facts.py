@@ -87,6 +87,8 @@ def number_of(value: float) -> str:
 def _origin(card: Card) -> list[Fact]:
     settings = ", ".join(f"{name} = {value}" for name, value in sorted(card.settings.items()))
     needs = " ".join(card.requirements) or "nothing beyond the core install"
+    # Which packages those are may be a path of a stranger's machine: it stays in the JSON of the card.
+    own = "an environment of its own, of locked packages" if card.isolation else "the environment of the program"
     extra = f"pip install codec-superb[{card.extra}]" if card.extra else ""
     return [
         Fact("Trained parameters", parameters(card)),
@@ -96,6 +98,7 @@ def _origin(card: Card) -> list[Fact]:
         Fact("Paper", card.paper, url=web_address(card.paper)),
         Fact("Homepage", card.homepage, url=web_address(card.homepage)),
         Fact("Requires", needs, extra),
+        Fact("Runs in", own),
         Fact("Settings", settings or "the library’s own", "passed to the library" if settings else ""),
     ]
 

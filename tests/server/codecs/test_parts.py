@@ -15,7 +15,7 @@ from support_cards import make_card
 from support_report import make_points, make_results
 from support_stats import KEYS, draw_rows, failed, sha, stamp
 
-from codec_superb.base_codec.card import Card, Weights
+from codec_superb.base_codec.card import Card, Isolation, Weights
 from codec_superb.metrics.overall import normalise
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.clip_table import write_table
@@ -144,6 +144,7 @@ class TestCard:
             channels=(2, 1), delay_samples=77, latency_ms=13.4, parameters=1234567, causal=False, year=1999,
             sampling_rate=22050, weights=Weights(source="hub/net", revision="r1", sha256=sha("w")), extra="neural",
             requirements=("torch>=2",), encode_only=True, settings={"beam": 4}, input_rate=True,
+            isolation=Isolation(lock="net", guest="net"),
             **{name: f"text of {name}" for name in texts if name != "homepage"}, homepage="https://example.org/net",
         )  # fmt: skip
         words = " | ".join(f"{fact.label}: {fact.text} ({fact.note})" for fact in card_facts(card))
@@ -152,14 +153,14 @@ class TestCard:
             "2 or 1", "no: it needs", "13.4 ms", "77 samples", "yes: it gives tokens", "6.00 kbps",
             "text of bitrate_note", "75 Hz", "8 codebooks of 1,024", "600 per second", "1,234,567",
             "text of training_data", "hub/net", "r1", sha("w"), "text of licence", "text of paper",
-            "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4",
+            "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "environment of its own",
         ):  # fmt: skip
             assert expected in words, expected
         shown = {"name", "family", "title", "nominal_tolerance", *texts}
         assert set(Card.model_fields) - shown == {
             "kind", "year", "sampling_rate", "input_rate", "channels", "nominal_kbps", "frame_rate", "codebooks",
             "codebook_size", "causal", "delay_samples", "latency_ms", "parameters", "weights", "extra", "requirements",
-            "encode_only", "settings",
+            "encode_only", "settings", "isolation",
         }  # fmt: skip
 
     def test_says_what_is_not_known(self) -> None:
