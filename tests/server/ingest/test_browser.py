@@ -60,7 +60,7 @@ def test_a_file_is_sent_and_its_page_followed(page: Page, site: tuple[Served, st
     expect(page.locator("#outcome")).to_be_focused()
     page.get_by_role("link", name="See the submission").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("version 1")
-    expect(page.get_by_role("cell", name="speech").first).to_be_visible()
+    expect(page.get_by_role("rowheader", name="speech").first).to_be_visible()
 
 
 def test_a_dropped_file_with_a_problem_is_refused_in_words(page: Page, site: tuple[Served, str]) -> None:
