@@ -87,8 +87,6 @@ def number_of(value: float) -> str:
 def _origin(card: Card) -> list[Fact]:
     settings = ", ".join(f"{name} = {value}" for name, value in sorted(card.settings.items()))
     needs = " ".join(card.requirements) or "nothing beyond the core install"
-    # Which packages those are may be a path of a stranger's machine: it stays in the JSON of the card.
-    own = "an environment of its own, of locked packages" if card.isolation else "the environment of the program"
     extra = f"pip install codec-superb[{card.extra}]" if card.extra else ""
     return [
         Fact("Trained parameters", parameters(card)),
@@ -98,9 +96,15 @@ def _origin(card: Card) -> list[Fact]:
         Fact("Paper", card.paper, url=web_address(card.paper)),
         Fact("Homepage", card.homepage, url=web_address(card.homepage)),
         Fact("Requires", needs, extra),
-        Fact("Runs in", own),
+        Fact("Runs in", _place(card)),
         Fact("Settings", settings or "the library’s own", "passed to the library" if settings else ""),
     ]
+
+
+def _place(card: Card) -> str:
+    if card.isolation is None:
+        return "the environment of the benchmark"
+    return f"an environment of its own, with the locked packages {card.isolation.lock}"
 
 
 def parameters(card: Card) -> str:

@@ -144,7 +144,7 @@ class TestCard:
             channels=(2, 1), delay_samples=77, latency_ms=13.4, parameters=1234567, causal=False, year=1999,
             sampling_rate=22050, weights=Weights(source="hub/net", revision="r1", sha256=sha("w")), extra="neural",
             requirements=("torch>=2",), encode_only=True, settings={"beam": 4}, input_rate=True,
-            isolation=Isolation(lock="net", guest="net"),
+            isolation=Isolation(lock="net_lock", guest="net"),
             **{name: f"text of {name}" for name in texts if name != "homepage"}, homepage="https://example.org/net",
         )  # fmt: skip
         words = " | ".join(f"{fact.label}: {fact.text} ({fact.note})" for fact in card_facts(card))
@@ -153,7 +153,7 @@ class TestCard:
             "2 or 1", "no: it needs", "13.4 ms", "77 samples", "yes: it gives tokens", "6.00 kbps",
             "text of bitrate_note", "75 Hz", "8 codebooks of 1,024", "600 per second", "1,234,567",
             "text of training_data", "hub/net", "r1", sha("w"), "text of licence", "text of paper",
-            "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "environment of its own",
+            "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "net_lock",
         ):  # fmt: skip
             assert expected in words, expected
         shown = {"name", "family", "title", "nominal_tolerance", *texts}
