@@ -82,6 +82,17 @@ def visitor(
         context.close()
 
 
+def wait_until(page: Page, expression: str, seconds: float = 15.0) -> None:
+    """Wait until JavaScript is true, asked from here: Playwright's own waiting would evaluate strings in the page.
+
+    That is what the policy of the site forbids, once the page has not been right at the first look.
+    """
+    until = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < until, f"within {seconds:g} s it did not become true: {expression}"
+        page.wait_for_timeout(20)
+
+
 def accessibility_faults(page: Page, ignored: Sequence[str] = (), rules: Sequence[str] = ()) -> list[str]:
     """List what axe-core finds serious or critical, as rule and place; ``rules`` asks for these alone."""
     options: dict[str, Any] = {"resultTypes": ["violations"]}  # what passes is a long list on a large page

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import soundfile
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from support_audio import speech_like
 from support_board import make_submission
 from support_site import running_site, visitor
@@ -137,7 +137,7 @@ def settle(page: Page) -> None:
     """Bring every chart into view, as a reader does, and wait until it is drawn."""
     for chart in page.locator("[data-figure]:visible").all():
         chart.scroll_into_view_if_needed()
-        page.wait_for_function("(chart) => chart.dataset.state === 'drawn'", arg=chart.element_handle())
+        expect(chart).to_have_attribute("data-state", "drawn")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from support_board import make_submission
 from support_codec_page import packed, store
-from support_site import accessibility_faults, running_site, visitor
+from support_site import accessibility_faults, running_site, visitor, wait_until
 
 from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings
@@ -36,7 +36,7 @@ def scroll_through(page: Page) -> None:
     """Bring everything into view once, as a reader does."""
     for section in page.locator("main section").all():
         section.scroll_into_view_if_needed()
-    page.wait_for_function("[...document.querySelectorAll('.chart')].every((chart) => chart.dataset.state === 'drawn')")
+    wait_until(page, "[...document.querySelectorAll('.chart')].every((chart) => chart.dataset.state === 'drawn')")
 
 
 def test_charts_are_drawn_and_follow_their_picker(browser: Browser, codec_site: str) -> None:
@@ -70,7 +70,7 @@ def test_sounds_play_and_pictures_appear(browser: Browser, codec_site: str) -> N
                 number,
             )
             assert 0.4 < length < 0.7
-        page.wait_for_function("[...document.images].every((image) => image.complete && image.naturalHeight === 192)")
+        wait_until(page, "[...document.images].every((image) => image.complete && image.naturalHeight === 192)")
         assert page.locator(".spectrogram img").count() == 6
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Browser, expect
-from support_site import accessibility_faults, visitor
+from support_site import accessibility_faults, visitor, wait_until
 
 PAGES = ("/", "/?source=tiny&category=music", "/?kbps_min=900", "/datasets", "/metrics", "/about", "/api/docs")
 PHONE, DESK = 390, 1280
@@ -23,7 +23,7 @@ def test_the_choice_of_colours_lasts(browser: Browser, site: str) -> None:
         expect(page.locator(SWITCH)).to_have_attribute("aria-label", "Switch to light colours")
         dark = page.evaluate(paper)
         assert dark != light
-        page.wait_for_function(f"{ink} !== '{light_ink}'")
+        wait_until(page, f"{ink} !== '{light_ink}'")
         for path in ("/metrics", "/"):
             page.goto(path)
             assert page.evaluate(paper) == dark

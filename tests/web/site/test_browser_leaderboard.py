@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from support_site import visitor
+from support_site import visitor, wait_until
 
 CHART = "#board-chart[data-state=drawn]"
 MARKS = (
@@ -110,14 +110,14 @@ def test_tabs_keep_the_filters(page: Page) -> None:
 def test_the_chart_shows_every_codec_and_hides_families(page: Page) -> None:
     """One mark a codec; the legend takes a family away and brings it back, from the keyboard too."""
     page.wait_for_selector(CHART)
-    page.wait_for_function(f"{MARKS} === 16")
+    wait_until(page, f"{MARKS} === 16")
     button = page.locator(".legend button", has_text="opus")
     button.focus()
     page.keyboard.press("Enter")
     expect(button).to_have_attribute("aria-pressed", "false")
-    page.wait_for_function(f"{MARKS} === 12")
+    wait_until(page, f"{MARKS} === 12")
     page.keyboard.press("Enter")
-    page.wait_for_function(f"{MARKS} === 16")
+    wait_until(page, f"{MARKS} === 16")
 
 
 def test_plotly_is_fetched_only_for_a_chart_in_sight(browser: Browser, site: str) -> None:
