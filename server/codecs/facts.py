@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from codec_superb.base_codec.card import Card
 from codec_superb.web.site.codec import Fact
 from codec_superb.web.text import MISSING, count, kbps, number, significant
@@ -104,7 +106,7 @@ def _origin(card: Card) -> list[Fact]:
 def _place(card: Card) -> str:
     if card.isolation is None:
         return "the environment of the benchmark"
-    return f"an environment of its own, with the locked packages {card.isolation.lock}"
+    return f"an environment of its own, with the locked packages {PurePath(card.isolation.lock).name}"
 
 
 def parameters(card: Card) -> str:

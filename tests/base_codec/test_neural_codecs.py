@@ -183,6 +183,7 @@ def test_long_clips_are_cut_without_a_gap(name: str, family: str, monkeypatch: p
     np.testing.assert_allclose(codec.decode(whole), expected, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_memory_grows_with_the_sound_and_not_with_the_model() -> None:
     """Minutes more cost at most 30 MB each, all copies of the sound together: an hour stays far below 4 GB."""
     program = (

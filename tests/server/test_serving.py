@@ -70,6 +70,7 @@ class TestStart:
                 assert connection.recv(100).startswith(b"HTTP/1.1 400")
             assert service.get("/healthz").status_code == 200
 
+    @pytest.mark.slow
     def test_several_processes_on_postgresql_count_together(self, postgres: PostgresServer, tmp_path: Path) -> None:
         """Two workers upgrade an empty database once, both answer, and either reports the requests of both."""
         environment = {"CODEC_SUPERB_SERVER_INTERNAL_METRICS": "true"}
@@ -200,6 +201,7 @@ class TestShutdown:
             assert service.process.wait(20) == 0
             assert whole_submissions(database, settings) == [hashlib.sha256(data).hexdigest()]
 
+    @pytest.mark.slow
     def test_the_bound_holds(self, tmp_path: Path) -> None:
         """An upload that never ends is broken off after shutdown_seconds, logged as such, and leaves nothing behind."""
         environment = {"CODEC_SUPERB_SERVER_SHUTDOWN_SECONDS": "1"}

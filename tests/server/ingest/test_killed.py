@@ -16,6 +16,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
 from sqlalchemy import func, select
 from support_ingest import categories, drawn, register, token_of, whole_submissions
 
@@ -105,6 +106,7 @@ def submissions(database: Database) -> int:
         return session.scalar(select(func.count()).select_from(Submission)) or 0
 
 
+@pytest.mark.slow
 def test_fifty_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
     """Each is whole or absent whenever the server dies, and each gets there in the end, once, by the real client."""
     settings = Settings(database=database_url, storage=tmp_path / "storage", secret_key="x" * 40)
