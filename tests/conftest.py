@@ -5,8 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
+
+hypothesis.settings.register_profile("busy", deadline=None)  # machines that test may be busy
+hypothesis.settings.load_profile("busy")
 
 _QUIET = (
     "--headless",

@@ -121,6 +121,10 @@ def _codecs() -> list[Finding]:
     noise = np.random.default_rng(0).normal(0, 0.1, (1, 1600)).astype(np.float32)
     findings = []
     for family, names in by_family.items():
+        if registry.card(names[0]).isolation is not None:
+            detail = f"{len(names)} settings, runs in an environment of its own: codec-superb codecs env build"
+            findings.append(Finding(f"codec {family}", "optional", detail))
+            continue
         if takes_options(registry.card(names[0])):
             findings.append(_neural(family, names))
             continue

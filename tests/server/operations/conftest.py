@@ -69,6 +69,8 @@ def log() -> Iterator[Log]:
     """Configure the service's JSON log for one test and give its lines."""
     root, stream = logging.getLogger(), io.StringIO()
     before = root.handlers[:], root.level
+    uvicorn = logging.getLogger("uvicorn")  # a server that ran in this process may have set it up for itself
+    uvicorn.handlers[:], uvicorn.propagate, logging.getLogger("uvicorn.error").handlers[:] = [], True, []
     logs.configure("json", stream)
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # the test's own client
     yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
