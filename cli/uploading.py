@@ -71,7 +71,7 @@ def send(
         pause = min(first_pause * 2**attempt, LONGEST_PAUSE)
         try:
             response = _post(file, server, token)
-        except (requests.ConnectionError, requests.Timeout) as error:
+        except _PASSING as error:
             reason = _why(error)
         else:
             if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR and response.status_code != _TOO_MANY:
@@ -85,6 +85,8 @@ def send(
 
 
 _TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS
+_PASSING = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
+"""What a server that dies causes; the last one when it dies between the head of its answer and the body."""
 
 
 def _post(file: Path, server: str, token: str | None) -> requests.Response:
