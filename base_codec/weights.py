@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,12 +17,13 @@ from typing import Any
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingDependency, MissingWeights
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
+from codec_superb.data_manifests.errors import FetchError
+from codec_superb.data_manifests.hub_files import find_hub_files, how_to_fetch
 
 CONFIG, PARAMETERS = "config.json", "model.safetensors"
 FILES = (CONFIG, PARAMETERS)
 RANDOM_KEY = "codec_superb_random"
 """Key of ``config.json`` that marks a model that was never trained."""
-OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 EXTRA = "neural"
 _BLOCK = 1 << 20
 
@@ -125,51 +124,21 @@ def _from_folder(card: Card, folder: Path) -> Checkpoint:
     place = own if own.is_dir() else folder
     missing = [str(place / name) for name in FILES if not (place / name).is_file()]
     raise MissingWeights(
-        f"{card.name}: no file {' and no file '.join(missing)}\n{_how_to_fetch(source, _pinned(card), place)}"
+        f"{card.name}: no file {' and no file '.join(missing)}\n{how_to_fetch(source, FILES, _pinned(card), place)}"
     )
 
 
 def _from_hub(card: Card, repository: str, revision: str | None, *, download: bool) -> Checkpoint:
     try:
-        from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+        found = find_hub_files(card.name, repository, FILES, revision, download=download)
     except ModuleNotFoundError as error:
         raise MissingDependency(
             f"{card.name} needs {error.name}, which is not installed: pip install 'codec-superb[{EXTRA}]'"
         ) from error
-    local = not download or is_offline()
-    try:
-        paths = [Path(hf_hub_download(repository, name, revision=revision, local_files_only=local)) for name in FILES]
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
-        raise MissingWeights(_not_on_hub(card, repository, revision, error, local=local)) from error
-    folder = paths[0].parent
-    return Checkpoint(folder, repository, folder.name if folder.parent.name == "snapshots" else revision)
-
-
-def is_offline() -> bool:
-    """Whether one of the hub's own variables forbids the network."""
-    return any(os.environ.get(name, "").upper() in {"1", "ON", "YES", "TRUE"} for name in OFFLINE)
-
-
-def _not_on_hub(card: Card, repository: str, revision: str | None, error: Exception, *, local: bool) -> str:
-    at = f" at revision {revision}" if revision else ""
-    why = "is not on this machine, and the hub is not asked" if local else f"could not be had: {type(error).__name__}"
-    if local and is_offline():
-        why += f" ({' or '.join(OFFLINE)} is set)"
-    folder = Path(repository.rpartition("/")[2])
-    return (
-        f"{card.name}: {' and '.join(FILES)} of {repository}{at} {why}\n{_how_to_fetch(repository, revision, folder)}"
-    )
+    except FetchError as error:
+        raise MissingWeights(str(error)) from error
+    return Checkpoint(found.folder, repository, found.revision)
 
 
 def _pinned(card: Card) -> str | None:
     return card.weights.revision if card.weights else None
-
-
-def _how_to_fetch(repository: str, revision: str | None, folder: Path) -> str:
-    command = ["hf", "download", repository, *FILES, "--local-dir", str(folder)]
-    if revision:
-        command += ["--revision", revision]
-    return (
-        f"where there is internet: {shlex.join(command)}\nthen name that folder: --weights {shlex.quote(str(folder))}"
-    )

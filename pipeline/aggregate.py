@@ -45,10 +45,10 @@ class MetricAggregate(Record):
 
 
 class Score(Record):
-    """An overall score with its 95 % bootstrap interval; None when one of its metrics has no mean."""
+    """A value with its 95 % bootstrap interval; an overall score is None when one of its metrics has no mean."""
 
     value: FiniteFloat | None
-    """Between 0 and 1, higher is better."""
+    """An overall score is between 0 and 1, higher is better."""
     low: FiniteFloat | None
     """Lower end of the interval."""
     high: FiniteFloat | None
@@ -109,6 +109,33 @@ class CategoryAggregate(Record):
     """Harmonic mean of the dataset scores; None when one of them is None."""
 
 
+class ApplicationAggregate(Record):
+    """One figure of a probe on one dataset: the ceiling, the value, and what the codec lost."""
+
+    probe: str
+    """Key of the probe."""
+    figure: str
+    """Key of the figure, see ``applications.table``."""
+    dataset: str
+    """Name of the dataset; '' for a figure over several datasets."""
+    n: int
+    """Clips that take part."""
+    left_out: int
+    """Clips without the label that the probe needs."""
+    failed: int
+    """Clips without a resynthesis, or on which a model gave no answer."""
+    pairs: int
+    """Trials or ranks behind the figure; 0 for a figure of single clips."""
+    reference: Score
+    """On the original audio."""
+    resynthesis: Score
+    """On what the codec gave back."""
+    loss: Score
+    """Paired difference, positive where the codec lost: of errors resynthesis minus reference, else the opposite."""
+    totals: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Sums of counts: ``words``, ``reference.substitutions``, …; empty for means."""
+
+
 class Aggregates(Record):
     """All of one codec."""
 
@@ -116,6 +143,8 @@ class Aggregates(Record):
     """By dataset and category."""
     categories: tuple[CategoryAggregate, ...] = Field(default_factory=tuple)
     """By category, over the datasets."""
+    applications: tuple[ApplicationAggregate, ...] = Field(default_factory=tuple)
+    """By dataset and figure; empty where no probe was run."""
 
 
 def aggregate(

@@ -24,7 +24,9 @@ PACKAGES = (
 """Distributions whose version can change a number; those that are not installed are left out."""
 
 
-def stamp(stage: Literal["resynth", "score"], device: str, backends: Mapping[str, str] | None = None) -> Provenance:
+def stamp(
+    stage: Literal["resynth", "score", "probe"], device: str, backends: Mapping[str, str] | None = None
+) -> Provenance:
     """Describe the program and the machine as they are now."""
     commit, dirty = source_state()
     return Provenance(

@@ -21,8 +21,45 @@ class MetricValue(Record):
     reason: str = ""
 
 
+class ProbeValue(Record):
+    """What one probe keeps of one clip: the numbers from which its figures are computed, see ``applications.table``."""
+
+    status: Literal["ok", "left_out", "failed"]
+    """``left_out``: the clip takes no part in the probe (it has no transcript)."""
+    reason: str = ""
+    shared: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Fields that do not depend on the side; all of the probe's where ``status`` is ``ok``, otherwise none."""
+    reference: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Sided fields, on the reference: the ceiling."""
+    resynthesis: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Sided fields, on the resynthesis."""
+
+
+class PairRow(Record):
+    """A trial of two clips, or a clip's rank within a class: what cannot be told of a single clip."""
+
+    dataset: str
+    probe: str
+    left: str
+    """Clip id."""
+    right: str
+    """Clip id of the test; name of the class for ranks."""
+    target: bool
+    """Whether one person speaks in both; true for ranks."""
+    reference: FiniteFloat
+    """Score or rank on the references."""
+    resynthesis: FiniteFloat
+    """Score or rank on the resyntheses."""
+    enrol_clean: FiniteFloat | None = None
+    """Score with the reference as enrolment and the resynthesis as test; None for ranks."""
+
+
 class ClipRow(Record):
-    """One clip of one run. In ``clips.parquet`` each metric K is three columns: ``K``, ``K_status``, ``K_reason``."""
+    """One clip of one run. In ``clips.parquet`` each metric K is three columns: ``K``, ``K_status``, ``K_reason``.
+
+    Each probe P is ``P.status``, ``P.reason``, ``P.<shared field>``, ``P.reference.<field>`` and
+    ``P.resynthesis.<field>``.
+    """
 
     clip: str
     dataset: str
@@ -48,6 +85,8 @@ class ClipRow(Record):
     resynthesis_sha256: str | None = None
     """Of the decoded 24-bit samples as stored."""
     metrics: dict[str, MetricValue] = Field(default_factory=dict)
+    probes: dict[str, ProbeValue] = Field(default_factory=dict)
+    """By probe key; a clip of a category that the probe does not look at has no entry."""
 
     @property
     def seconds(self) -> float | None:

@@ -44,7 +44,7 @@ class DatasetInfo(Record):
 class Provenance(Record):
     """Stamp of one stage: enough to run it again."""
 
-    stage: Literal["resynth", "score"]
+    stage: Literal["resynth", "score", "probe"]
     """What was done."""
     tool_version: str
     """Version of this package."""
@@ -70,6 +70,23 @@ class Provenance(Record):
     """ISO 8601, UTC."""
 
 
+class ProbeInfo(Record):
+    """How a probe was run: what a reader must know before comparing two results of it."""
+
+    probe: str
+    """Key of the probe."""
+    version: str
+    """Version of its definition."""
+    backend: str
+    """Model that answered, such as ``faster-whisper:tiny.en``."""
+    model_sha256: str
+    """Of the model's files."""
+    random: bool = False
+    """Whether nobody trained the model: such a result is never packed."""
+    settings: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    """Decoding, normaliser, trial list and seed, parameters of a cost."""
+
+
 class RunInfo(Record):
     """Contents of ``run.json``."""
 
@@ -81,6 +98,8 @@ class RunInfo(Record):
     status: Literal["started", "resynthesised", "scored"]
     metrics: dict[str, str] = Field(default_factory=dict)
     """Metric key to version of its definition, of the last complete scoring."""
+    probes: dict[str, ProbeInfo] = Field(default_factory=dict)
+    """By probe key, of the last complete probing; one backend a probe."""
     provenance: tuple[Provenance, ...] = ()
 
 

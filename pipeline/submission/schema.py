@@ -13,12 +13,13 @@ from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregate import REPLICATES, SEED, Aggregates
 from codec_superb.pipeline.record import Record
-from codec_superb.pipeline.run_info import DatasetInfo, Provenance
+from codec_superb.pipeline.run_info import DatasetInfo, ProbeInfo, Provenance
 from codec_superb.pipeline.statistics.bootstrap import METHOD
 from codec_superb.pipeline.submission import strict_json
 
 SUBMISSION_NAME = "submission.json"
 CLIPS_NAME = "clips.parquet"
+PAIRS_NAME = "pairs.parquet"
 SAMPLES = 20
 """Most listening samples of a submission."""
 
@@ -63,6 +64,8 @@ class SubmittedDataset(Record):
     """How to cite the dataset."""
     spec_hash: Sha256
     """SHA-256 over format, card and manifest hash of the run."""
+    probes: tuple[ProbeInfo, ...] = Field(default=(), max_length=20)
+    """How the applications were run on it, sorted by probe."""
     provenance: tuple[Provenance, ...]
     """A stamp for each stage of the run, in the order in which they ran."""
 
@@ -132,6 +135,8 @@ class Submission(Record):
     """Clips to listen to."""
     clips_sha256: Sha256
     """Of ``clips.parquet``."""
+    pairs_sha256: Sha256 | None = None
+    """Of ``pairs.parquet``; None where no probe keeps pairs, and the file is absent."""
     content_sha256: str = ""
     """SHA-256 over this document with this field empty, written as strict JSON with sorted names: finds damage."""
 

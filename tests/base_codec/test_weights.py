@@ -12,6 +12,7 @@ from support_checkpoints import checkpoint, save_checkpoint
 from codec_superb.base_codec import registry, weights
 from codec_superb.base_codec.errors import MissingWeights, RefusedSetting
 from codec_superb.base_codec.options import CodecOptions
+from codec_superb.data_manifests.hub_files import OFFLINE
 
 NAME = "encodec_24k_6bps"
 
@@ -70,12 +71,12 @@ def test_a_missing_file_is_named_with_command_and_place(tmp_path: Path) -> None:
     assert f"--weights {tmp_path}" in text
 
 
-@pytest.mark.parametrize("flag", weights.OFFLINE)
+@pytest.mark.parametrize("flag", OFFLINE)
 def test_offline_flags_are_honoured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: str) -> None:
     """With either flag set the hub is not asked, and the error says so and what to fetch."""
     from huggingface_hub import constants
 
-    for name in weights.OFFLINE:
+    for name in OFFLINE:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(flag, "1")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))

@@ -87,7 +87,7 @@ def test_rows_come_back_as_they_went(rows: list[ClipRow]) -> None:
 
 def test_every_field_of_a_row_has_its_column_in_its_order() -> None:
     """A field added to ClipRow without a column here would be lost silently."""
-    assert [*FIXED, "metrics"] == list(ClipRow.model_fields)
+    assert [*FIXED, "metrics", "probes"] == list(ClipRow.model_fields)
 
 
 def test_a_table_over_many_row_groups_is_streamed_and_deterministic(tmp_path: Path) -> None:

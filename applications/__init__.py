@@ -1,0 +1,1 @@
+"""Probes: what survives for recognisers, verifiers and listeners; each is a model backend plus pure scoring."""

@@ -1,0 +1,194 @@
+"""Names to backends and scorers: data, imported only when one of them is used.
+
+A backend is named ``NAME`` or ``NAME:VARIANT`` (``faster-whisper:tiny.en``, ``transformers-asr:/path/to/folder``).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codec_superb.applications.errors import ApplicationError, MissingPackage, UnknownApplication
+from codec_superb.applications.interface import Backend, Question, Scored
+from codec_superb.applications.table import APPLICATIONS, PROBES, probe, probes_of
+
+
+@dataclass(frozen=True, slots=True)
+class BackendEntry:
+    """One backend of the catalogue."""
+
+    name: str
+    probes: tuple[str, ...]
+    """Probes that it answers for."""
+    target: str
+    """``module:Class``."""
+    extra: str
+    """Extra of this package that it needs; '' for a backend with a private environment."""
+    summary: str
+    """One line for people."""
+
+
+_ROOT = "codec_superb.applications"
+
+_ROWS = (
+    BackendEntry(
+        "faster-whisper", ("asr",), f"{_ROOT}.asr.faster_whisper:FasterWhisper", "probes",
+        "Whisper on CTranslate2; tiny.en comes from a package file, others from the hub or a folder",
+    ),
+    BackendEntry(
+        "openai-whisper", ("asr",), f"{_ROOT}.asr.openai_whisper:OpenAIWhisper", "applications",
+        "the original Whisper, any size; the paper's is large",
+    ),
+    BackendEntry(
+        "transformers-asr", ("asr",), f"{_ROOT}.asr.transformers_asr:TransformersASR", "applications",
+        "Whisper and wav2vec 2.0 checkpoints of transformers",
+    ),
+    BackendEntry(
+        "pocketsphinx", ("asr",), f"{_ROOT}.asr.pocketsphinx_asr:PocketSphinx", "probes",
+        "a second opinion without a neural network, US English",
+    ),
+    BackendEntry(
+        "paraformer", ("asr",), f"{_ROOT}.asr.paraformer:Paraformer", "", "Paraformer-zh in a private environment"
+    ),
+    BackendEntry(
+        "resemblyzer", ("asv", "sim"), f"{_ROOT}.asv.resemblyzer:Resemblyzer", "probes",
+        "GE2E speaker encoder; comes from a package file, runs without torch",
+    ),
+    BackendEntry(
+        "speechbrain", ("asv", "sim"), f"{_ROOT}.asv.speechbrain_ecapa:SpeechBrainEcapa", "applications",
+        "ECAPA-TDNN trained on VoxCeleb, the paper's",
+    ),
+    BackendEntry(
+        "wavlm-sv", ("asv", "sim"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
+        "WavLM with an x-vector head, UltraEval-Audio's",
+    ),
+    BackendEntry(
+        "wavlm-emotion", ("er",), f"{_ROOT}.er.wavlm_emotion:WavLMEmotion", "applications",
+        "WavLM-Large, weighted sum of layers, mean pooling, linear; trained on the references by folds",
+    ),
+    BackendEntry(
+        "emotion2vec", ("er",), f"{_ROOT}.er.emotion2vec:Emotion2Vec", "", "emotion2vec in a private environment"
+    ),
+    BackendEntry(
+        "yamnet", ("aec",), f"{_ROOT}.aec.yamnet:YamNet", "probes",
+        "521 AudioSet classes; comes from a package file that states no licence: fetched only when it is asked for",
+    ),
+    BackendEntry(
+        "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's"
+    ),
+    BackendEntry(
+        "clap", ("aec",), f"{_ROOT}.aec.clap:Clap", "applications", "zero-shot: the classes of the dataset as prompts"
+    ),
+    BackendEntry(
+        "dnsmos", ("dnsmos",), f"{_ROOT}.quality.dnsmos:DnsMos", "probes",
+        "DNSMOS P.835 and P.808; comes from a package file",
+    ),
+    BackendEntry(
+        "distillmos", ("distillmos",), f"{_ROOT}.quality.distillmos:DistillMos", "applications",
+        "distilled from XLS-R; comes from a package file",
+    ),
+    BackendEntry(
+        "utmos", ("utmos",), f"{_ROOT}.quality.utmos:Utmos", "applications", "UTMOS22 strong learner, from a local file"
+    ),
+    BackendEntry(
+        "visqol", ("visqol",), f"{_ROOT}.quality.visqol:VisQol", "applications", "ViSQOL 3, speech and audio mode"
+    ),
+    BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q"),
+)  # fmt: skip
+
+BACKENDS: dict[str, BackendEntry] = {row.name: row for row in _ROWS}
+SCORERS: dict[str, str] = {
+    "asr": f"{_ROOT}.asr.scoring:score",
+    "asv": f"{_ROOT}.asv.scoring:score",
+    "sim": f"{_ROOT}.asv.scoring:score_similarity",
+    "er": f"{_ROOT}.er.scoring:score",
+    "aec": f"{_ROOT}.aec.scoring:score",
+    **dict.fromkeys(("dnsmos", "distillmos", "utmos", "visqol", "warpq"), f"{_ROOT}.quality.scoring:score"),
+}
+"""By probe: ``module:function`` taking (:class:`Probe`, :class:`Question`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One probe and the backend that answers for it."""
+
+    probe: str
+    backend: str
+    """``NAME`` or ``NAME:VARIANT``."""
+
+
+def choose(applications: Sequence[str], backends: Sequence[str] = ()) -> tuple[Choice, ...]:
+    """Say which probes run with which backends.
+
+    A named backend answers for every probe it can among those asked for. One of another probe of an application that
+    was asked for (``quality`` with ``visqol``) takes the place of that application's usual probes. Raises
+    UnknownApplication for a name that does not exist or a backend for which nothing was asked.
+    """
+    entries = {spec: backend_entry(spec) for spec in backends}
+    probes = list(probes_of(tuple(applications)))
+    if "quality" in applications:
+        named = [key for entry in entries.values() for key in entry.probes if _is_quality(key)]
+        if named:
+            others = probes_of(tuple(name for name in applications if name != "quality"))
+            probes = [*others, *(key for key in dict.fromkeys(named) if key not in others)]
+    for spec, entry in entries.items():
+        if not set(entry.probes) & set(probes):
+            raise UnknownApplication(spec, _backends_of(probes), "backend of these applications")
+    return tuple(Choice(key, _backend_of(key, entries)) for key in probes)
+
+
+def _is_quality(key: str) -> bool:
+    return SCORERS[key].endswith("quality.scoring:score")
+
+
+def _backends_of(probes: Sequence[str]) -> list[str]:
+    return [row.name for row in _ROWS if set(row.probes) & set(probes)]
+
+
+def _backend_of(key: str, entries: dict[str, BackendEntry]) -> str:
+    chosen = [spec for spec, entry in entries.items() if key in entry.probes]
+    if len(chosen) > 1:
+        raise ApplicationError(f"{key}: expected one backend, got {' and '.join(chosen)}; probe once with each")
+    return chosen[0] if chosen else probe(key).backend
+
+
+def backend_entry(spec: str) -> BackendEntry:
+    """Return the catalogue's entry of ``NAME[:VARIANT]``. Raises UnknownApplication with near matches."""
+    name = spec.partition(":")[0]
+    if name not in BACKENDS:
+        raise UnknownApplication(name, BACKENDS, "backend")
+    return BACKENDS[name]
+
+
+def open_backend(spec: str, weights: Path | None = None) -> Backend:
+    """Import the backend of ``NAME[:VARIANT]`` and make it; nothing is loaded yet.
+
+    Raises UnknownApplication, and MissingPackage with the install command where its packages are not installed.
+    """
+    entry = backend_entry(spec)
+    module, _, attribute = entry.target.partition(":")
+    try:
+        backend_class = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise missing_package(entry.name, entry.extra, error) from error
+    backend: Backend = backend_class(spec.partition(":")[2], weights)
+    return backend
+
+
+def missing_package(name: str, extra: str, error: ModuleNotFoundError) -> MissingPackage:
+    """Make the error of a backend whose packages are not installed."""
+    return MissingPackage(f"{name} needs {error.name}, which is not installed: pip install 'codec-superb[{extra}]'")
+
+
+def score(key: str, question: Question) -> Scored:
+    """Score the predictions of one probe on one run."""
+    module, _, function = SCORERS[key].partition(":")
+    scorer: Callable[..., Scored] = getattr(importlib.import_module(module), function)
+    return scorer(PROBES[key], question)
+
+
+def applications() -> tuple[str, ...]:
+    """Names that ``--application`` takes, besides the keys of single probes."""
+    return tuple(APPLICATIONS)

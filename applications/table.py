@@ -1,0 +1,321 @@
+"""The table of probes: what each one needs of a clip, keeps of it, and reports over a dataset, as data.
+
+Imports no model package, so that the service, the pages and the command line can read it at once. A probe keeps, of
+each clip, a few numbers from which every figure can be computed again: ``shared`` ones (the words of the transcript)
+and ``sided`` ones, once for the reference and once for the resynthesis (the errors made). What cannot be told of single
+clips (trials of two clips, the rank of a clip within a class) is kept as pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Literal, get_args
+
+from codec_superb.applications.errors import UnknownApplication
+from codec_superb.metrics.table import CATEGORIES, Category
+
+Side = Literal["reference", "resynthesis"]
+SIDES: tuple[Side, ...] = get_args(Side)
+Label = Literal["text", "speaker", "emotion", "events"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One number that a probe keeps of a clip."""
+
+    name: str
+    minimum: float
+    maximum: float = inf
+    whole: bool = False
+    """Whether it is a count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure that a probe reports over a dataset, on the reference, on the resynthesis, and as the loss between."""
+
+    key: str
+    label: str
+    unit: str
+    """'' for a plain number, '%' for percent."""
+    higher_is_better: bool
+    minimum: float
+    maximum: float
+    decimals: int
+    definition: str
+    """One sentence for people."""
+    target: str
+    """``module:function`` taking ``(Evidence, weights) -> values``, see :mod:`codec_superb.applications.figures`."""
+    field: str = ""
+    """The sided field that a mean is taken of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One row of the table."""
+
+    key: str
+    label: str
+    label_needed: Label | None
+    """A clip without it is left out, and counted."""
+    categories: tuple[Category, ...]
+    """Clips of other categories take no part."""
+    shared: tuple[Field, ...]
+    sided: tuple[Field, ...]
+    pairs: Literal["", "trials", "ranks"]
+    """Kind of pairs that it keeps: trials of two clips with a score, or ranks of a clip among all within a class."""
+    figures: tuple[Figure, ...]
+    version: str
+    """Version of the definition; a change of numbers changes it."""
+    paper: str
+    backend: str
+    """Name of the backend that runs when nobody chooses; see :mod:`codec_superb.applications.catalogue`."""
+
+
+_SPEECH: tuple[Category, ...] = ("speech",)
+_FIGURES = "codec_superb.applications.figures"
+_MOS = (Field("mos", 0.0, 6.0),)
+
+
+def _mean(key: str, label: str, field: str, minimum: float, maximum: float, definition: str, unit: str = "") -> Figure:
+    target = f"{_FIGURES}:percentage" if unit == "%" else f"{_FIGURES}:mean"
+    return Figure(key, label, unit, True, minimum, maximum, 2, definition, target, field)
+
+
+_ROWS = (
+    Probe(
+        key="asr",
+        label="Speech recognition",
+        label_needed="text",
+        categories=_SPEECH,
+        shared=(Field("words", 0, whole=True), Field("characters", 0, whole=True)),
+        sided=(
+            Field("substitutions", 0, whole=True),
+            Field("deletions", 0, whole=True),
+            Field("insertions", 0, whole=True),
+        ),
+        pairs="",
+        figures=(
+            Figure(
+                "asr_wer_pct", "Speech recognition: word error rate", "%", False, 0.0, inf, 2,
+                "Substitutions, deletions and insertions over the words of all transcripts, after normalising both.",
+                f"{_FIGURES}:word_error_rate",
+            ),
+            Figure(
+                "asr_cer_pct", "Speech recognition: character error rate", "%", False, 0.0, inf, 2,
+                "As the word error rate, over characters: for Chinese, Japanese and Korean.",
+                f"{_FIGURES}:character_error_rate",
+            ),
+        ),
+        version="1",
+        paper="Radford et al., Robust Speech Recognition via Large-Scale Weak Supervision, ICML 2023",
+        backend="faster-whisper:tiny.en",
+    ),
+    Probe(
+        key="asv",
+        label="Speaker verification",
+        label_needed="speaker",
+        categories=_SPEECH,
+        shared=(Field("trials", 0, whole=True),),
+        sided=(),
+        pairs="trials",
+        figures=(
+            Figure(
+                "asv_eer_pct", "Speaker verification: equal error rate", "%", False, 0.0, 100.0, 2,
+                "Rate at which misses equal false alarms, interpolated on the ROC; both clips resynthesised.",
+                f"{_FIGURES}:equal_error_rate",
+            ),
+            Figure(
+                "asv_mindcf", "Speaker verification: minimum detection cost", "", False, 0.0, 1.0, 3,
+                "Least detection cost over all thresholds, normalised: target prior 0.01, miss and false alarm cost 1.",
+                f"{_FIGURES}:minimum_detection_cost",
+            ),
+        ),
+        version="1",
+        paper="Desplanques et al., ECAPA-TDNN, Interspeech 2020; NIST Speaker Recognition Evaluation plans",
+        backend="resemblyzer",
+    ),
+    Probe(
+        key="sim",
+        label="Speaker similarity",
+        label_needed=None,
+        categories=_SPEECH,
+        shared=(),
+        sided=(Field("similarity", -1.0, 1.0),),
+        pairs="",
+        figures=(
+            _mean(
+                "sim_pct", "Speaker similarity", "similarity", -100.0, 100.0,
+                "Cosine between the speaker embeddings of reference and resynthesis, times 100.", "%",
+            ),
+        ),
+        version="1",
+        paper="Wan et al., Generalized End-to-End Loss for Speaker Verification, ICASSP 2018",
+        backend="resemblyzer",
+    ),
+    Probe(
+        key="er",
+        label="Emotion recognition",
+        label_needed="emotion",
+        categories=_SPEECH,
+        shared=(),
+        sided=(Field("correct", 0.0, 1.0, whole=True),),
+        pairs="",
+        figures=(
+            _mean(
+                "er_accuracy_pct", "Emotion recognition: accuracy", "correct", 0.0, 100.0,
+                "Clips whose emotion a classifier trained on the references of the other folds names rightly.", "%",
+            ),
+        ),
+        version="1",
+        paper="Yang et al., SUPERB, Interspeech 2021; Busso et al., IEMOCAP, 2008",
+        backend="wavlm-emotion",
+    ),
+    Probe(
+        key="aec",
+        label="Audio event classification",
+        label_needed="events",
+        categories=("audio", "music"),
+        shared=(Field("labels", 0, whole=True),),
+        sided=(Field("correct", 0.0, 1.0, whole=True),),
+        pairs="ranks",
+        figures=(
+            Figure(
+                "aec_map_pct", "Audio event classification: mean average precision", "%", True, 0.0, 100.0, 2,
+                "Average precision of each class over all clips, averaged over the classes that have clips.",
+                f"{_FIGURES}:mean_average_precision",
+            ),
+            _mean(
+                "aec_accuracy_pct", "Audio event classification: accuracy", "correct", 0.0, 100.0,
+                "Clips whose best-scored class is one of their labels.", "%",
+            ),
+        ),
+        version="1",
+        paper="Gong, Chung and Glass, AST: Audio Spectrogram Transformer, Interspeech 2021",
+        backend="yamnet",
+    ),
+    Probe(
+        key="dnsmos",
+        label="DNSMOS",
+        label_needed=None,
+        categories=_SPEECH,
+        shared=(),
+        sided=(
+            Field("overall", 0.0, 6.0), Field("signal", 0.0, 6.0),
+            Field("background", 0.0, 6.0), Field("p808", 0.0, 6.0),
+        ),
+        pairs="",
+        figures=(
+            _mean("dnsmos_ovrl", "DNSMOS P.835, overall", "overall", 0.0, 6.0, "Predicted overall quality, 1 to 5."),
+            _mean("dnsmos_sig", "DNSMOS P.835, signal", "signal", 0.0, 6.0, "Predicted quality of the speech, 1 to 5."),
+            _mean(
+                "dnsmos_bak", "DNSMOS P.835, background", "background", 0.0, 6.0,
+                "Predicted freedom from noise, 1 to 5.",
+            ),
+            _mean("dnsmos_p808", "DNSMOS P.808", "p808", 0.0, 6.0, "Predicted listening quality after P.808, 1 to 5."),
+        ),
+        version="1",
+        paper="Reddy, Gopal and Cutler, DNSMOS P.835, ICASSP 2022; DNSMOS, ICASSP 2021",
+        backend="dnsmos",
+    ),
+    Probe(
+        key="distillmos",
+        label="DistillMOS",
+        label_needed=None,
+        categories=_SPEECH,
+        shared=(),
+        sided=_MOS,
+        pairs="",
+        figures=(_mean("distillmos", "DistillMOS", "mos", 0.0, 6.0, "Predicted mean opinion score, 1 to 5."),),
+        version="1",
+        paper="Stahl and Gamper, Distillation and Pruning for Scalable Self-Supervised Representation-Based Speech "
+        "Quality Assessment, ICASSP 2025",
+        backend="distillmos",
+    ),
+    Probe(
+        key="utmos",
+        label="UTMOS",
+        label_needed=None,
+        categories=_SPEECH,
+        shared=(),
+        sided=_MOS,
+        pairs="",
+        figures=(_mean("utmos", "UTMOS", "mos", 0.0, 6.0, "Predicted naturalness of synthetic speech, 1 to 5."),),
+        version="1",
+        paper="Saeki et al., UTMOS: UTokyo-SaruLab System for VoiceMOS Challenge 2022, Interspeech 2022",
+        backend="utmos",
+    ),
+    Probe(
+        key="visqol",
+        label="ViSQOL",
+        label_needed=None,
+        categories=CATEGORIES,
+        shared=(),
+        sided=_MOS,
+        pairs="",
+        figures=(
+            _mean("visqol", "ViSQOL", "mos", 0.0, 6.0, "Predicted similarity to the reference: speech or audio mode."),
+        ),
+        version="1",
+        paper="Chinen et al., ViSQOL v3, QoMEX 2020",
+        backend="visqol",
+    ),
+    Probe(
+        key="warpq",
+        label="WARP-Q",
+        label_needed=None,
+        categories=_SPEECH,
+        shared=(),
+        sided=(Field("distance", 0.0),),
+        pairs="",
+        figures=(
+            Figure(
+                "warpq", "WARP-Q", "", False, 0.0, inf, 3,
+                "Distance between reference and resynthesis under dynamic time warping of their cepstra.",
+                f"{_FIGURES}:mean", "distance",
+            ),
+        ),
+        version="1",
+        paper="Jassim, Skoglund, Chinen and Hines, WARP-Q, ICASSP 2021",
+        backend="warpq",
+    ),
+)  # fmt: skip
+
+PROBES: dict[str, Probe] = {row.key: row for row in _ROWS}
+FIGURES: dict[str, Figure] = {figure.key: figure for row in _ROWS for figure in row.figures}
+APPLICATIONS: dict[str, tuple[str, ...]] = {
+    "asr": ("asr",),
+    "asv": ("asv", "sim"),
+    "er": ("er",),
+    "aec": ("aec",),
+    "quality": ("dnsmos",),
+    "ultra": ("asr", "sim", "utmos", "dnsmos"),
+}
+"""What ``--application`` takes, and the probes behind it; a probe's own key is taken as well."""
+
+
+def probe(key: str) -> Probe:
+    """Return the row of ``key``. Raises UnknownApplication, which names near matches."""
+    try:
+        return PROBES[key]
+    except KeyError:
+        raise UnknownApplication(key, PROBES, "probe") from None
+
+
+def probes_of(applications: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the probes behind names of applications or probes, each once, in order. Raises UnknownApplication."""
+    found: dict[str, None] = {}
+    for name in applications:
+        if name not in APPLICATIONS and name not in PROBES:
+            raise UnknownApplication(name, {*APPLICATIONS, *PROBES})
+        found |= dict.fromkeys(APPLICATIONS.get(name, (name,)))
+    return tuple(found)
+
+
+def probe_of_figure(key: str) -> Probe:
+    """Return the probe that reports the figure ``key``. Raises UnknownApplication."""
+    for row in _ROWS:
+        if any(figure.key == key for figure in row.figures):
+            return row
+    raise UnknownApplication(key, FIGURES, "figure")

@@ -1,0 +1,73 @@
+"""Files of a repository of the Hugging Face hub: found on this machine or fetched, or a text that says what to do.
+
+The hub's own variables are honoured: with ``HF_HUB_OFFLINE`` or ``TRANSFORMERS_OFFLINE`` only its cache is read.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codec_superb.data_manifests.errors import FetchError
+
+OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+
+
+@dataclass(frozen=True, slots=True)
+class HubFiles:
+    """Files of one repository, on this machine."""
+
+    folder: Path
+    revision: str | None
+    """Commit, where it is known."""
+
+
+def is_offline() -> bool:
+    """Whether one of the hub's own variables forbids the network."""
+    return any(os.environ.get(name, "").upper() in {"1", "ON", "YES", "TRUE"} for name in OFFLINE)
+
+
+def find_hub_files(
+    label: str, repository: str, files: Sequence[str], revision: str | None = None, *, download: bool = True
+) -> HubFiles:
+    """Return where ``files`` of ``repository`` lie, fetching what is missing unless ``download`` is false.
+
+    Raises FetchError naming ``label``, the files, the command that fetches them and where to put them; and
+    ModuleNotFoundError without the package ``huggingface_hub``.
+    """
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    local = not download or is_offline()
+    try:
+        paths = [Path(hf_hub_download(repository, name, revision=revision, local_files_only=local)) for name in files]
+    except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
+        raise FetchError(_missing(label, repository, files, revision, error, local=local)) from error
+    # A file of a sub-folder lies deeper: the repository's own folder is as many levels up as the name has parts.
+    folder = paths[0].parents[len(Path(files[0]).parts) - 1]
+    return HubFiles(folder, folder.name if folder.parent.name == "snapshots" else revision)
+
+
+def _missing(
+    label: str, repository: str, files: Sequence[str], revision: str | None, error: Exception, *, local: bool
+) -> str:
+    at = f" at revision {revision}" if revision else ""
+    why = "is not on this machine, and the hub is not asked" if local else f"could not be had: {type(error).__name__}"
+    if local and is_offline():
+        why += f" ({' or '.join(OFFLINE)} is set)"
+    folder = Path(repository.rpartition("/")[2])
+    how = how_to_fetch(repository, files, revision, folder)
+    return f"{label}: {' and '.join(files)} of {repository}{at} {why}\n{how}"
+
+
+def how_to_fetch(repository: str, files: Sequence[str], revision: str | None, folder: Path) -> str:
+    """Return the command that fetches the files where there is internet, and the option that names their folder."""
+    command = ["hf", "download", repository, *files, "--local-dir", str(folder)]
+    if revision:
+        command += ["--revision", revision]
+    return (
+        f"where there is internet: {shlex.join(command)}\nthen name that folder: --weights {shlex.quote(str(folder))}"
+    )
