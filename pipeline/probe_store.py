@@ -1,0 +1,92 @@
+"""What probing knows of one run: its clips, the predictions on its resyntheses, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+from codec_superb.data_manifests import Dataset
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.errors import RunFolderError
+from codec_superb.pipeline.finished_runs import selected_clips
+from codec_superb.pipeline.predictions import FAILED
+from codec_superb.pipeline.run_folder import RunFolder
+
+
+class RunClip(NamedTuple):
+    """A clip of a run, as resynth left it."""
+
+    clip: str
+    category: Category
+    sha256: str
+    """Of the resynthesis; '' where there is none."""
+    seconds: float
+    failure: str
+    """Why there is no resynthesis."""
+
+
+class ProbeStore:
+    """The journals of one run, opened for probing."""
+
+    def __init__(self, folder: RunFolder, dataset: Dataset, stack: ExitStack) -> None:
+        """Lock the run and open its journals until ``stack`` ends; RunFolderError for one that cannot be probed."""
+        stack.enter_context(folder.lock())
+        self.folder = folder
+        self.info = folder.info()
+        rows = stack.enter_context(folder.journal("resynth"))
+        self._predictions = stack.enter_context(folder.journal("probe"))
+        self._fresh: set[tuple[str, str]] = set()
+        self.computed: set[str] = set()
+        """Clips that were predicted in this call, by whichever model."""
+        self.clips = {
+            clip: _run_clip(folder, dataset, clip, rows.last(clip))
+            for clip in selected_clips(folder, self.info, dataset)
+        }
+
+    def missing(self, clip: str, digest: str, *, overwrite: bool) -> bool:
+        """Whether the resynthesis of a clip must be predicted; one that failed is tried again, once a call."""
+        if not self.clips[clip].sha256 or (clip, digest) in self._fresh:
+            return False
+        entry = self.entry(clip, digest)
+        return overwrite or entry is None or FAILED in entry
+
+    def entry(self, clip: str, digest: str) -> dict[str, Any] | None:
+        """Return the newest answer of a model on the resynthesis that is there now, None without one."""
+        of = self.clips[clip]
+        found = None
+        for entry in self._predictions.entries(clip):
+            if entry["sha256"] == of.sha256 and entry["category"] == of.category and entry["model"] == digest:
+                found = entry
+        return found
+
+    def record(self, clip: str, digest: str, entry: dict[str, Any]) -> None:
+        """Append an answer to the journal."""
+        of = self.clips[clip]
+        self._predictions.append(
+            {"clip": clip, "sha256": of.sha256, "category": of.category, "model": digest, **entry}
+        )
+        self._fresh.add((clip, digest))
+        self.computed.add(clip)
+
+    def entries(self, clips: Sequence[str], digest: str) -> dict[str, dict[str, Any]]:
+        """Return what a model said about each clip; one without a resynthesis failed with that reason."""
+        found: dict[str, dict[str, Any]] = {}
+        for clip in clips:
+            of = self.clips[clip]
+            entry = self.entry(clip, digest) if of.sha256 else {FAILED: f"no resynthesis: {of.failure}"}
+            if entry is not None:
+                found[clip] = entry
+        return found
+
+
+def _run_clip(folder: RunFolder, dataset: Dataset, clip: str, row: dict[str, Any] | None) -> RunClip:
+    """Read what resynth wrote about a clip; RunFolderError where that is not the dataset's clip any more."""
+    if row is None:
+        raise RunFolderError(f"{folder.path} says nothing about {clip!r}; call resynth again")
+    category = dataset.clip(clip).category
+    if row["category"] != category:
+        raise RunFolderError(f"{folder.path}: {clip!r} was {row['category']} and is {category} now; call resynth again")
+    if row["status"] != "ok":
+        return RunClip(clip, category, "", 0.0, f"{row['stage']}: {row['error']}")
+    return RunClip(clip, category, row["resynthesis_sha256"], row["samples"] / row["sampling_rate"], "")
