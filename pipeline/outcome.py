@@ -56,7 +56,5 @@ class RunOutcome:
 
     @property
     def complete(self) -> bool:
-        """Everything asked for was done: a metric that is undefined on a clip is an answer, as is a clip
-        without the label of a probe; a failure is not.
-        """
+        """Everything asked for was done: an undefined metric and a clip without a label are answers, a failure is not."""
         return not self.failed

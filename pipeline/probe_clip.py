@@ -180,7 +180,8 @@ def reference_at(clip: Clip, rate: int) -> Samples:
 def at_rate(samples: Samples, own: int, rate: int) -> Samples:
     """Resample mono ``(samples,)`` from ``own`` to ``rate`` Hz with soxr VHQ."""
     length = fitting.resampled_length(samples.size, own, rate)
-    return fitting.resample(samples[None, :], own, rate, length)[0]
+    resampled: Samples = fitting.resample(samples[None, :], own, rate, length)[0]
+    return resampled
 
 
 def _ask(backend: Backend, batch: Sequence[Sound]) -> Iterator[Prediction | Exception]:
@@ -215,7 +216,7 @@ def _answers(backend: Backend, batch: Sequence[Sound]) -> Sequence[Prediction | 
 
 
 def _size(batch: Sequence[Sound]) -> int:
-    """Samples of a batch when all its sounds are padded to the longest."""
+    """Count the samples of a batch when all its sounds are padded to the longest."""
     return len(batch) * max(sound.samples.size for sound in batch)
 
 

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
+from codec_superb.applications.interface import Model
+from codec_superb.applications.table import Probe
 from codec_superb.data_manifests import Dataset
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.finished_runs import selected_clips
-from codec_superb.pipeline.predictions import FAILED
+from codec_superb.pipeline.predictions import FAILED, model_digest
 from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.run_info import ProbeInfo
 
 
 class RunClip(NamedTuple):
@@ -63,11 +66,29 @@ class ProbeStore:
     def record(self, clip: str, digest: str, entry: dict[str, Any]) -> None:
         """Append an answer to the journal."""
         of = self.clips[clip]
-        self._predictions.append(
-            {"clip": clip, "sha256": of.sha256, "category": of.category, "model": digest, **entry}
-        )
+        self._predictions.append({"clip": clip, "sha256": of.sha256, "category": of.category, "model": digest, **entry})
         self._fresh.add((clip, digest))
         self.computed.add(clip)
+
+    def made(self, digest: str) -> bool:
+        """Whether a model was asked about a resynthesis of this run in this call."""
+        return any(model == digest for _, model in self._fresh)
+
+    def is_current(self, probes: Sequence[Probe], model: Model) -> bool:
+        """Whether the table has the probes as this model answers them, with nothing that was missing and is known now.
+
+        A clip that failed may have failed on a reference that another command has had success with since.
+        """
+        if self.made(model_digest(model)):
+            return False
+        if not all(_same(self.info.probes.get(row.key), row, model) for row in probes):
+            return False
+        return not any(
+            row.status == "ok" and row.probes[of.key].status == "failed"
+            for row in self.folder.rows()
+            for of in probes
+            if of.key in row.probes
+        )
 
     def entries(self, clips: Sequence[str], digest: str) -> dict[str, dict[str, Any]]:
         """Return what a model said about each clip; one without a resynthesis failed with that reason."""
@@ -78,6 +99,13 @@ class ProbeStore:
             if entry is not None:
                 found[clip] = entry
         return found
+
+
+def _same(info: ProbeInfo | None, row: Probe, model: Model) -> bool:
+    """Whether a probe was run with this definition and this model."""
+    if info is None or (info.version, info.backend, info.model_sha256) != (row.version, model.name, model.sha256):
+        return False
+    return all(name in info.settings and info.settings[name] == value for name, value in model.settings.items())
 
 
 def _run_clip(folder: RunFolder, dataset: Dataset, clip: str, row: dict[str, Any] | None) -> RunClip:

@@ -9,8 +9,9 @@ from pathlib import Path
 from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys
 from codec_superb.pipeline.compile_ahead import compile_ahead
 from codec_superb.pipeline.executor import Crash, Executor
-from codec_superb.pipeline.outcome import RunOutcome
 from codec_superb.pipeline.finished_runs import RunGroup, by_dataset, selected_clips
+from codec_superb.pipeline.outcome import RunOutcome
+from codec_superb.pipeline.probe_rows import drop_probes, kept_probes, with_probes
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
 from codec_superb.pipeline.reference import DatasetSpec, cannot_write
@@ -114,13 +115,17 @@ def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) 
 
 
 def _finish(store: ScoreStore, backends: Backends) -> None:
-    """Write the table and the run's new state, unless nothing is new."""
-    columns = store.columns()
-    if not store.computed and store.info.status == "scored" and store.info.metrics == columns:
+    """Write the table and the run's new state, unless nothing is new; probes stay while no resynthesis has changed."""
+    columns, info = store.columns(), store.info
+    probes = kept_probes(store.folder, info, store.resyntheses())
+    if not store.computed and info.status == "scored" and info.metrics == columns and info.probes == probes:
         return
-    store.folder.write_rows(store.rows(list(columns)), list(columns))
-    provenance = store.info.provenance
+    if info.probes and not probes:
+        info = drop_probes(store.folder, info)
+    rows = with_probes(store.folder, store.rows(list(columns)), probes)
+    store.folder.write_rows(rows, list(columns), list(probes))
+    provenance = info.provenance
     if store.computed:
         provenance = supersede(provenance, stamp("score", "cpu", backends_of(sorted(store.ran), backends)))
     update = {"status": "scored", "metrics": columns, "provenance": provenance}
-    store.folder.write_info(store.info.model_copy(update=update))
+    store.folder.write_info(info.model_copy(update=update))
