@@ -284,6 +284,14 @@ _ROWS = (
 
 PROBES: dict[str, Probe] = {row.key: row for row in _ROWS}
 FIGURES: dict[str, Figure] = {figure.key: figure for row in _ROWS for figure in row.figures}
+COMPOSITES: dict[str, Figure] = {
+    "ultra_average": Figure(
+        "ultra_average", "UltraEval average", "", True, -inf, 100.0, 2,
+        "Mean of nine: 100 minus error rate, speaker similarity and acoustics, on each of three datasets.",
+        "codec_superb.applications.ultra.average:average",
+    )
+}  # fmt: skip
+"""Figures over several probes and datasets, computed from the values of single figures and never from clips."""
 APPLICATIONS: dict[str, tuple[str, ...]] = {
     "asr": ("asr",),
     "asv": ("asv", "sim"),
