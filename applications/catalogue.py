@@ -201,8 +201,10 @@ def score(key: str, question: Question) -> Scored:
 def check(key: str, items: Sequence[Item], trials: Sequence[tuple[bool, str, str]]) -> str:
     """Say what makes a probe impossible on these clips before any model is loaded; '' where nothing does.
 
-    A scorer's module may offer ``check(items, trials) -> str`` for what labels alone do not tell (one speaker only).
+    The scorer of a probe of trials may offer ``check(items, trials) -> str`` for what labels alone do not tell.
     """
+    if PROBES[key].pairs != "trials":
+        return ""
     module = importlib.import_module(SCORERS[key].partition(":")[0])
     checker: Callable[..., str] | None = getattr(module, "check", None)
     return "" if checker is None else checker(items, trials)

@@ -56,5 +56,5 @@ class RunOutcome:
 
     @property
     def complete(self) -> bool:
-        """Everything asked for was done: an undefined metric and a clip without a label are answers, a failure is not."""
+        """Whether nothing failed; a metric that is undefined and a clip that a probe leaves out are answers."""
         return not self.failed

@@ -75,17 +75,21 @@ def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:
     Raises MissingLabels for a dataset whose clips lack what a probe needs, RunFolderError for a run that is not
     finished or whose dataset has changed.
     """
-    clips = {clip for folder in group.folders for clip in selected_clips(folder, folder.info(), group.dataset)}
-    items = {clip: item_of(group.dataset.clip(clip)) for clip in sorted(clips)}
+    runs = {tuple(selected_clips(folder, folder.info(), group.dataset)) for folder in group.folders}
+    items = {clip: item_of(group.dataset.clip(clip)) for clip in sorted(set().union(*runs))}
     rows = [probe(choice.probe) for choice in choices]
     trials = _trials(group) if any(row.pairs == "trials" for row in rows) else Trials()
     here = [row for row in rows if any(item.category in row.categories for item in items.values())]
     for row in here:
-        of_category = [item for item in items.values() if item.category in row.categories]
-        _refuse_unlabelled(group, row, of_category)
-        if fault := check(row.key, of_category, trials.pairs):
-            raise MissingLabels(f"{group.dataset.name}: {row.label} ({row.key}): {fault}")
+        _refuse_unlabelled(group, row, _looked_at(row, items.values()))
+        for clips in runs:
+            if fault := check(row.key, _looked_at(row, map(items.__getitem__, clips)), trials.pairs):
+                raise MissingLabels(f"{group.dataset.name}: {row.label} ({row.key}): {fault}")
     return ProbeGroup(group, items, trials, frozenset(row.key for row in here))
+
+
+def _looked_at(row: Probe, items: Iterable[Item]) -> list[Item]:
+    return [item for item in items if item.category in row.categories]
 
 
 def _refuse_unlabelled(group: RunGroup, row: Probe, items: Sequence[Item]) -> None:

@@ -50,21 +50,21 @@ def score_run(
         reference=_of(ids, sides.reference.predictions),
         resynthesis=_of(ids, sides.resynthesis.predictions),
         failures=_of(ids, sides.failures()),
-        trials=tuple(trial for trial in trials.pairs if {*trial[1:]} <= ids) if row.pairs == "trials" else (),
+        trials=trials.pairs if row.pairs == "trials" else (),
+        trial_list=trials.name if row.pairs == "trials" else "",
         classes=classes,
     )
     scored = score(row.key, question)
     if scored.outcomes.keys() != ids:
         odd = sorted(scored.outcomes.keys() ^ ids)[:3]
         raise PipelineError(f"{row.key}: expected an outcome for each of {len(ids)} clips; wrong for {', '.join(odd)}")
-    used = {"trial_list": trials.name} if question.trials else {}
     info = ProbeInfo(
         probe=row.key,
         version=row.version,
         backend=model.name,
         model_sha256=model.sha256,
         random=model.random,
-        settings={**model.settings, **scored.settings, **used},
+        settings={**model.settings, **scored.settings},
     )
     values = {clip: _value(outcome) for clip, outcome in scored.outcomes.items()}
     return ProbeResult(info, values, [_pair(dataset, row.key, pair) for pair in scored.pairs])

@@ -34,9 +34,39 @@ _TYPES = {
     "LongStorage": "<i8",
 }
 _OPERATIONS = frozenset(
-    "PROTO STOP MARK NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE "
-    "EMPTY_DICT EMPTY_LIST EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 SETITEM SETITEMS APPEND APPENDS "
-    "BINPUT LONG_BINPUT BINGET LONG_BINGET GLOBAL REDUCE BUILD BINPERSID".split()  # noqa: SIM905 -- thirty names
+    [
+        "PROTO",
+        "STOP",
+        "MARK",
+        "NONE",
+        "NEWTRUE",
+        "NEWFALSE",
+        "BININT",
+        "BININT1",
+        "BININT2",
+        "LONG1",
+        "BINFLOAT",
+        "BINUNICODE",
+        "EMPTY_DICT",
+        "EMPTY_LIST",
+        "EMPTY_TUPLE",
+        "TUPLE",
+        "TUPLE1",
+        "TUPLE2",
+        "TUPLE3",
+        "SETITEM",
+        "SETITEMS",
+        "APPEND",
+        "APPENDS",
+        "BINPUT",
+        "LONG_BINPUT",
+        "BINGET",
+        "LONG_BINGET",
+        "GLOBAL",
+        "REDUCE",
+        "BUILD",
+        "BINPERSID",
+    ]
 )
 
 Array = NDArray[Any]
