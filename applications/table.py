@@ -29,6 +29,8 @@ class Field:
     maximum: float = inf
     whole: bool = False
     """Whether it is a count."""
+    ceiling: float | None = None
+    """What it is on every reference by definition; None where a model must say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ _ROWS = (
         label_needed=None,
         categories=_SPEECH,
         shared=(),
-        sided=(Field("similarity", -1.0, 1.0),),
+        sided=(Field("similarity", -1.0, 1.0, ceiling=1.0),),
         pairs="",
         figures=(
             _mean(
