@@ -187,7 +187,7 @@ _ROWS = (
             Figure(
                 "aec_map_pct", "Audio event classification: mean average precision", "%", True, 0.0, 100.0, 2,
                 "Average precision of each class over all clips, averaged over the classes that have clips.",
-                f"{_FIGURES}:mean_average_precision",
+                "codec_superb.applications.precision:mean_average_precision",
             ),
             _mean(
                 "aec_accuracy_pct", "Audio event classification: accuracy", "correct", 0.0, 100.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,10 +37,10 @@ def noisy(seconds: float = 6.0, rate: int = RATE, snr_db: float = 0.0) -> Sample
 
 
 def muffled(seconds: float = 6.0, rate: int = RATE) -> Samples:
-    """Return the speech without what lies above 1 kHz."""
-    narrow = soxr.resample(clean(seconds, rate), rate, 2000, quality="VHQ")
-    wide = soxr.resample(narrow, 2000, rate, quality="VHQ")[: clean(seconds, rate).size]
-    return np.pad(wide, (0, clean(seconds, rate).size - wide.size)).astype(np.float32)
+    """Return the speech without what lies above 4 kHz."""
+    speech = clean(seconds, rate)
+    narrow = soxr.resample(soxr.resample(speech, rate, 8000, quality="VHQ"), 8000, rate, quality="VHQ")[: speech.size]
+    return np.pad(narrow, (0, speech.size - narrow.size)).astype(np.float32)
 
 
 def sound(samples: Samples, reference: Samples | None = None, category: str = "speech") -> Sound:
@@ -53,14 +54,22 @@ def package(file: PackageFile) -> Path:
 
 
 @contextlib.contextmanager
-def importable(*places: Path) -> Iterator[None]:
-    """Let packages be imported from wheels or folders, and forget them afterwards."""
+def importable(*places: Path, without: tuple[str, ...] = ()) -> Iterator[None]:
+    """Let packages be imported from wheels or folders, and forget them afterwards.
+
+    ``without`` names packages that theirs import and never use for a number (plots, tables): they are empty here.
+    """
     before = set(sys.modules)
+    hidden = {name: sys.modules.get(name) for name in without}
+    sys.modules.update({name: types.ModuleType(name) for name in without})
     sys.path[:0] = [str(place) for place in places]
     try:
         yield
     finally:
         del sys.path[: len(places)]
+        for name, module in hidden.items():
+            del sys.modules[name]
+            sys.modules.update({} if module is None else {name: module})
         for name in set(sys.modules) - before:
             origin = getattr(sys.modules[name], "__file__", None) or ""
             if any(origin.startswith(str(place)) for place in places):

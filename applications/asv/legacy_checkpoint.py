@@ -33,11 +33,14 @@ _TYPES = {
     "IntStorage": "<i4",
     "LongStorage": "<i8",
 }
-_OPERATIONS = frozenset(
+_OPERATIONS = (
     "PROTO STOP MARK NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE "
     "EMPTY_DICT EMPTY_LIST EMPTY_TUPLE TUPLE TUPLE1 TUPLE2 TUPLE3 SETITEM SETITEMS APPEND APPENDS "
-    "BINPUT LONG_BINPUT BINGET LONG_BINGET GLOBAL REDUCE BUILD BINPERSID".split()  # noqa: SIM905 -- thirty names
+    "BINPUT LONG_BINPUT BINGET LONG_BINGET GLOBAL REDUCE BUILD BINPERSID"
 )
+_PERMITTED = frozenset(_OPERATIONS.split())
+_MOST_VALUES = 100_000
+"""Values in a file at most: one that holds itself, or many times the same, would have no end."""
 
 Array = NDArray[Any]
 
@@ -130,9 +133,7 @@ def _read(content: bytes) -> dict[str, Any]:
     value, keys = _unpickle(stream), _unpickle(stream)
     if not isinstance(value, dict) or not isinstance(keys, list):
         raise BadCheckpoint(f"expected a dictionary and a list of storages, got {type(value).__name__}")
-    declared: dict[str, _Storage] = {}
-    _collect(value, declared)
-    arrays = _read_storages(content, stream.tell(), keys, declared)
+    arrays = _read_storages(content, stream.tell(), keys, _storages_of(value))
     found: dict[str, Any] = _filled(value, arrays)
     return found
 
@@ -141,7 +142,7 @@ def _unpickle(stream: BytesIO) -> Any:
     """Read one pickle, of permitted operations only."""
     start = stream.tell()
     for operation, argument, _ in pickletools.genops(stream):
-        if operation.name not in _OPERATIONS:
+        if operation.name not in _PERMITTED:
             raise BadCheckpoint(f"a checkpoint of tensors has no need of the operation {operation.name}")
         if (
             operation.name == "LONG_BINPUT" and (argument or 0) > stream.tell()
@@ -151,14 +152,21 @@ def _unpickle(stream: BytesIO) -> Any:
     return _Unpickler(stream).load()
 
 
-def _collect(value: Any, storages: dict[str, _Storage]) -> None:
+def _storages_of(value: Any) -> dict[str, _Storage]:
     """Gather the storages behind all tensors; one that is declared in two ways is refused."""
-    if isinstance(value, _Tensor):
-        if storages.setdefault(value.storage.key, value.storage) != value.storage:
-            raise BadCheckpoint(f"storage {value.storage.key} is declared in two ways")
-    elif isinstance(value, (dict, list, tuple)):
-        for part in value.values() if isinstance(value, dict) else value:
-            _collect(part, storages)
+    storages: dict[str, _Storage] = {}
+    left, seen = [value], 0
+    while left:
+        part = left.pop()
+        seen += 1
+        if isinstance(part, _Tensor):
+            if storages.setdefault(part.storage.key, part.storage) != part.storage:
+                raise BadCheckpoint(f"storage {part.storage.key} is declared in two ways")
+        elif isinstance(part, (dict, list, tuple)):
+            left.extend(part.values() if isinstance(part, dict) else part)
+        if seen + len(left) > _MOST_VALUES:
+            raise BadCheckpoint(f"expected at most {_MOST_VALUES} values, and no list that holds itself")
+    return storages
 
 
 def _read_storages(content: bytes, position: int, keys: list[Any], declared: dict[str, _Storage]) -> dict[str, Array]:

@@ -12,6 +12,7 @@ from codec_superb.applications.asv.voice_trimming import LEVEL_DBFS, STRICTEST, 
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Setting, Sound
 from codec_superb.applications.model_files import embedded, embedded_models, sha256_of
+from codec_superb.applications.packages import require_packages
 
 FILE = "pretrained.pt"
 
@@ -27,8 +28,7 @@ class Resemblyzer(Backend):
 
     def prepare(self) -> Model:
         """Find ``pretrained.pt``."""
-        import webrtcvad  # noqa: F401 -- missing packages are named before any work
-
+        require_packages("resemblyzer", "probes", "webrtcvad")
         given = self.variant or self.weights
         file = _local(Path(given)) if given else embedded("resemblyzer") / FILE
         settings: dict[str, Setting] = {

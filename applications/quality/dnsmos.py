@@ -18,9 +18,10 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
+from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
 from codec_superb.applications.model_files import embedded, sha256_of
+from codec_superb.applications.quality.files import folder_with, refuse_variant
 from codec_superb.applications.quality.mel_spectrum import MelSpectrum, decibels
 
 RATE = 16_000
@@ -46,9 +47,12 @@ class DnsMos(Backend):
 
     def prepare(self) -> Model:
         """Find both models: in the folder of ``--weights``, else in the package file. Raises MissingModel."""
-        if self.variant:
-            raise ApplicationError(f"dnsmos has no variants, got {self.variant!r}; name it dnsmos")
-        folder = embedded("dnsmos") if self.weights is None else _given(self.weights)
+        refuse_variant("dnsmos", self.variant)
+        if self.weights is None:
+            folder = embedded("dnsmos")
+        else:
+            source = "take them out of the package speechmos 0.0.1.1 (speechmos/dnsmos_models), or leave --weights out"
+            folder = folder_with("dnsmos", self.weights, [P835, P808], source)
         return Model(
             name="dnsmos",
             sha256=sha256_of([folder / P835, folder / P808]),
@@ -99,16 +103,6 @@ def mel_features(window: Samples) -> Samples:
     """Return what the P.808 model hears: decibels below the loudest band, plus 40, over 40; ``(frames, 120)``."""
     power = _MEL.powers(window)
     return np.ascontiguousarray(((decibels(power, float(power.max())) + 40.0) / 40.0).T, dtype=np.float32)
-
-
-def _given(folder: Path) -> Path:
-    missing = [name for name in (P835, P808) if not (folder / name).is_file()]
-    if missing:
-        raise MissingModel(
-            f"dnsmos: no file {' and no file '.join(missing)} in {folder}: take them out of the package speechmos "
-            "0.0.1.1 (speechmos/dnsmos_models), or leave --weights out to have them fetched"
-        )
-    return folder
 
 
 def _session(path: Path, threads: int) -> Any:

@@ -1,18 +1,21 @@
-"""Reads clip blocks: the rows of one submission on one dataset, as the ingest stored them."""
+"""Reads clip blocks, the rows of one submission on one dataset as the ingest stored them: only what is asked for."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.clip_table import ClipTable, metric_keys
 from codec_superb.pipeline.probe_columns import probe_keys
 from codec_superb.pipeline.rows import ClipRow
+
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Columns:
 
     clips: tuple[str, ...]
     categories: tuple[str, ...]
-    values: dict[str, NDArray[np.float64]]
+    values: dict[str, Values]
     """Metric key to one value a clip; NaN where the metric is undefined, failed, or the clip has no resynthesis."""
 
 
@@ -64,6 +67,33 @@ def block_columns(data: bytes, wanted: Sequence[str]) -> Columns:
     )
 
 
-def _floats(column: Any) -> NDArray[np.float64]:
+def category_values(data: bytes, category: str) -> Mapping[str, Values]:
+    """Return the defined values of each metric on the clips of ``category``; metrics without one are absent."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        keys = [key for key in METRICS if key in file.schema_arrow.names]
+        table = file.read(columns=["category", *keys], use_threads=False)
+    chosen = table.filter(pc.equal(table["category"], category))
+    found = {key: chosen[key].drop_null().to_numpy() for key in keys}
+    return {key: values for key, values in found.items() if values.size}
+
+
+def lengths(data: bytes, clips: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+    """Return length in samples and sampling rate in Hz of the references of ``clips``, where both are known."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        table = file.read(columns=["clip", "samples", "sampling_rate"], use_threads=False)
+    chosen = table.filter(pc.is_in(table["clip"], value_set=pa.array(list(clips), pa.string()))).to_pylist()
+    return {
+        row["clip"]: (row["samples"], row["sampling_rate"]) for row in chosen if row["samples"] and row["sampling_rate"]
+    }
+
+
+def _floats(column: Any) -> Values:
     """Nulls become NaN, as everywhere in the statistics."""
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
