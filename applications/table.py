@@ -29,6 +29,8 @@ class Field:
     maximum: float = inf
     whole: bool = False
     """Whether it is a count."""
+    ceiling: float | None = None
+    """What it is on every reference by definition; None where a model must say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ _ROWS = (
         label_needed=None,
         categories=_SPEECH,
         shared=(),
-        sided=(Field("similarity", -1.0, 1.0),),
+        sided=(Field("similarity", -1.0, 1.0, ceiling=1.0),),
         pairs="",
         figures=(
             _mean(
@@ -185,7 +187,7 @@ _ROWS = (
             Figure(
                 "aec_map_pct", "Audio event classification: mean average precision", "%", True, 0.0, 100.0, 2,
                 "Average precision of each class over all clips, averaged over the classes that have clips.",
-                f"{_FIGURES}:mean_average_precision",
+                "codec_superb.applications.precision:mean_average_precision",
             ),
             _mean(
                 "aec_accuracy_pct", "Audio event classification: accuracy", "correct", 0.0, 100.0,
