@@ -15,11 +15,13 @@ from codec_superb.applications.catalogue import BackendEntry, Choice, backend_en
 from codec_superb.applications.errors import MissingLabels
 from codec_superb.applications.interface import Backend, Item, Model, Samples
 from codec_superb.applications.table import Probe, probe
-from codec_superb.data_manifests import Dataset
+from codec_superb.data_manifests import Category, Dataset, open_dataset
+from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.data_manifests.labels_csv import LABELS_FILE
 from codec_superb.data_manifests.trials import read_trials, trial_lists
 from codec_superb.pipeline.finished_runs import RunGroup, selected_clips
 from codec_superb.pipeline.probe_clip import item_of, reference_at
+from codec_superb.pipeline.selection import select_clips
 
 USUAL_TRIALS = "veri_test2"
 """The list that is taken where a dataset has several: Vox1-O, cleaned."""
@@ -76,50 +78,76 @@ def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:
     finished or whose dataset has changed.
     """
     runs = {tuple(selected_clips(folder, folder.info(), group.dataset)) for folder in group.folders}
-    items = {clip: item_of(group.dataset.clip(clip)) for clip in sorted(set().union(*runs))}
+    return ProbeGroup(group, *_examine(group.dataset, runs, choices, named=group.named))
+
+
+def refuse_early(
+    datasets: Sequence[str], choices: Sequence[Choice], *, category: Category | None = None, limit: int | None = None
+) -> None:
+    """Say before anything is resynthesised what :func:`~codec_superb.pipeline.probe.probe` will refuse afterwards.
+
+    Raises MissingLabels for datasets, MissingModel and MissingPackage for backends, which finds or fetches their models.
+    """
+    busy: set[str] = set()
+    for spec in datasets:
+        dataset = open_dataset(spec, category=category)
+        clips = {tuple(select_clips(dataset, limit))}
+        busy |= _examine(dataset, clips, choices, named=spec in manifest_names())[2]
+    _refuse_idle(busy, choices)
+    prepare_all(choices, None)
+
+
+def _examine(
+    dataset: Dataset, runs: Iterable[tuple[str, ...]], choices: Sequence[Choice], *, named: bool
+) -> tuple[dict[str, Item], Trials, frozenset[str]]:
+    """Look at the clips of each run, and return the fields of ProbeGroup."""
+    items = {clip: item_of(dataset.clip(clip)) for clip in sorted(set().union(*runs))}
     rows = [probe(choice.probe) for choice in choices]
-    trials = _trials(group) if any(row.pairs == "trials" for row in rows) else Trials()
+    trials = _trials(dataset) if named and any(row.pairs == "trials" for row in rows) else Trials()
     here = [row for row in rows if any(item.category in row.categories for item in items.values())]
     for row in here:
-        _refuse_unlabelled(group, row, _looked_at(row, items.values()))
+        _refuse_unlabelled(dataset, row, _looked_at(row, items.values()), named=named)
         for clips in runs:
             if fault := check(row.key, _looked_at(row, map(items.__getitem__, clips)), trials.pairs):
-                raise MissingLabels(f"{group.dataset.name}: {row.label} ({row.key}): {fault}")
-    return ProbeGroup(group, items, trials, frozenset(row.key for row in here))
+                raise MissingLabels(f"{dataset.name}: {row.label} ({row.key}): {fault}")
+    return items, trials, frozenset(row.key for row in here)
 
 
 def _looked_at(row: Probe, items: Iterable[Item]) -> list[Item]:
     return [item for item in items if item.category in row.categories]
 
 
-def _refuse_unlabelled(group: RunGroup, row: Probe, items: Sequence[Item]) -> None:
+def _refuse_unlabelled(dataset: Dataset, row: Probe, items: Sequence[Item], *, named: bool) -> None:
     if any(labelled(row, item) for item in items):
         return
     column = row.label_needed
     remedy = (
         "choose a dataset that has it"
-        if group.named
+        if named
         else f"add the column {column} to {LABELS_FILE} in the folder, then call resynth again"
     )
     raise MissingLabels(
-        f"{group.dataset.name}: {row.label} ({row.key}) needs the label {column}, and none of its "
+        f"{dataset.name}: {row.label} ({row.key}) needs the label {column}, and none of its "
         f"clips has it ({len(items)} of {' and '.join(row.categories)}): {remedy}, or leave {row.key} out"
     )
 
 
-def _trials(group: RunGroup) -> Trials:
+def _trials(dataset: Dataset) -> Trials:
     """Read the published trial list of a named dataset, if it has one."""
-    names = trial_lists(group.dataset.name) if group.named else []
+    names = trial_lists(dataset.name)
     if not names:
         return Trials()
     name = USUAL_TRIALS if USUAL_TRIALS in names else names[0]
-    pairs = ((trial.same, trial.enrolment, trial.test) for trial in read_trials(group.dataset.name, name))
+    pairs = ((trial.same, trial.enrolment, trial.test) for trial in read_trials(dataset.name, name))
     return Trials(name, tuple(pairs))
 
 
 def refuse_idle(groups: Iterable[ProbeGroup], choices: Sequence[Choice]) -> None:
     """Refuse a probe that none of the datasets has clips for."""
-    busy = {key for group in groups for key in group.probes}
+    _refuse_idle({key for group in groups for key in group.probes}, choices)
+
+
+def _refuse_idle(busy: set[str], choices: Sequence[Choice]) -> None:
     for choice in choices:
         if choice.probe not in busy:
             row = probe(choice.probe)
