@@ -86,7 +86,7 @@ def refuse_early(
 ) -> None:
     """Say before anything is resynthesised what :func:`~codec_superb.pipeline.probe.probe` will refuse afterwards.
 
-    Raises MissingLabels for datasets, MissingModel and MissingPackage for backends, which finds or fetches their models.
+    Raises MissingLabels for datasets, MissingModel and MissingPackage for backends, whose models it finds or fetches.
     """
     busy: set[str] = set()
     for spec in datasets:

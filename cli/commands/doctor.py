@@ -161,15 +161,12 @@ def _applications() -> list[Finding]:
     from codec_superb.applications.availability import availability
     from codec_superb.applications.catalogue import BACKENDS
 
-    found = {name: availability(entry) for name, entry in BACKENDS.items()}
-    return [
-        Finding(
-            f"model {name}",
-            "ok" if of.state == "ready" else "optional",
-            f"{', '.join(BACKENDS[name].probes)}: {of.detail}",
-        )
-        for name, of in found.items()
-    ]
+    findings = []
+    for name, entry in BACKENDS.items():
+        found = availability(entry)
+        detail = f"{', '.join(entry.probes)}: {found.detail}"
+        findings.append(Finding(f"model {name}", "ok" if found.state == "ready" else "optional", detail))
+    return findings
 
 
 def _storage() -> list[Finding]:
