@@ -173,5 +173,7 @@ class Question:
     """Reason by clip id, where the codec or a model gave nothing."""
     trials: Sequence[tuple[bool, str, str]] = ()
     """Published trials (same speaker, enrolment, test) where the dataset has a list; else the scorer builds its own."""
+    trial_list: str = ""
+    """Name of that list, such as ``veri_test2``."""
     classes: Sequence[str] = ()
     """Names of the model's classes, where it has some; the order of a prediction's scores."""

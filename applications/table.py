@@ -75,6 +75,7 @@ class Probe:
 
 _SPEECH: tuple[Category, ...] = ("speech",)
 _FIGURES = "codec_superb.applications.figures"
+_VERIFICATION = "codec_superb.applications.verification"
 _MOS = (Field("mos", 0.0, 6.0),)
 
 
@@ -124,12 +125,12 @@ _ROWS = (
             Figure(
                 "asv_eer_pct", "Speaker verification: equal error rate", "%", False, 0.0, 100.0, 2,
                 "Rate at which misses equal false alarms, interpolated on the ROC; both clips resynthesised.",
-                f"{_FIGURES}:equal_error_rate",
+                f"{_VERIFICATION}:equal_error_rate",
             ),
             Figure(
                 "asv_mindcf", "Speaker verification: minimum detection cost", "", False, 0.0, 1.0, 3,
                 "Least detection cost over all thresholds, normalised: target prior 0.01, miss and false alarm cost 1.",
-                f"{_FIGURES}:minimum_detection_cost",
+                f"{_VERIFICATION}:minimum_detection_cost",
             ),
         ),
         version="1",

@@ -1,20 +1,21 @@
-"""Reads clip blocks: the rows of one submission on one dataset, as the ingest stored them."""
+"""Reads clip blocks, the rows of one submission on one dataset as the ingest stored them: only what is asked for."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.pipeline.clip_table import FIXED, ClipTable
+from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.clip_table import ClipTable, metric_keys
+from codec_superb.pipeline.probe_columns import probe_keys
 from codec_superb.pipeline.rows import ClipRow
 
-_EACH_METRIC = 3
-"""Columns of a metric: its value, its status and its reason."""
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Columns:
 
     clips: tuple[str, ...]
     categories: tuple[str, ...]
-    values: dict[str, NDArray[np.float64]]
+    values: dict[str, Values]
     """Metric key to one value a clip; NaN where the metric is undefined, failed, or the clip has no resynthesis."""
 
 
@@ -36,8 +37,8 @@ def block_rows(data: bytes, name: str) -> list[ClipRow]:
 
     source = io.BytesIO(data)
     with pq.ParquetFile(source, pre_buffer=False) as file:
-        metrics, count = _metric_keys(file.schema_arrow.names), file.metadata.num_rows
-    return list(ClipTable(source, name, metrics, count))
+        names, count = file.schema_arrow.names, file.metadata.num_rows
+    return list(ClipTable(source, name, metric_keys(names), probe_keys(names), count))
 
 
 def block_row(data: bytes, clip: str, name: str) -> ClipRow | None:
@@ -57,7 +58,7 @@ def block_columns(data: bytes, wanted: Sequence[str]) -> Columns:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
-        keys = [key for key in _metric_keys(file.schema_arrow.names) if key in set(wanted)]
+        keys = [key for key in metric_keys(file.schema_arrow.names) if key in set(wanted)]
         table = file.read(columns=["clip", "category", *keys], use_threads=False)
     return Columns(
         clips=tuple(table.column("clip").to_pylist()),
@@ -66,10 +67,33 @@ def block_columns(data: bytes, wanted: Sequence[str]) -> Columns:
     )
 
 
-def _metric_keys(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(names[len(FIXED) :: _EACH_METRIC])
+def category_values(data: bytes, category: str) -> Mapping[str, Values]:
+    """Return the defined values of each metric on the clips of ``category``; metrics without one are absent."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        keys = [key for key in METRICS if key in file.schema_arrow.names]
+        table = file.read(columns=["category", *keys], use_threads=False)
+    chosen = table.filter(pc.equal(table["category"], category))
+    found = {key: chosen[key].drop_null().to_numpy() for key in keys}
+    return {key: values for key, values in found.items() if values.size}
 
 
-def _floats(column: Any) -> NDArray[np.float64]:
+def lengths(data: bytes, clips: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+    """Return length in samples and sampling rate in Hz of the references of ``clips``, where both are known."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        table = file.read(columns=["clip", "samples", "sampling_rate"], use_threads=False)
+    chosen = table.filter(pc.is_in(table["clip"], value_set=pa.array(list(clips), pa.string()))).to_pylist()
+    return {
+        row["clip"]: (row["samples"], row["sampling_rate"]) for row in chosen if row["samples"] and row["sampling_rate"]
+    }
+
+
+def _floats(column: Any) -> Values:
     """Nulls become NaN, as everywhere in the statistics."""
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from support_async import run
 
-from codec_superb.server.leaderboard.cache import HTML, AnswerCache, Finished, Made, finish
+from codec_superb.server.cache import HTML, AnswerCache, Finished, Made, finish
 
 
 def answer(size: int) -> Finished:

@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from codec_superb.server.compare.kept import Kept
+from codec_superb.server.kept import Kept
 
 
 def test_an_answer_is_made_once() -> None:
