@@ -2,7 +2,7 @@
 
 A wav2vec 2.0 base encoder, the embeddings of one data domain and one listener beside every frame, a bidirectional LSTM
 and two linear layers give a score a frame; a clip's opinion is their mean, times 2, plus 3. The weights are those of
-the common export, a plain state dict of 95 million numbers, which no package index carries: the user brings the file.
+the common export, a plain state dict of 103 million numbers, which no package index carries: the user brings the file.
 Sizes are read off the file; the encoder is that of transformers, under the export's names.
 
 This was written from the export's published names and shapes, and is tested against an independent composition of the
@@ -13,6 +13,7 @@ Paper: Saeki et al., UTMOS: UTokyo-SaruLab System for VoiceMOS Challenge 2022, I
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from codec_superb.applications.interface import Model
 from codec_superb.applications.model_files import sha256_of
 from codec_superb.applications.quality.files import folder_with, is_random
 from codec_superb.applications.quality.torch_listener import TorchListener
+from codec_superb.applications.torchaudio_import import import_torchaudio
 from codec_superb.data_manifests.home import codec_superb_home
 
 FILE = "utmos22_strong_step7459_v1.pt"
@@ -103,7 +105,7 @@ def strong_learner(published: Mapping[str, Any], name: str) -> StrongLearner:
     """Build the network that ``published`` is the state of. Raises MissingModel for another network's state."""
     try:
         network = StrongLearner(_encoder(published), published)
-        network.load_state_dict({renamed(key): value for key, value in published.items()})
+        network.load_state_dict({renamed(key): value.float() for key, value in published.items()}, assign=True)
     except (KeyError, RuntimeError, ValueError) as error:
         raise MissingModel(f"utmos: {name} is not the state dict of {FILE}: {error}; download {URL}") from error
     return network
@@ -120,6 +122,8 @@ def renamed(name: str) -> str:
 
 def _encoder(published: Mapping[str, Any]) -> Any:
     """Make transformers' encoder of the export's sizes, without weights of its own."""
+    if importlib.util.find_spec("torchaudio") is not None:
+        import_torchaudio()  # transformers takes it along where there is one, whether or not it fits this torch
     from transformers import Wav2Vec2Config, Wav2Vec2Model
 
     kernels = [published[f"wav2vec2.feature_extractor.conv_layers.{i}.0.weight"].shape for i in range(len(STRIDES))]
@@ -152,6 +156,9 @@ class StrongLearner(nn.Module):
         self.domain_emb = nn.Parameter(torch.empty_like(published["domain_emb"]), requires_grad=False)
         self.judge_emb = nn.Parameter(torch.empty_like(published["judge_emb"]), requires_grad=False)
         gates, features = published["blstm.weight_ih_l0"].shape
+        beside = self.domain_emb.shape[1] + self.judge_emb.shape[1]
+        if encoder.config.hidden_size + beside != features:
+            raise ValueError(f"expected {features - encoder.config.hidden_size} numbers beside a frame, got {beside}")
         width = published["projection.0.weight"].shape[0]
         self.blstm = nn.LSTM(features, gates // 4, batch_first=True, bidirectional=True)
         self.projection = nn.Sequential(nn.Linear(gates // 2, width), nn.ReLU(), nn.Linear(width, 1))
