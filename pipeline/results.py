@@ -11,7 +11,7 @@ from codec_superb.pipeline.aggregate import Aggregates, aggregate
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import DatasetInfo, Provenance
+from codec_superb.pipeline.run_info import DatasetInfo, ProbeInfo, Provenance
 from codec_superb.pipeline.submission.check import check_and_open
 
 
@@ -28,6 +28,8 @@ class ResultDataset:
     provenance: tuple[Provenance, ...]
     source: Path
     """Run folder or submission file."""
+    probes: tuple[ProbeInfo, ...] = ()
+    """How applications were run on it, sorted by probe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ def _from_run(path: Path) -> Results:
         metrics=dict(info.metrics),
         provenance=info.provenance,
         source=path,
+        probes=tuple(probe for _, probe in sorted(info.probes.items())),
     )
     return _results(info.card, [dataset], list(run.rows()))
 
@@ -101,6 +104,7 @@ def _from_submission(path: Path) -> Results:
             metrics=dict(submission.metrics),
             provenance=dataset.provenance,
             source=path,
+            probes=dataset.probes,
         )
         for dataset in submission.datasets
     ]
