@@ -111,6 +111,13 @@ class Backend(ABC):
         """
         return model
 
+    def classes(self, model: Model) -> Sequence[str]:  # noqa: ARG002 -- for those that classify
+        """Name the classes whose scores a prediction holds, in order, from what ``model`` says, loading nothing.
+
+        Empty for backends whose predictions are no class scores.
+        """
+        return ()
+
     def close(self) -> None:  # noqa: B027 -- most have nothing to give back
         """Give the model back."""
 
@@ -173,5 +180,7 @@ class Question:
     """Reason by clip id, where the codec or a model gave nothing."""
     trials: Sequence[tuple[bool, str, str]] = ()
     """Published trials (same speaker, enrolment, test) where the dataset has a list; else the scorer builds its own."""
+    trial_list: str = ""
+    """Name of that list, such as ``veri_test2``."""
     classes: Sequence[str] = ()
     """Names of the model's classes, where it has some; the order of a prediction's scores."""

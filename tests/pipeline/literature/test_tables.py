@@ -11,7 +11,7 @@ import pytest
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import METRICS
-from codec_superb.server.literature.tables import PublishedTable, literature, published_table
+from codec_superb.pipeline.literature.tables import PublishedTable, literature, published_table
 from codec_superb.web.applications import APPLICATIONS
 
 FIGURES = Path(__file__).parents[2] / "metrics" / "data"
@@ -45,7 +45,7 @@ def test_each_table_says_where_it_comes_from(table: PublishedTable) -> None:
 )
 def test_the_figures_are_those_that_the_overall_score_was_recovered_from(ours: str, theirs: str) -> None:
     """Both copies in the repository are the same, byte for byte."""
-    packaged = (files("codec_superb.server.literature") / ours).read_bytes()
+    packaged = (files("codec_superb.pipeline.literature") / ours).read_bytes()
     assert packaged == (FIGURES / theirs).read_bytes()
 
 

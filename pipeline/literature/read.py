@@ -10,7 +10,7 @@ import numpy as np
 
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
-from codec_superb.server.literature.tables import PublishedCodec, PublishedTable, read_description, read_figures
+from codec_superb.pipeline.literature.tables import PublishedCodec, PublishedTable, read_description, read_figures
 
 _ORIGINAL = "None"
 """Id of the row without a codec: the ceiling of the applications."""
@@ -43,6 +43,7 @@ def _table3_codec(
         kbps=float(row["kbps"]),
         sampling_rate=about["sampling_rate"],
         configuration=row["configuration"],
+        runs_as=_runs_as(about),
         scores={category: float(row[f"overall_{category}"]) for category in CATEGORIES},
         dataset_scores=by_dataset,
         applications=_numbers(row, _TABLE3_APPLICATIONS),
@@ -88,6 +89,7 @@ def _tiny_codec(
         kbps=paper.codec(same).kbps if same else about.get("kbps"),
         sampling_rate=about["sampling_rate"],
         configuration=name,
+        runs_as=_runs_as(about),
         same_as=same,
         scores=scores,
         dataset_scores={category: {_TINY_DATASET: score} for category, score in scores.items()},
@@ -122,9 +124,14 @@ def _ultra_codec(row: Mapping[str, str], about: Mapping[str, Any]) -> PublishedC
         kbps=None,
         sampling_rate=about["sampling_rate"],
         configuration=row["model"],
+        runs_as=_runs_as(about),
         applications={"ultra_average": float(row["average"])},
         dataset_applications=by_dataset,
     )
+
+
+def _runs_as(about: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(about.get("runs_as", ()))
 
 
 def _numbers(row: Mapping[str, str], columns: Sequence[str]) -> dict[str, float]:

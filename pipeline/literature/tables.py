@@ -38,6 +38,8 @@ class PublishedCodec:
     """Hz at which the codec works; None where its name does not say."""
     configuration: str
     """As published."""
+    runs_as: tuple[str, ...] = ()
+    """Codecs of this package's catalogue that are the same configuration."""
     same_as: str | None = None
     """Id in ``table3`` of the same configuration."""
     scores: Mapping[Category, float] = field(default_factory=dict)
@@ -84,7 +86,7 @@ class PublishedTable:
 @cache
 def literature() -> tuple[PublishedTable, ...]:
     """Read the three tables: ``table3``, ``tiny``, ``ultraeval``."""
-    from codec_superb.server.literature import read
+    from codec_superb.pipeline.literature import read
 
     table3 = read.table3()
     return (table3, read.tiny(table3), read.ultraeval())
@@ -93,6 +95,11 @@ def literature() -> tuple[PublishedTable, ...]:
 def published_table(name: TableName) -> PublishedTable:
     """Return one table by its name."""
     return next(table for table in literature() if table.name == name)
+
+
+def published_as(codec: str) -> tuple[tuple[PublishedTable, PublishedCodec], ...]:
+    """Return the rows of published tables that are the configuration of a codec of the catalogue."""
+    return tuple((table, row) for table in literature() for row in table.codecs if codec in row.runs_as)
 
 
 def read_description(name: str) -> dict[str, Any]:
