@@ -68,7 +68,9 @@ def _check_numbers(probe: Probe, entry: ProbeValue, where: str, findings: Findin
             findings.add(f"{where}.reference.{field.name}", expected, entry.reference[field.name], _AGAIN)
     if probe.key != "asr":
         return
-    units = max(entry.shared["words"], entry.shared["characters"])
+    units, *others = sorted(entry.shared.values(), reverse=True)
+    if units < 1 or any(others):
+        findings.add(where, "a transcript counted in words or in characters", dict(entry.shared), _AGAIN)
     for side in SIDES:
         counts = getattr(entry, side)
         wrong = counts["substitutions"] + counts["deletions"]
