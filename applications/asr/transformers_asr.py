@@ -7,30 +7,33 @@ tiny.en, converted, and tiny checkpoints with random weights.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from codec_superb.applications.asr import whisper_decoding
-from codec_superb.applications.asr.checkpoints import read_config, says_random
 from codec_superb.applications.asr.segmenting import LONGEST_S, SHORTEST_S, segments
-from codec_superb.applications.asr.torch_setup import set_up_torch
 from codec_superb.applications.errors import ApplicationError, MissingModel, OutOfMemory, PredictionFailed
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Setting, Sound
-from codec_superb.applications.memory import is_out_of_memory, memory_watched
-from codec_superb.applications.model_files import FoundModel, find_model, sha256_of
-from codec_superb.applications.torchaudio_import import import_torchaudio
+from codec_superb.applications.memory import memory_watched
+from codec_superb.applications.model_files import find_model
+from codec_superb.applications.transformers_checkpoint import (
+    CONFIG,
+    PREPROCESSOR,
+    Checkpoint,
+    find_checkpoint,
+    import_transformers,
+    read_json,
+)
 
 NAME = "transformers-asr"
 REPOSITORY = "openai/whisper-large-v3"
-_COMMON = ("config.json", "preprocessor_config.json", "tokenizer_config.json")
-WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-"""Either will do; older repositories have only the second."""
+_COMMON = (PREPROCESSOR, "tokenizer_config.json")
 FILES = {
     "whisper": (*_COMMON, "generation_config.json", "tokenizer.json"),
     "wav2vec2": (*_COMMON, "vocab.json"),
 }
-"""By ``model_type`` of the configuration: what a checkpoint needs beside its weights."""
+"""By ``model_type`` of the configuration: what a checkpoint needs beside that and its weights."""
 _ALWAYS: dict[str, Setting] = {"precision": "float32", "segment_shortest_s": SHORTEST_S, "segment_longest_s": LONGEST_S}
 SETTINGS: dict[str, dict[str, Setting]] = {
     "whisper": whisper_decoding.SETTINGS | {"suppressed": "as the checkpoint's generation_config says"} | _ALWAYS,
@@ -56,32 +59,21 @@ class TransformersASR(Backend):
 
     def prepare(self) -> Model:
         """Find or fetch configuration, tokenizer and weights."""
-        found, weights, kind = self._find()
-        name = f"{found.source}@{found.revision}" if found.revision and "@" in self.variant else found.source
-        return Model(
-            name=f"{NAME}:{name}",
-            sha256=sha256_of(found.folder / file for file in (*FILES[kind], weights)),
-            settings=SETTINGS[kind],
-            path=found.folder,
-            random=says_random(found.folder),
-        )
+        found, kind = self._find()
+        return Model(f"{NAME}:{found.source}", found.sha256, SETTINGS[kind], found.folder, found.random)
 
     def load(self, model: Model, device: str, threads: int) -> None:
-        """Load the checkpoint in float32. Raises ApplicationError for one that is not whole, or of another rate."""
+        """Load the checkpoint in float32.
+
+        Raises MissingModel for one that is not whole, ApplicationError for one of another sampling rate.
+        """
         assert model.path is not None
-        if importlib.util.find_spec("torchaudio"):
-            import_torchaudio()  # transformers imports it where it is installed
+        import_transformers()
+        from codec_superb.applications.asr.torch_setup import set_up_torch
+
         set_up_torch(threads)
-        kind = str(read_config(model.path).get("model_type"))
         with memory_watched(model.name):
-            try:
-                self._recogniser = _load(kind, model, device)
-            except Exception as error:
-                if is_out_of_memory(error) or isinstance(error, ApplicationError):
-                    raise
-                raise ApplicationError(
-                    f"{model.name}: expected a checkpoint of {kind} that runs on {device}: {error}"
-                ) from error
+            self._recogniser = _load(_kind(model.path), model, device, threads)
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Transcribe all sounds together; where that fails, each by itself. Raises OutOfMemory."""
@@ -119,51 +111,32 @@ class TransformersASR(Backend):
             said[place].append(text)
         return [whisper_decoding.joined(one) for one in said]
 
-    def _find(self) -> tuple[FoundModel, str, str]:
-        """Find the checkpoint, the name of its file of weights, and its kind."""
+    def _find(self) -> tuple[Checkpoint, str]:
+        """Find the checkpoint and say which kind it is."""
         given = self.weights if self.weights is not None else self.variant or None
         try:
-            folder = find_model(NAME, REPOSITORY, ("config.json",), given=given).folder
+            folder = find_model(NAME, REPOSITORY, (CONFIG,), given=given).folder
         except MissingModel:
-            kind = "wav2vec2" if "wav2vec2" in str(given) else "whisper"  # for the list in the error
+            kind = "wav2vec2" if "wav2vec2" in str(given) else "whisper"  # for the list of files in the error
         else:
-            kind = str(read_config(folder).get("model_type"))
+            kind = _kind(folder)
         if kind not in FILES:
             raise ApplicationError(f"{NAME}: expected a checkpoint of {' or '.join(FILES)}, got one of {kind}")
-        first: MissingModel | None = None
-        for weights in WEIGHTS:
-            try:
-                return find_model(NAME, REPOSITORY, (*FILES[kind], weights), given=given), weights, kind
-            except MissingModel as error:
-                first = first or error
-        assert first is not None
-        raise first
+        return find_checkpoint(NAME, REPOSITORY, FILES[kind], given), kind
 
 
-def _load(kind: str, model: Model, device: str) -> Recogniser:
+def _kind(folder: Path) -> str:
+    return str(read_json(folder / CONFIG).get("model_type"))
+
+
+def _load(kind: str, model: Model, device: str, threads: int) -> Recogniser:
     if kind == "whisper":
         from codec_superb.applications.asr.transformers_whisper import WhisperRecogniser
 
-        return WhisperRecogniser(model, device)
+        return WhisperRecogniser(model, device, threads)
     from codec_superb.applications.asr.transformers_ctc import CtcRecogniser
 
-    return CtcRecogniser(model, device)
-
-
-def pretrained(model_class: Any, model: Model, device: str) -> Any:
-    """Load a model of transformers from ``model.path`` in float32. Raises MissingModel where tensors are missing."""
-    import torch
-
-    loaded, report = model_class.from_pretrained(
-        model.path, local_files_only=True, dtype=torch.float32, output_loading_info=True
-    )
-    # What only training needs may be missing.
-    if absent := sorted(name for name in report["missing_keys"] if not name.endswith("masked_spec_embed")):
-        raise MissingModel(
-            f"{model.name} is no checkpoint of {model_class.__name__}: it lacks {', '.join(absent[:5])}"
-            f"{' and more' if len(absent) > 5 else ''}; name one that has them"  # noqa: PLR2004 -- a line's worth
-        )
-    return loaded.to(device).eval()
+    return CtcRecogniser(model, device, threads)
 
 
 def check_rate(model: Model, extractor: Any) -> None:

@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoFeatureExtractor, AutoTokenizer, Wav2Vec2ForCTC
+from transformers import AutoFeatureExtractor, AutoTokenizer
 
-from codec_superb.applications.asr.transformers_asr import check_rate, pretrained
+from codec_superb.applications.asr.transformers_asr import check_rate
 from codec_superb.applications.interface import Item, Model, Samples
+from codec_superb.applications.transformers_checkpoint import load_network
+
+_UNUSED = frozenset({"wav2vec2.masked_spec_embed"})
+"""Tensors that only training needs."""
 
 
 class CtcRecogniser:
@@ -21,13 +25,14 @@ class CtcRecogniser:
     time, padding would change every frame, and parts go one by one.
     """
 
-    def __init__(self, model: Model, device: str) -> None:
+    def __init__(self, model: Model, device: str, threads: int) -> None:
+        assert model.path is not None
         extractor: Any = AutoFeatureExtractor
         self._device = device
         self._features = extractor.from_pretrained(model.path, local_files_only=True)
         check_rate(model, self._features)
         self._tokenizer: Any = AutoTokenizer.from_pretrained(model.path, local_files_only=True)
-        self._model = pretrained(Wav2Vec2ForCTC, model, device)
+        self._model = load_network("Wav2Vec2ForCTC", model.path, device, threads, unused=_UNUSED)
         self._masked = self._model.config.feat_extract_norm == "layer"
         self._shortest = _shortest(self._model.config)
 

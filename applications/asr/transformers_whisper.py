@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoTokenizer, WhisperFeatureExtractor, WhisperForConditionalGeneration
+from transformers import AutoTokenizer, WhisperFeatureExtractor
 
 from codec_superb.applications.asr import whisper_decoding
-from codec_superb.applications.asr.transformers_asr import check_rate, pretrained
+from codec_superb.applications.asr.transformers_asr import check_rate
 from codec_superb.applications.interface import Item, Model, Samples
+from codec_superb.applications.transformers_checkpoint import load_network
 
 _MULTILINGUAL_VOCABULARY = 51_865
 """Whisper's vocabularies of English alone are smaller."""
@@ -24,13 +25,14 @@ _MULTILINGUAL_VOCABULARY = 51_865
 class WhisperRecogniser:
     """A Whisper model; every part is padded to 30 s, so that a batch needs no mask."""
 
-    def __init__(self, model: Model, device: str) -> None:
+    def __init__(self, model: Model, device: str, threads: int) -> None:
+        assert model.path is not None
         extractor: Any = WhisperFeatureExtractor
         self._name, self._device = model.name, device
         self._features = extractor.from_pretrained(model.path, local_files_only=True)
         check_rate(model, self._features)
         self._tokenizer: Any = AutoTokenizer.from_pretrained(model.path, local_files_only=True)
-        self._model = pretrained(WhisperForConditionalGeneration, model, device)
+        self._model = load_network("WhisperForConditionalGeneration", model.path, device, threads)
         config = self._model.generation_config
         config.max_length = whisper_decoding.MOST_TOKENS  # transformers adds the prompt to it
         large = self._model.config.vocab_size >= _MULTILINGUAL_VOCABULARY
