@@ -17,6 +17,7 @@ from codec_superb.applications.errors import MissingModel
 from codec_superb.applications.interface import Model
 from codec_superb.applications.model_files import FoundModel, find_model, sha256_of
 from codec_superb.applications.packages import require_packages
+from codec_superb.applications.torchaudio_import import mend_torchaudio
 from codec_superb.base_codec.weights import RANDOM_KEY
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class WavLMSV(TorchEmbedder):
 
     def load(self, model: Model, device: str, threads: int) -> None:
         """Load the network. Raises MissingModel for a checkpoint without the head."""
+        mend_torchaudio()
         import torch
         from transformers import WavLMForXVector
 
