@@ -80,7 +80,7 @@ $(TEST_VENV)/.installed: $(INPUTS)
 	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(TEST_VENV)
 	@echo "installing codec-superb and its test tools into $(TEST_VENV) ..."
-	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) -e '.[dev,praat,datasets,server,neural]' torch==2.13.0
+	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) -e '.[dev,praat,datasets,server,applications]' torch==2.13.0
 	@touch $@
 
 # audiotools pins a protobuf that no longer builds, and torchaudio's wheel wants CUDA: both come without dependencies.

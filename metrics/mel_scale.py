@@ -42,8 +42,16 @@ def mel_to_hz(mel: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def mel_filters(rate: int, window: int, bands: int) -> NDArray[np.float64]:
     """Return the filters from 0 Hz to half of ``rate`` as a matrix of shape ``(bands, window // 2 + 1)``."""
-    edges = mel_to_hz(np.linspace(0.0, hz_to_mel(np.array(rate / 2.0)), bands + 2))
-    bins = np.linspace(0.0, rate / 2.0, window // 2 + 1)
+    return triangles(mel_edges(rate / 2.0, bands), np.linspace(0.0, rate / 2.0, window // 2 + 1))
+
+
+def mel_edges(highest: float, bands: int) -> NDArray[np.float64]:
+    """Return the corners in Hz of ``bands`` triangles from 0 Hz to ``highest``, shape ``(bands + 2,)``."""
+    return mel_to_hz(np.linspace(0.0, hz_to_mel(np.array(highest)), bands + 2))
+
+
+def triangles(edges: NDArray[np.float64], bins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return triangles of equal area with corners ``edges``, sampled at the frequencies ``bins``, all in Hz."""
     width = np.diff(edges)
     rising = (bins[None, :] - edges[:-2, None]) / width[:-1, None]
     falling = (edges[2:, None] - bins[None, :]) / width[1:, None]

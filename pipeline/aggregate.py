@@ -16,10 +16,26 @@ from pydantic import Field, FiniteFloat
 
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.pipeline.application_aggregate import ApplicationAggregate, aggregate_applications
 from codec_superb.pipeline.record import Record
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.rows import ClipRow, PairRow
+from codec_superb.pipeline.score_interval import NO_SCORE, Score, score_of
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval, standard_deviation
 from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
+from codec_superb.pipeline.ultra_aggregate import Backends
+
+__all__ = [
+    "REPLICATES",
+    "SEED",
+    "Aggregates",
+    "ApplicationAggregate",
+    "CategoryAggregate",
+    "DatasetAggregate",
+    "MetricAggregate",
+    "Score",
+    "aggregate",
+    "score_of",
+]
 
 REPLICATES: Final = 1000
 SEED: Final = 0
@@ -40,17 +56,6 @@ class MetricAggregate(Record):
     """Sample standard deviation (n - 1); None for fewer than two clips."""
     low: FiniteFloat | None
     """Lower end of the 95 % bootstrap interval of the mean; None for fewer than two clips."""
-    high: FiniteFloat | None
-    """Upper end."""
-
-
-class Score(Record):
-    """A value with its 95 % bootstrap interval; an overall score is None when one of its metrics has no mean."""
-
-    value: FiniteFloat | None
-    """An overall score is between 0 and 1, higher is better."""
-    low: FiniteFloat | None
-    """Lower end of the interval."""
     high: FiniteFloat | None
     """Upper end."""
 
@@ -109,33 +114,6 @@ class CategoryAggregate(Record):
     """Harmonic mean of the dataset scores; None when one of them is None."""
 
 
-class ApplicationAggregate(Record):
-    """One figure of a probe on one dataset: the ceiling, the value, and what the codec lost."""
-
-    probe: str
-    """Key of the probe."""
-    figure: str
-    """Key of the figure, see ``applications.table``."""
-    dataset: str
-    """Name of the dataset; '' for a figure over several datasets."""
-    n: int
-    """Clips that take part."""
-    left_out: int
-    """Clips without the label that the probe needs."""
-    failed: int
-    """Clips without a resynthesis, or on which a model gave no answer."""
-    pairs: int
-    """Trials or ranks behind the figure; 0 for a figure of single clips."""
-    reference: Score
-    """On the original audio."""
-    resynthesis: Score
-    """On what the codec gave back."""
-    loss: Score
-    """Paired difference, positive where the codec lost: of errors resynthesis minus reference, else the opposite."""
-    totals: dict[str, FiniteFloat] = Field(default_factory=dict)
-    """Sums of counts: ``words``, ``reference.substitutions``, …; empty for means."""
-
-
 class Aggregates(Record):
     """All of one codec."""
 
@@ -154,11 +132,14 @@ def aggregate(
     seed: int = SEED,
     replicates: int = REPLICATES,
     expected: Mapping[str, int] | None = None,
+    pairs: Sequence[PairRow] = (),
+    backends: Backends | None = None,
 ) -> Aggregates:
-    """Aggregate the rows of one codec; deterministic in ``rows`` (any order) and ``seed``.
+    """Aggregate the rows of one codec; deterministic in ``rows`` and ``pairs`` (any order) and ``seed``.
 
-    ``expected`` maps a dataset to the number of its clips; one with fewer rows is shown as incomplete. Raises
-    PipelineError when a clip has two rows.
+    ``expected`` maps a dataset to the number of its clips; one with fewer rows is shown as incomplete. ``pairs`` are
+    the trials and ranks of probes, ``backends`` the models that answered, by dataset and probe (a figure over several
+    datasets asks for those of its protocol). Raises PipelineError when a clip has two rows, or a pair has none.
     """
     groups = group_rows(rows)
     counts: dict[str, int] = {}
@@ -177,18 +158,11 @@ def aggregate(
         if chosen:
             parts = [datasets[position] for position in chosen]
             categories.append(_category(category, parts, [draws[position] for position in chosen]))
-    return Aggregates(datasets=tuple(datasets), categories=tuple(categories))
-
-
-def score_of(value: float, replicates: Floats, n: int) -> Score:
-    """Score with its interval; a value that is not finite becomes None, with nothing beside it."""
-    if not math.isfinite(value):
-        return Score(value=None, low=None, high=None)
-    low, high = interval(replicates, n) or (None, None)
-    return Score(value=value, low=low, high=high)
-
-
-_NO_SCORE = Score(value=None, low=None, high=None)
+    return Aggregates(
+        datasets=tuple(datasets),
+        categories=tuple(categories),
+        applications=aggregate_applications(rows, pairs, seed=seed, replicates=replicates, backends=backends),
+    )
 
 
 def _measured(rows: Sequence[ClipRow], metrics: Sequence[str]) -> list[str]:
@@ -246,7 +220,7 @@ def _dataset(
         largest_lag=max((abs(row.lag_samples) for row in ok if row.lag_samples is not None), default=None),
         clipped_samples=sum(row.clipped_samples or 0 for row in ok),
         metrics=metrics,
-        score=score_of(float(scores[0][0]), scores[1][:, 0], joint.score_n) if scores else _NO_SCORE,
+        score=score_of(float(scores[0][0]), scores[1][:, 0], joint.score_n) if scores else NO_SCORE,
     )
 
 
@@ -265,7 +239,7 @@ def _category(
 ) -> CategoryAggregate:
     """Combine datasets: replicates of each are independent, so those of equal number make one of the category."""
     known = [scores for scores, _ in draws if scores is not None]
-    score = _NO_SCORE
+    score = NO_SCORE
     if len(known) == len(parts):
         value = category_score([np.asarray(point[0]) for point, _ in known])
         score = score_of(float(value), category_score([draw[:, 0] for _, draw in known]), min(n for _, n in draws))

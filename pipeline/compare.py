@@ -41,7 +41,7 @@ def compare(first: Path, second: Path) -> ComparisonReport:
 
     PipelineError when a path holds more than one codec or the two share nothing.
     """
-    return compare_results(_one(first), _one(second))
+    return compare_results(load_one(first), load_one(second))
 
 
 def compare_results(first: Results, second: Results) -> ComparisonReport:
@@ -102,8 +102,11 @@ def _state(results: Results, name: str) -> str:
     return " ".join([dataset.info.manifest_hash, *versions])
 
 
-def _one(path: Path) -> Results:
-    """Load the one codec at ``path``."""
+def load_one(path: Path) -> Results:
+    """Load the results of the one codec at ``path``: a run, a codec's folder, or a submission file.
+
+    PipelineError when there are several codecs.
+    """
     parts = [load_results(path)] if path.is_file() else [load_results(run.path) for run in find_runs([path])]
     found = combine(parts)
     if len(found) != 1:

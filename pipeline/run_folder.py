@@ -3,6 +3,7 @@
 run.json             RunInfo, replaced in one step
 audio/<clip>.flac    the resyntheses
 clips.parquet        a row per clip that the last resynth asked for, sorted by id; written when a stage is through
+pairs.parquet        trials and ranks, where a probe keeps some
 journal/*.jsonl      what each stage has finished, clip by clip; a stage that was killed goes on from here
 """
 
@@ -18,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from codec_superb.data_manifests.files import remove_partial, write_atomically
-from codec_superb.pipeline import audio_store, clip_table
+from codec_superb.pipeline import audio_store, clip_table, pair_table
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
 from codec_superb.pipeline.journal import Journal
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class RunFolder:
         self.path = Path(path)
         self.audio = self.path / "audio"
         self._table = self.path / "clips.parquet"
+        self._pairs = self.path / "pairs.parquet"
 
     def exists(self) -> bool:
         """Whether a run was begun here."""
@@ -70,29 +72,48 @@ class RunFolder:
 
         return pq.read_table(self._finished_table())
 
+    def resyntheses(self) -> list[tuple[str, str | None]]:
+        """Return clip and SHA-256 of the resynthesis of each row of the table, whatever the state of the run."""
+        import pyarrow.parquet as pq
+
+        columns = pq.read_table(self._table, columns=["clip", "resynthesis_sha256"]).to_pydict()
+        return list(zip(columns["clip"], columns["resynthesis_sha256"], strict=True))
+
     def has_table(self) -> bool:
         """Whether a stage has been through."""
         return self._table.is_file()
 
-    def write_rows(self, rows: Iterable[dict[str, Any]], metrics: Sequence[str]) -> None:
+    def write_rows(self, rows: Iterable[dict[str, Any]], metrics: Sequence[str], probes: Sequence[str] = ()) -> None:
         """Replace the table; ``rows`` are JSON dictionaries of ClipRow."""
-        clip_table.write_table(self._table, rows, metrics)
+        clip_table.write_table(self._table, rows, metrics, probes)
+
+    def pairs(self) -> tuple[PairRow, ...]:
+        """Read the trials and ranks that probes keep; none where no probe keeps any."""
+        return pair_table.read_pairs(self._pairs, max_rows=None) if self._pairs.is_file() else ()
+
+    def write_pairs(self, rows: Sequence[PairRow]) -> None:
+        """Replace the trials and ranks of all probes; without one there is no file."""
+        if rows:
+            pair_table.write_pairs(self._pairs, rows)
+        else:
+            self._pairs.unlink(missing_ok=True)
 
     def audio_path(self, clip_id: str) -> Path:
         """Where the resynthesis of a clip lies, whether it exists or not."""
         return self.audio / audio_store.file_name(clip_id)
 
-    def journal(self, stage: Literal["resynth", "score"]) -> Journal:
+    def journal(self, stage: Literal["resynth", "score", "probe"]) -> Journal:
         """Open the journal of a stage."""
         return Journal(self._journal_path(stage))
 
     def forget(self, stage: Literal["resynth", "score"]) -> None:
-        """Delete what a stage has finished; the results of ``resynth`` carry those of ``score`` with them."""
+        """Delete what a stage has finished; the results of ``resynth`` carry all others with them."""
         if stage == "score":
             self._journal_path(stage).unlink(missing_ok=True)
         else:  # file by file: what else lies here is not ours to delete
             (self.path / INFO).unlink(missing_ok=True)
             self._table.unlink(missing_ok=True)
+            self._pairs.unlink(missing_ok=True)
             for folder in (self.audio, self.path / "journal"):
                 if folder.exists():
                     shutil.rmtree(folder)

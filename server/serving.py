@@ -20,12 +20,12 @@ from sqlalchemy import func, select
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from codec_superb.pipeline.literature.tables import literature
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import Dataset, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import ensure_builtin
 from codec_superb.server.errors import OperationError
-from codec_superb.server.literature.tables import literature
 from codec_superb.server.operations import logs
 from codec_superb.server.operations.interpreter import tune
 from codec_superb.server.operations.meters import MULTIPROCESS

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from support_layout_trees import (
+    build_aishell1,
     build_audio_snips,
     build_crema_d,
     build_esc50,
@@ -65,6 +66,32 @@ CASES = (
         ),
         missing=("test-clean/1089/134686/1089-134686-0002",),
         unlabelled=("test-other/367/130732/367-130732-0001",),
+    ),
+    Case(
+        "librispeech_dev_clean",
+        build_librispeech,
+        clips=("dev-clean/84/121123/84-121123-0000", "dev-clean/84/121123/84-121123-0001"),
+        labels=("dev-clean/84/121123/84-121123-0000", {"speaker": "84", "extra": {"split": "dev-clean"}}),
+        unlabelled=("dev-clean/84/121123/84-121123-0001",),
+    ),
+    Case(
+        "librispeech_test_clean",
+        build_librispeech,
+        clips=("test-clean/1089/134686/1089-134686-0000", "test-clean/1089/134686/1089-134686-0001"),
+        labels=("test-clean/1089/134686/1089-134686-0001", {"text": "HE HOPED THERE WOULD BE STEW"}),
+        missing=("test-clean/1089/134686/1089-134686-0002",),
+    ),
+    Case(
+        "aishell1",
+        build_aishell1,
+        clips=("test/S0764/BAC009S0764W0121", "test/S0764/BAC009S0764W0122", "test/S0916/BAC009S0916W0121"),
+        labels=(
+            "test/S0916/BAC009S0916W0121",
+            {"text": "甚至 出现 交易", "speaker": "S0916", "language": "zh", "extra": {"split": "test"}},
+        ),
+        missing=("test/S0764/BAC009S0764W0124",),
+        extra=("test/S0764/BAC009S0765W0123.wav",),
+        unlabelled=("test/S0764/BAC009S0764W0122",),
     ),
     Case(
         "voxceleb1",

@@ -18,6 +18,19 @@ def build_librispeech(tree: Tree) -> None:
     tree.text("LibriSpeech/SPEAKERS.TXT", "; speakers\n")
 
 
+def build_aishell1(tree: Tree) -> None:
+    """Lay out AISHELL-1."""
+    wav = "data_aishell/wav"
+    for split, speaker in (("test", "S0764"), ("test", "S0916"), ("train", "S0002")):
+        tree.audio(f"{wav}/{split}/{speaker}/BAC009{speaker}W0121.wav")
+    tree.audio(f"{wav}/test/S0764/BAC009S0764W0122.wav", f"{wav}/test/S0764/BAC009S0765W0123.wav")
+    lines = [
+        f"BAC009{name} 甚至 出现  交易"
+        for name in ("S0002W0121", "S0764W0121", "S0764W0124", "S0916W0121", "S0901W0121")
+    ]
+    tree.text("data_aishell/transcript/aishell_transcript_v0.8.txt", "\n".join(lines) + "\n")
+
+
 def build_voxceleb1(tree: Tree) -> None:
     """Lay out VoxCeleb1."""
     tree.audio("wav/id10270/5r0dWxy17C8/00001.wav", "wav/id10309/_z_BR0ERa9g/00002.wav")

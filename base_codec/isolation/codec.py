@@ -1,26 +1,19 @@
-"""A codec whose packages live in an environment of their own: forwards to a worker there, and replaces a dead one."""
+"""A codec whose packages live in an environment of their own: forwards to a worker there."""
 
 from __future__ import annotations
 
 from math import ceil, log2
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.base_codec.card import Card, Isolation
-from codec_superb.base_codec.errors import CatalogueError, CodecUnusable, CodingFailed, RefusedSetting
+from codec_superb.base_codec.errors import CatalogueError, CodingFailed, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
-from codec_superb.base_codec.isolation.environment import ensure
-from codec_superb.base_codec.isolation.errors import GuestFailed, WorkerDied
-from codec_superb.base_codec.isolation.lock import open_lock
-from codec_superb.base_codec.isolation.process import WORKER, Patience, Payload, WorkerProcess
-
-FAILURES_IN_A_ROW = 3
-"""Dead workers after which no other is started: then it is not the clip."""
-GUESTS = Path(__file__).with_name("guests")
+from codec_superb.base_codec.isolation.host import GuestHost
+from codec_superb.base_codec.isolation.process import Payload, WorkerProcess
 
 
 class IsolatedCodec(Codec):
@@ -28,11 +21,7 @@ class IsolatedCodec(Codec):
 
     def __init__(self, card: Card) -> None:
         super().__init__(card)
-        self._isolation = _isolation_of(card)
-        self._guest = guest_file(self._isolation)
-        self._device = "cpu"
-        self._worker: WorkerProcess | None = None
-        self._failures = 0
+        self._host = GuestHost(card.name, _isolation_of(card), card.model_dump(mode="json"))
 
     def load(self, device: str = "cpu") -> Self:
         """Build the environment where there is none, start a worker in it and open the model.
@@ -42,41 +31,25 @@ class IsolatedCodec(Codec):
         """
         if device != "cpu":
             raise RefusedSetting(f"{self.card.name}: its locked packages run on the cpu, got device {device!r}")
-        self._device = device
-        self._running()
+        self._host.start(device)
         return self
 
     def close(self) -> None:
         """End the worker."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.bury()
+        self._host.close()
 
     @property
     def worker(self) -> WorkerProcess | None:
         """The worker that runs now."""
-        return self._worker
+        return self._host.worker
 
     def _encode(self, audio: Audio) -> Packets:
-        worker = self._running()
-        try:
-            payload = worker.encode(audio)
-        except WorkerDied:
-            self._count_failure()
-            raise
-        self._failures = 0
+        payload = self._host.ask(lambda worker: worker.encode(audio))
         return Packets(payload, self._bits(payload))
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
         self._bits(packets.payload)
-        worker = self._running()
-        try:
-            audio = worker.decode(packets.payload, channels)
-        except WorkerDied:
-            self._count_failure()
-            raise
-        self._failures = 0
-        return audio
+        return self._host.ask(lambda worker: worker.decode(packets.payload, channels))
 
     def _bits(self, payload: Payload | NDArray[np.integer[Any]]) -> int:
         """Return the size of a payload in bits; raise CodingFailed unless tokens are those of the card."""
@@ -94,45 +67,6 @@ class IsolatedCodec(Codec):
         if low < 0 or high >= size:
             raise CodingFailed(f"{self.card.name}: expected tokens from 0 to {size - 1}, got {low} to {high}")
         return ceil(payload.size * log2(size) - 1e-9)
-
-    def _running(self) -> WorkerProcess:
-        """Return the worker, starting one where there is none."""
-        if self._worker is None:
-            if self._failures >= FAILURES_IN_A_ROW:
-                raise CodecUnusable(
-                    f"{self.card.name}: its worker died {self._failures} times in a row, the run stops here; the rows "
-                    "of the clips say why. What is finished is kept"
-                )
-            self._worker = self._start()
-        return self._worker
-
-    def _start(self) -> WorkerProcess:
-        python = ensure(open_lock(self._isolation.lock)).python
-        worker = WorkerProcess([str(python), "-I", "-X", "utf8", str(WORKER)], Patience(call=self._isolation.timeout_s))
-        try:
-            worker.load(self._guest, self.card.model_dump(mode="json"), self._device)
-        except (GuestFailed, WorkerDied) as error:
-            worker.bury()
-            raise CodecUnusable(f"{self.card.name} cannot be opened: {error}") from error
-        except BaseException:
-            worker.bury()
-            raise
-        return worker
-
-    def _count_failure(self) -> None:
-        """Remove a dead worker; the next clip starts another."""
-        self._failures += 1
-        self.close()
-
-
-def guest_file(isolation: Isolation) -> Path:
-    """Return the module that runs inside. Raises CatalogueError when there is none."""
-    name = isolation.guest
-    path = Path(name) if "/" in name else GUESTS / f"{name}.py"
-    if not path.is_file():
-        known = sorted(file.stem for file in GUESTS.glob("[a-z]*.py"))
-        raise CatalogueError(f"no guest {name}: expected one of {', '.join(known)}, or a path")
-    return path
 
 
 def _isolation_of(card: Card) -> Isolation:

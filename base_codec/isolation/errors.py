@@ -18,4 +18,4 @@ class WorkerDied(CodingFailed):
 
 
 class GuestFailed(CodingFailed):
-    """The codec's own package raised an exception; the worker lives on."""
+    """The guest's own package raised an exception; the worker lives on."""

@@ -49,12 +49,14 @@ class Patience:
 class WorkerProcess:
     """One child program; any method may raise WorkerDied, after which only :meth:`bury` makes sense."""
 
-    def __init__(self, program: Sequence[str], patience: Patience) -> None:
+    def __init__(self, program: Sequence[str], patience: Patience, kind: str = "codec") -> None:
         """Start ``program`` with four descriptors as its last arguments, and exchange versions.
 
-        Raises HandshakeFailed when it speaks otherwise, WorkerDied when it ends before its first word.
+        ``kind`` is what it works for, as errors say it. Raises HandshakeFailed when it speaks otherwise, WorkerDied
+        when it ends before its first word.
         """
         self.patience = patience
+        self.kind = kind
         self.hello: dict[str, Any] = {}
         self._buffer = bytearray()
         self._files: list[BinaryIO] = [protocol.shared_file(), protocol.shared_file()]
@@ -127,7 +129,20 @@ class WorkerProcess:
             raise GuestFailed("expected an array from the guest's decode, got bytes")
         return audio
 
+    def predict(self, samples: NDArray[np.float32]) -> str | NDArray[Any]:
+        """Return what the guest makes of ``(samples,)``: a text or an array."""
+        answer, data = self._exchange({"kind": "predict", "array": self._to.put(samples)}, self.patience.call)
+        if answer.get("text"):
+            return data.decode()
+        if "array" not in answer:
+            raise GuestFailed("expected a text or an array from the guest's predict, got neither")
+        return self._from.get(answer["array"])
+
     def _ask(self, header: dict[str, Any], patience: float, blob: bytes = b"") -> Payload:
+        answer, data = self._exchange(header, patience, blob)
+        return self._from.get(answer["array"]) if "array" in answer else data
+
+    def _exchange(self, header: dict[str, Any], patience: float, blob: bytes = b"") -> tuple[dict[str, Any], bytes]:
         self._trim_log()
         try:
             protocol.write_all(self._requests, protocol.pack(header, blob))
@@ -141,7 +156,7 @@ class WorkerProcess:
             if answer["type"] == "MemoryError":
                 raise self._died("it ran out of memory")
             raise GuestFailed(f"{answer['type']}: {answer['message']}")
-        return self._from.get(answer["array"]) if "array" in answer else data
+        return answer, data
 
     def _receive(self, patience: float) -> tuple[dict[str, Any], bytes]:
         """Wait for an answer, past the heartbeats."""
@@ -174,7 +189,7 @@ class WorkerProcess:
         self._process.kill()
         self._process.wait()
         words = self.last_words()
-        return WorkerDied(f"the codec's worker: {reason}" + (f"; its last words: {words}" if words else ""))
+        return WorkerDied(f"the {self.kind}'s worker: {reason}" + (f"; its last words: {words}" if words else ""))
 
     def last_words(self) -> str:
         """Return the end of what the worker wrote to its standard error and output."""

@@ -1,4 +1,4 @@
-"""The wire between a codec and its worker: frames over pipes, arrays in memory that both see.
+"""The wire between a host and its worker: frames over pipes, arrays in memory that both see.
 
 A frame is twelve bytes (magic, length of the header, length of the blob; little-endian), a JSON header and a blob of
 bytes. Arrays do not go through the pipe: the header's ``array`` says where one lies in an :class:`Arena`. Both ends run

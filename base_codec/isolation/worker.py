@@ -1,4 +1,4 @@
-"""The program inside a private environment: opens a guest, encodes and decodes what the host asks, until it is gone.
+"""The program inside a private environment: opens a guest and asks it what the host asks, until that is gone.
 
 ``python worker.py REQUESTS ANSWERS ARRAYS_IN ARRAYS_OUT``: descriptors of two pipes and of two files of shared memory.
 It needs only the standard library and numpy, and never imports the package that started it. What a codec prints goes
@@ -85,7 +85,10 @@ class Worker:
             self._reply(result)
 
     def _reply(self, result: Any) -> None:
-        """Send what a guest returned: bytes as they are, an array through shared memory."""
+        """Send what a guest returned: bytes and texts as they are, an array through shared memory."""
+        if isinstance(result, str):
+            self.send({"kind": "result", "text": True}, result.encode(errors="replace"))
+            return
         if result is None or isinstance(result, bytes):
             self.send({"kind": "result", "bytes": result is not None}, result or b"")
             return
@@ -109,6 +112,10 @@ class Worker:
         """Return the audio ``(channels, samples)`` of a payload."""
         payload = self.arrays_in.get(header["array"]) if "array" in header else blob
         return np.asarray(self.guest.decode(payload, header["channels"]), dtype=np.float32)
+
+    def do_predict(self, header: dict[str, Any], _blob: bytes) -> Any:
+        """Return the prediction for the samples in shared memory: a text or an array of numbers."""
+        return self.guest.predict(self.arrays_in.get(header["array"]))
 
     def _beat(self) -> None:
         """Tell every second that this process is not frozen."""

@@ -47,7 +47,19 @@ def show(name: str, as_json: JsonOption = False) -> None:
     fields = card.model_dump(mode="json", exclude_none=True)
     fields.update(tokens_per_second=card.tokens_per_second) if card.tokens_per_second else None
     rows = [(key, _text(value)) for key, value in fields.items()]
-    print_table(card.title, ("field", "value"), rows, numbers_from=2, folds=True)
+    print_table(card.title, ("field", "value"), [*rows, *_published(card)], numbers_from=2, folds=True)
+
+
+def _published(card: Card) -> list[tuple[str, str]]:
+    """Tell what published tables say of the same configuration, a row a table."""
+    from codec_superb.pipeline.literature.tables import published_as
+
+    found = []
+    for table, row in published_as(card.name):
+        figures = {f"{category} score": score for category, score in row.scores.items()} | dict(row.applications)
+        told = ", ".join(f"{key}={value:.4g}" for key, value in figures.items())
+        found.append((f"published: {table.label}, {row.id}", told))
+    return found
 
 
 def _kbps(card: Card) -> str:

@@ -1,4 +1,4 @@
-"""``codec-superb compare``: two codecs on the clips they share."""
+"""``codec-superb compare``: two codecs on the clips they share, or one beside its published figures."""
 
 from __future__ import annotations
 
@@ -16,13 +16,21 @@ if TYPE_CHECKING:
 
 COLUMNS = ("", "first", "second", "difference", "95 % interval", "first better", "clips", "wins/losses")
 
+PUBLISHED_COLUMNS = ("", "ours", "95 % interval", "published", "difference")
+
 
 def command(
     first: Annotated[Path, typer.Argument(metavar="A", help="Run folder, a codec's folder, or submission file.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The same of another codec.")],
+    second: Annotated[Path | None, typer.Argument(metavar="B", help="The same of another codec.")] = None,
+    published: Annotated[bool, typer.Option("--published", help="Against the published figures of A's codec.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two codecs, paired, on the clips both have: differences with 95 % bootstrap intervals."""
+    if published == (second is not None):
+        raise typer.BadParameter("give either a second codec, B, or --published")
+    if second is None:
+        _compare_published(first, as_json=as_json)
+        return
     from codec_superb.pipeline.compare import compare
 
     report = compare(first, second)
@@ -30,6 +38,32 @@ def command(
         print_json(report.model_dump(mode="json"))
     else:
         _say(report)
+
+
+def _compare_published(path: Path, *, as_json: bool) -> None:
+    """Show a codec's own results beside what was published for it."""
+    from codec_superb.pipeline.compare import load_one
+    from codec_superb.pipeline.compare_published import compare_published
+
+    report = compare_published(load_one(path))
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+        return
+    for table, sentences in report.differs.items():
+        rows = [
+            (
+                f"{entry.where}: {entry.figure}", f"{entry.ours:.3f}",
+                f"[{entry.low:.3f}, {entry.high:.3f}]" if entry.low is not None and entry.high is not None else "–",
+                f"{entry.published:.3f}", f"{entry.difference:+.3f}",
+            )
+            for entry in report.figures
+            if entry.table == table
+        ]  # fmt: skip
+        if rows:
+            print_table(f"{report.codec} and {table}", PUBLISHED_COLUMNS, rows)
+            typer.echo("published, not re-run here: " + " ".join(sentences) + "\n")
+    for left in report.left_out:
+        typer.echo(f"not compared: {left.what}: {left.reason}")
 
 
 def _say(report: ComparisonReport) -> None:

@@ -14,6 +14,7 @@ from codec_superb.data_manifests.errors import ManifestError
 from codec_superb.data_manifests.indexers.listing import Listing, Request
 
 LAYOUTS: tuple[str, ...] = (
+    "aishell1",
     "audio_snips",
     "crema_d",
     "esc50",

@@ -48,7 +48,7 @@ def replicate_means(values: Floats, replicates: int, bits: np.random.PCG64) -> F
     centre = np.array([mean(values[:, column]) for column in range(columns)])
     # Centred first: the mean of equal values is then exactly that value in every replicate.
     table = np.hstack([np.where(defined, values - centre, 0.0), defined.astype(np.float64)])
-    sums = np.vstack([counts @ table for counts in _counts(clips, replicates, bits)])
+    sums = np.vstack([counts @ table for counts in drawn_counts(clips, replicates, bits)])
     # A mean lies between its values; rounding must not carry a distance below 0.
     lowest = np.where(defined, values, np.inf).min(axis=0)
     highest = np.where(defined, values, -np.inf).max(axis=0)
@@ -56,7 +56,7 @@ def replicate_means(values: Floats, replicates: int, bits: np.random.PCG64) -> F
         return np.asarray(np.clip(sums[:, :columns] / sums[:, columns:] + centre, lowest, highest))
 
 
-def _counts(clips: int, replicates: int, bits: np.random.PCG64) -> Iterator[Floats]:
+def drawn_counts(clips: int, replicates: int, bits: np.random.PCG64) -> Iterator[Floats]:
     """How often each clip is drawn in each replicate, in blocks of shape ``(some replicates, clips)``."""
     rows = max(1, _BLOCK // clips)
     for start in range(0, replicates, rows):

@@ -17,10 +17,10 @@ from codec_superb.server.charts.against_rate import source_of
 from codec_superb.server.charts.choices import chosen_among
 from codec_superb.server.charts.rows import datasets_with, source_text
 from codec_superb.server.charts.usual import dataset_of, entries_of_state
-from codec_superb.server.compare.blocks import Columns, block_columns
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.submissions.blocks import Columns, block_columns
 from codec_superb.web.figures.correlation import correlation_chart
 from codec_superb.web.site.charts import ChartState, Column, Data, Drawn
 from codec_superb.web.text import count

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codec_superb.metrics.table import Category
+from codec_superb.pipeline.literature.tables import TABLES, published_table
 from codec_superb.server.leaderboard.entries import board_row
 from codec_superb.server.leaderboard.select import source_labels
 from codec_superb.server.leaderboard.snapshot import Frame, Snapshot
-from codec_superb.server.literature.tables import TABLES, published_table
 from codec_superb.web.site.board import BoardRow, SourceFilter
 from codec_superb.web.site.board_words import SOURCES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from codec_superb.server.compare.kept import Kept
+from codec_superb.server.kept import Kept
 
 
 class KeptOfCodecs:

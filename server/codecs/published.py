@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from codec_superb.pipeline.literature.tables import PublishedCodec, PublishedTable, literature
 from codec_superb.server.codecs import published_tables
-from codec_superb.server.literature.tables import PublishedCodec, PublishedTable, literature
 from codec_superb.web.site.codec import CodecView, Fact, Mark, PublishedView
 from codec_superb.web.text import kbps
 

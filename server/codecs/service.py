@@ -15,12 +15,12 @@ from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs import bibtex, facts, provenance, repository
 from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
-from codec_superb.server.codecs.clip_values import Values, clip_values
 from codec_superb.server.codecs.published import Published, entries_of, published_views
 from codec_superb.server.codecs.results import codec_result
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.submissions.blocks import Values, category_values
 from codec_superb.web.figures.distribution import summarise
 from codec_superb.web.report_data import CodecResult
 from codec_superb.web.site.codec import (
@@ -119,7 +119,7 @@ def band(snapshot: Snapshot, found: Measured, own: CodecResult) -> Band | None:
 def values_of(session: Session, found: Measured, category: str, dataset: str) -> Mapping[str, Values]:
     """Read the values of single clips of one dataset."""
     block = repository.clip_block(session, found.submission.id, dataset)
-    return {} if block is None else clip_values(block, category)
+    return {} if block is None else category_values(block, category)
 
 
 def spreads(session: Session, found: Measured, category: str) -> list[Spread]:

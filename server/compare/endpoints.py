@@ -10,14 +10,14 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 from pydantic import TypeAdapter
 
+from codec_superb.server.cache import HTML, JSON, Made, cached
 from codec_superb.server.chrome import chrome_of, plain_chrome
 from codec_superb.server.compare import service
 from codec_superb.server.compare.clip import compared_clip
-from codec_superb.server.compare.kept import kept_of
 from codec_superb.server.compare.repository import public_names
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
-from codec_superb.server.leaderboard.cache import HTML, JSON, Made, cached
+from codec_superb.server.kept import kept_of
 from codec_superb.server.leaderboard.schemas import FigureAnswer
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import CountedComputation, check_limit

@@ -15,8 +15,8 @@ from codec_superb.pipeline.aggregate import Aggregates, CategoryAggregate, Score
 from codec_superb.pipeline.results import ResultDataset, Results
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_info import DatasetInfo
-from codec_superb.server.compare.blocks import block_rows
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Revision, Submission
+from codec_superb.server.submissions.blocks import block_rows
 
 
 def revision(session: Session) -> int:

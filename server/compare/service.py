@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.results import Results
-from codec_superb.server.compare.kept import Kept
 from codec_superb.server.compare.listening import shared_samples
 from codec_superb.server.compare.pairs import compare_pair
 from codec_superb.server.compare.rates import compare_rates
@@ -24,6 +23,7 @@ from codec_superb.server.compare.repository import (
 )
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
+from codec_superb.server.kept import Kept
 from codec_superb.web.site.compare import FEWEST, MOST, CodecScore, ComparedCodec, Comparison, Pair
 
 

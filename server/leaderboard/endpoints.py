@@ -9,9 +9,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from codec_superb.server.cache import JSON, Made, cached
 from codec_superb.server.leaderboard import answers, exports
 from codec_superb.server.leaderboard.board import board_of
-from codec_superb.server.leaderboard.cache import JSON, Made, cached
 from codec_superb.server.leaderboard.parameters import STATE_PARAMETERS
 from codec_superb.server.leaderboard.schemas import BoardAnswer, FigureAnswer
 from codec_superb.server.leaderboard.select import quantity_of, select, select_all

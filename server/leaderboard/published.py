@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.pipeline.literature.tables import PublishedCodec, PublishedTable, TableName, literature
 from codec_superb.server.leaderboard.entries import Entry, Figures, MetricFigures, by_codec
-from codec_superb.server.literature.tables import PublishedCodec, PublishedTable, TableName, literature
 
 
 @cache

@@ -8,8 +8,6 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from codec_superb.server.chrome import chrome_of
-from codec_superb.server.codecs.answers import sound_answer
-from codec_superb.server.codecs.samples import Side, sample, stored_sound
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.moderation import repository
@@ -20,6 +18,8 @@ from codec_superb.server.moderation.view import submission_view
 from codec_superb.server.people.csrf import FIELD, verify
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.sessions import Moderator
+from codec_superb.server.submissions.file_answers import sound_answer
+from codec_superb.server.submissions.samples import Side, sample, stored_sound
 from codec_superb.web.site.page import render
 from codec_superb.web.site.paging import page_links
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
+from codec_superb.pipeline.literature.tables import literature
 from codec_superb.server.database.session import database_of
 from codec_superb.server.leaderboard.snapshot import Snapshot
-from codec_superb.server.literature.tables import literature
 from codec_superb.server.pages.datasets import dataset_views
 from codec_superb.server.pages.public import public_page
 from codec_superb.server.settings import Settings

@@ -9,9 +9,9 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 
+from codec_superb.server.cache import HTML, Made, cached
 from codec_superb.server.chrome import chrome_of, plain_chrome
 from codec_superb.server.leaderboard.board import board_of
-from codec_superb.server.leaderboard.cache import HTML, Made, cached
 from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.server.people.sessions import has_cookie
 from codec_superb.web.site.page import Chrome

@@ -123,4 +123,4 @@ def test_indexing_again_gives_the_same_dataset(indexed: Indexed) -> None:
 def test_every_layout_has_a_case() -> None:
     """No indexer goes without a tree, and each belongs to a manifest."""
     sources = [load_manifest(case.name).source for case in CASES]
-    assert sorted(source.layout for source in sources if isinstance(source, LocalSource)) == list(LAYOUTS)
+    assert sorted({source.layout for source in sources if isinstance(source, LocalSource)}) == list(LAYOUTS)

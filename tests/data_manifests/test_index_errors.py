@@ -19,6 +19,9 @@ from codec_superb.data_manifests.manifest import Partition
 
 EXPECTED = {
     "librispeech": "test-clean",
+    "librispeech_dev_clean": "dev-clean",
+    "librispeech_test_clean": "test-clean",
+    "aishell1": "transcript/aishell_transcript_v0.8.txt",
     "voxceleb1": "wav/id102[789]?",
     "speech_commands_v1": "bed",
     "quesst2014": "scoring/language_key_utterances.lst",
@@ -76,7 +79,7 @@ def test_an_unknown_name_is_told_near_matches(tree: Tree) -> None:
 
 def test_an_unknown_layout_is_an_error(tree: Tree) -> None:
     """A manifest that names no indexer is told which there are."""
-    with pytest.raises(ManifestError, match=r"'cassette'; there are audio_snips"):
+    with pytest.raises(ManifestError, match=r"'cassette'; there are aishell1, audio_snips"):
         find_clips("cassette", Request(tree.root, Partition(text="all"), tree.root))
 
 
@@ -119,6 +122,10 @@ BROKEN: dict[tuple[str, str], SPOIL] = {
     ("librispeech", "LibriSpeech/test-clean/1089/134686/1089-134686.trans.txt"): {
         "line 4: .* twice": _twice(0),
         "line 4: expected SPEAKER-CHAPTER-UTTERANCE and words": _more("HELLO"),
+    },
+    ("aishell1", "data_aishell/transcript/aishell_transcript_v0.8.txt"): {
+        "line 6: .* twice": _twice(0),
+        "line 6: expected BAC009SxxxxWxxxx and words": _more("BAC009S0764W0125"),
     },
     ("voxceleb1", "veri_test2.txt"): {
         "line 3: expected 0 or 1": _more("2 id10270/a/00001.wav id10270/b/00001.wav"),

@@ -35,10 +35,17 @@ PUBLISHED = (
     ("nsynth", "music", "test set", "CC-BY-4.0"),
     ("gtzan_genre", "music", "whole dataset", "CC-BY-4.0, Apache-2.0"),
     ("gtzan_music_speech", "music", "whole dataset", "CC-BY-4.0, Apache-2.0"),
+    # of UltraEval-Audio
+    ("librispeech_dev_clean", "speech", "dev-clean", "CC-BY-4.0"),
+    ("librispeech_test_clean", "speech", "test-clean", "CC-BY-4.0"),
+    ("aishell1", "speech", "test set", "Apache-2.0"),
 )
 
 COUNTS = {
     "librispeech": 2620 + 2939,
+    "librispeech_dev_clean": 2703,
+    "librispeech_test_clean": 2620,
+    "aishell1": 7176,
     "voxceleb1": 4874,
     "speech_commands_v1": 64_727 - 6,
     "quesst2014": 12_492 + 560 + 555,

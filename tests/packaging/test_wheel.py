@@ -110,7 +110,7 @@ class TestWheel:
             names = file.namelist()
         for needed in ("py.typed", "base_codec/catalogue/opus.yaml", "data_manifests/manifests/mini.yaml"):
             assert f"codec_superb/{needed}" in names
-        for folder in ("web/templates", "web/static", "server/database/migrations", "server/literature"):
+        for folder in ("web/templates", "web/static", "server/database/migrations", "pipeline/literature"):
             files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
             assert files
             assert {f"codec_superb/{path.relative_to(ROOT)}" for path in files} <= set(names)

@@ -45,7 +45,9 @@ def renamed(state: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("kbps", ["1.5", "6", "24"])
 def test_encodec_and_transformers_give_the_same_tokens(tmp_path: Path, kbps: str) -> None:
     """EnCodec 24 kHz: every token equal, the sound within 1e-4."""
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    import torch
+    from transformers import EncodecConfig, EncodecModel
+
     card = registry.card(f"encodec_original_24k_{kbps}k")
     assert card.isolation is not None
     python = ensure(open_lock(card.isolation.lock)).python
@@ -57,7 +59,8 @@ def test_encodec_and_transformers_give_the_same_tokens(tmp_path: Path, kbps: str
     sound = codec.decode(encoded)
     codec.close()
 
-    model = transformers.EncodecModel(transformers.EncodecConfig()).eval()
+    model: Any = EncodecModel(EncodecConfig())  # its hints promise tensors where it takes and gives others
+    model.eval()
     model.load_state_dict(renamed(torch.load(tmp_path / "encodec_24khz-d7cc33bc.th")), strict=True)
     with torch.inference_mode():
         tokens = model.encode(torch.from_numpy(clip)[None], bandwidth=float(kbps)).audio_codes

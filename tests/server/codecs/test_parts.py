@@ -1,28 +1,24 @@
-"""Scales, the bitrate band, the card in words, citations, clip blocks: each on known values."""
+"""The parts of a codec page: scales, the bitrate band, the card in words, citations: each on known values."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from math import nan
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from support_cards import make_card
 from support_report import make_points, make_results
-from support_stats import KEYS, draw_rows, failed, sha, stamp
+from support_stats import sha, stamp
 
 from codec_superb.base_codec.card import Card, Isolation, Weights
 from codec_superb.metrics.overall import normalise
 from codec_superb.metrics.table import METRICS, Category
-from codec_superb.pipeline.clip_table import write_table
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs.band import FACTOR, axes, band_of
 from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
-from codec_superb.server.codecs.clip_values import clip_values, lengths
 from codec_superb.server.codecs.facts import card_facts, web_address
 from codec_superb.server.codecs.provenance import machines
 from codec_superb.server.codecs.published import entries_of
@@ -229,32 +225,6 @@ def dataset(name: str, **fields: str) -> SubmittedDataset:
         "undefined": 0, "licence": "CC0-1.0", "spec_hash": sha("s"), "provenance": (stamp("resynth"), stamp()),
         **fields,
     })  # fmt: skip
-
-
-class TestBlocks:
-    """Values of single clips."""
-
-    @pytest.fixture
-    def block(self) -> bytes:
-        """Nine clips of three categories, one without a resynthesis, compressed as the service stores them."""
-        rows = [failed("mini/clip000") if at == 0 else row for at, row in enumerate(draw_rows(1, 9))]
-        plain, dense = io.BytesIO(), io.BytesIO()
-        write_table(plain, rows, [*KEYS, "si_sdr"])
-        plain.seek(0)
-        pq.write_table(pq.read_table(plain), dense, compression="zstd")
-        return dense.getvalue()
-
-    def test_values_of_a_category(self, block: bytes) -> None:
-        """Only clips of the category with a value; a metric without any is absent."""
-        found = clip_values(block, "speech")
-        expected = [row.metrics["pesq"].value for row in draw_rows(1, 9)[3::3]]
-        assert found["pesq"].tolist() == expected
-        assert set(found) == set(KEYS)
-        assert clip_values(block, "noise") == {}
-
-    def test_lengths_of_clips(self, block: bytes) -> None:
-        """Samples and rate where both are known."""
-        assert lengths(block, ["mini/clip001", "mini/clip000", "nothing"]) == {"mini/clip001": (16001, 16000)}
 
 
 class TestPublished:

@@ -17,11 +17,11 @@ from support_codec_page import Packed, Site
 
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.schema import Sample
-from codec_superb.server.codecs.samples import sample, stored_sound
 from codec_superb.server.database.models import Submission, Token
 from codec_superb.server.errors import NotFound, Refused
 from codec_superb.server.people.access import secret_hash
 from codec_superb.server.people.tokens import account_of
+from codec_superb.server.submissions.samples import sample, stored_sound
 
 
 def samples(identity: str, what: str, number: int | str = 0) -> str:

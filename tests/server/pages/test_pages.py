@@ -13,11 +13,11 @@ from support_board import make_submission
 from support_html import elements, forbidden, links, unnamed_controls
 
 from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.literature.tables import literature
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import ensure_builtin
 from codec_superb.server.leaderboard.pages import front_rows
 from codec_superb.server.leaderboard.select import select_all
-from codec_superb.server.literature.tables import literature
 from codec_superb.server.people import tokens
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.board import BoardState

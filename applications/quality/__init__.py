@@ -1,0 +1,1 @@
+"""Predicted opinions of listeners: DNSMOS, DistillMOS, UTMOS, ViSQOL, WARP-Q."""

@@ -1,0 +1,106 @@
+"""The protocol behind UltraEval-Audio's average: which datasets, figures and models, and what is missing of them.
+
+Nothing here runs a model: it reads figures that were measured and says whether the average can be taken of them, and
+whether the models were those of the published table. A figure of another model (a small Whisper, another speaker
+encoder) still has an average, which is not comparable with the published one; :func:`departures` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from codec_superb.applications.ultra.average import DatasetFigures
+
+Values = Mapping[tuple[str, str], float]
+"""Value of a figure by (dataset, figure key), on one side."""
+
+
+@dataclass(frozen=True, slots=True)
+class UltraDataset:
+    """One dataset of the protocol."""
+
+    name: str
+    """Of its manifest."""
+    language: str
+    """BCP 47 tag."""
+    error_figure: str
+    """Key of the figure behind semantics."""
+    opinion_figures: tuple[str, ...]
+    """Keys of the figures behind acoustics, all of them needed."""
+    backends: Mapping[str, tuple[str, ...]]
+    """By probe: backends that run the published model; a bare name stands for its default and its local copies."""
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Keys of all figures that the average needs of this dataset."""
+        return (self.error_figure, SIMILARITY, *self.opinion_figures)
+
+
+SIMILARITY = "sim_pct"
+_DNSMOS = ("dnsmos_ovrl", "dnsmos_p808")
+_WHISPER = ("faster-whisper:large-v3", "openai-whisper:large-v3", "transformers-asr:openai/whisper-large-v3")
+_LISTENERS = {"sim": ("wavlm-sv",), "dnsmos": ("dnsmos",)}
+_ENGLISH: Mapping[str, tuple[str, ...]] = {"asr": _WHISPER, **_LISTENERS, "utmos": ("utmos",)}
+_CHINESE: Mapping[str, tuple[str, ...]] = {"asr": ("paraformer",), **_LISTENERS}
+
+DATASETS: tuple[UltraDataset, ...] = (
+    UltraDataset("librispeech_dev_clean", "en", "asr_wer_pct", ("utmos", *_DNSMOS), _ENGLISH),
+    UltraDataset("librispeech_test_clean", "en", "asr_wer_pct", ("utmos", *_DNSMOS), _ENGLISH),
+    UltraDataset("aishell1", "zh", "asr_cer_pct", _DNSMOS, _CHINESE),
+)
+"""UTMOS takes no part on Chinese."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether the average can be taken, and of what."""
+
+    figures: tuple[DatasetFigures, ...]
+    """In the order of :data:`DATASETS`, for ``average.average``; empty where something is missing."""
+    missing: tuple[tuple[str, str], ...]
+    """(dataset, figure key) of what was not measured, in the protocol's order."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.missing
+
+    def explained(self) -> str:
+        """Return a sentence for people: what is missing of which dataset; '' where nothing is."""
+        by_dataset: dict[str, list[str]] = {}
+        for dataset, figure in self.missing:
+            by_dataset.setdefault(dataset, []).append(figure)
+        lacks = "; ".join(f"{', '.join(figures)} on {dataset}" for dataset, figures in by_dataset.items())
+        return f"The average of UltraEval-Audio needs {lacks}." if lacks else ""
+
+
+def readiness(values: Values) -> Readiness:
+    """Say whether the nine-term average can be taken of ``values``; figures that it does not use are passed over."""
+    missing = tuple((row.name, key) for row in DATASETS for key in row.needed if (row.name, key) not in values)
+    return Readiness(() if missing else tuple(_figures(row, values) for row in DATASETS), missing)
+
+
+def _figures(row: UltraDataset, values: Values) -> DatasetFigures:
+    opinions = {key: values[row.name, key] for key in row.opinion_figures}
+    return DatasetFigures(
+        error_rate_pct=values[row.name, row.error_figure],
+        similarity_pct=values[row.name, SIMILARITY],
+        utmos=opinions.get("utmos"),
+        dnsmos_ovrl=opinions.get("dnsmos_ovrl"),
+        dnsmos_p808=opinions.get("dnsmos_p808"),
+    )
+
+
+def departures(backends: Mapping[tuple[str, str], str]) -> tuple[str, ...]:
+    """Return a sentence for each backend, by (dataset, probe), that is not the published table's; none if all are."""
+    return tuple(
+        f"{row.name}: {probe} was answered by {backends[row.name, probe]}, the published table has {published[0]}"
+        for row in DATASETS
+        for probe, published in row.backends.items()
+        if (row.name, probe) in backends and not _is_published(backends[row.name, probe], published)
+    )
+
+
+def _is_published(backend: str, published: tuple[str, ...]) -> bool:
+    return any(backend == name or (":" not in name and backend.startswith(f"{name}:")) for name in published)

@@ -1,0 +1,127 @@
+"""What probes keep, drawn instead of predicted: values of clips, trials and ranks, for tests of tables and figures."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from codec_superb.applications.table import PROBES, SIDES, Field
+from codec_superb.pipeline.rows import ClipRow, PairRow, ProbeValue
+from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.run_info import ProbeInfo
+
+CLASSES = ("dog", "rain", "siren")
+SPEAKERS = 3
+
+
+class Probed(NamedTuple):
+    """Rows with probes, and the pairs that go with them."""
+
+    rows: list[ClipRow]
+    pairs: list[PairRow]
+
+
+def info(key: str, **changes: object) -> ProbeInfo:
+    """Say how a probe was run, as a run folder keeps it."""
+    fields = {"probe": key, "version": PROBES[key].version, "backend": PROBES[key].backend, "model_sha256": "a" * 64}
+    return ProbeInfo.model_validate(fields | changes)
+
+
+def draw_probes(rows: Sequence[ClipRow], keys: Iterable[str] = PROBES, seed: int = 0) -> Probed:
+    """Give every row of a probe's category plausible numbers that fit each other; every fifth clip is left out.
+
+    A clip without a resynthesis fails. Trials pair all clips, of three speakers; ranks are those of drawn scores.
+    """
+    generator = np.random.default_rng(seed)
+    found = Probed(list(rows), [])
+    for key in sorted(keys):
+        for dataset in sorted({row.dataset for row in rows}):
+            _draw(found, key, dataset, generator)
+    return found
+
+
+def _draw(found: Probed, key: str, dataset: str, generator: np.random.Generator) -> None:
+    probe = PROBES[key]
+    asked = [row for row in found.rows if row.dataset == dataset and row.category in probe.categories]
+    states = {row.clip: _state(row, number) for number, row in enumerate(sorted(asked, key=lambda row: row.clip))}
+    ok = [clip for clip, (status, _) in states.items() if status == "ok"]
+    pairs = _pairs(key, dataset, ok, generator)
+    found.pairs.extend(pairs)
+    counts = Counter(clip for pair in pairs for clip in (pair.left, pair.right))
+    for place, row in enumerate(found.rows):
+        if row.dataset == dataset and row.clip in states:
+            status, reason = states[row.clip]
+            numbers = _numbers(key, counts[row.clip], generator) if status == "ok" else {}
+            value = ProbeValue(status=status, reason=reason, **numbers)
+            found.rows[place] = row.model_copy(update={"probes": {**row.probes, key: value}})
+
+
+def _state(row: ClipRow, number: int) -> tuple[str, str]:
+    if row.status == "failed":
+        return "failed", "no resynthesis"
+    return ("left_out", "it has no label") if number % 5 == 4 else ("ok", "")
+
+
+def _numbers(key: str, pairs: int, generator: np.random.Generator) -> Mapping[str, Mapping[str, float]]:
+    probe = PROBES[key]
+    if key == "asr":
+        words = float(generator.integers(5, 20))
+        sides = {side: _errors(words, part, generator) for side, part in zip(SIDES, (0.1, 0.3), strict=True)}
+        return {"shared": {"words": words, "characters": 0.0}, **sides}
+    shared = {field.name: float(pairs) for field in probe.shared}
+    return {"shared": shared, **{side: {f.name: _number(f, generator) for f in probe.sided} for side in SIDES}}
+
+
+def _errors(words: float, part: float, generator: np.random.Generator) -> Mapping[str, float]:
+    drawn = generator.binomial(int(words), part, size=3)
+    return dict(zip(("substitutions", "deletions", "insertions"), map(float, drawn // 2), strict=True))
+
+
+def _number(field: Field, generator: np.random.Generator) -> float:
+    most = min(field.maximum, 10.0)
+    drawn = field.minimum + (most - field.minimum) * float(generator.random())
+    return float(round(drawn)) if field.whole else drawn
+
+
+def _pairs(key: str, dataset: str, clips: Sequence[str], generator: np.random.Generator) -> list[PairRow]:
+    kind = PROBES[key].pairs
+    found = []
+    if kind == "trials":
+        for (one, left), (two, right) in combinations(enumerate(clips), 2):
+            target = one % SPEAKERS == two % SPEAKERS
+            reference, resynthesis, clean = (float(x) for x in 0.5 * target + generator.normal(0.3, 0.2, 3))
+            found.append(
+                PairRow(
+                    dataset=dataset, probe=key, left=left, right=right, target=target, reference=reference,
+                    resynthesis=resynthesis, enrol_clean=clean,
+                )
+            )  # fmt: skip
+    elif kind == "ranks":
+        for number, name in enumerate(CLASSES):
+            ranks = [1.0 + generator.permutation(len(clips)) for _ in SIDES]
+            for place, clip in enumerate(clips):
+                if place % len(CLASSES) == number:
+                    one, two = (float(side[place]) for side in ranks)
+                    found.append(
+                        PairRow(
+                            dataset=dataset, probe=key, left=clip, right=name, target=True, reference=one,
+                            resynthesis=two,
+                        )
+                    )  # fmt: skip
+    return found
+
+
+def probe_run(run: RunFolder, keys: Iterable[str] = PROBES, seed: int = 0, **changes: object) -> Probed:
+    """Put drawn probes into a finished run folder, as a probing that is through leaves it; ``changes`` of ProbeInfo."""
+    keys = sorted(keys)
+    found = draw_probes(list(run.rows()), keys, seed)
+    described = run.info()
+    run.write_rows((json.loads(row.model_dump_json()) for row in found.rows), sorted(described.metrics), keys)
+    run.write_pairs(found.pairs)
+    run.write_info(described.model_copy(update={"probes": {key: info(key, **changes) for key in keys}}))
+    return found
