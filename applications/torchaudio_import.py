@@ -33,12 +33,6 @@ def import_torchaudio() -> bool:
     return bool(torchaudio._extension._IS_TORCHAUDIO_EXT_AVAILABLE)  # noqa: SLF001 -- torchaudio says it nowhere else
 
 
-def mend_torchaudio() -> None:
-    """Import torchaudio where it is installed, before transformers does (some of its models look for it)."""
-    if importlib.util.find_spec("torchaudio") is not None:
-        import_torchaudio()
-
-
 def _import_without_libraries(reason: Exception) -> bool:
     for name in [name for name in sys.modules if name.partition(".")[0] == "torchaudio"]:
         del sys.modules[name]  # what the failed import left behind

@@ -18,7 +18,7 @@ from support_speech import CLIPS, SPEECH_RATE, _read, _sdist, real_speech
 from codec_superb.applications.interface import Backend, Item, Question, Sound
 from codec_superb.applications.model_files import embedded_models
 from codec_superb.applications.table import PROBES
-from codec_superb.applications.torchaudio_import import mend_torchaudio
+from codec_superb.applications.transformers_checkpoint import import_transformers
 from codec_superb.data_manifests.archive import read_members
 from codec_superb.data_manifests.fetch import Fetcher
 from codec_superb.data_manifests.home import packages_home
@@ -141,7 +141,7 @@ def save_ecapa(folder: Path, seed: int = 0) -> Path:
 
 def save_wavlm(folder: Path, seed: int = 0, *, unit_variance: bool = True) -> Path:
     """Write a tiny WavLM with an x-vector head and seeded random weights as transformers does."""
-    mend_torchaudio()
+    import_transformers()
     import torch
     from transformers import Wav2Vec2FeatureExtractor, WavLMConfig, WavLMForXVector
 
@@ -151,7 +151,12 @@ def save_wavlm(folder: Path, seed: int = 0, *, unit_variance: bool = True) -> Pa
         num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, tdnn_dim=[16, 16, 16, 16, 48],
         xvector_output_dim=24, use_weighted_layer_sum=True,
     )  # fmt: skip
-    WavLMForXVector(config).eval().save_pretrained(folder)
+    network = WavLMForXVector(config).eval()
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(8.0)  # what transformers draws is too small for clips to differ
+    network.save_pretrained(folder)
     Wav2Vec2FeatureExtractor(do_normalize=unit_variance).save_pretrained(folder)
     described = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(described | {"codec_superb_random": True}))

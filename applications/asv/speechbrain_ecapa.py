@@ -64,12 +64,12 @@ class SpeechBrainEcapa(TorchEmbedder):
         load_state(network, load_tensors(model.path / WEIGHTS), WEIGHTS)
         self._network = network.to(self.device).eval()
 
-    def embed(self, batch: torch.Tensor) -> torch.Tensor:
+    def embed(self, clips: torch.Tensor) -> torch.Tensor:
         """Map clips of one length to embeddings."""
         import torch
 
-        whole = torch.ones(len(batch), device=batch.device)  # relative lengths: no clip is padded
-        features = self._normalise(self._features(batch), whole)
+        whole = torch.ones(len(clips), device=clips.device)  # relative lengths: no clip is padded
+        features = self._normalise(self._features(clips), whole)
         embedded: torch.Tensor = self._network(features, whole)
         return embedded.squeeze(1)
 

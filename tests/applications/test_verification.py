@@ -102,7 +102,7 @@ class TestAgainstOthers:
 
     @pytest.mark.parametrize("seed", range(3))
     def test_speechbrain(self, seed: int) -> None:
-        """SpeechBrain's EER, at the point nearest to equality, is within a step of ours; its minDCF is ours over 100."""
+        """SpeechBrain's EER at the point nearest to equality is within a step of ours, its minDCF is ours over 100."""
         import_speechbrain()
         metric_stats: Any = importlib.import_module("speechbrain.utils.metric_stats")
         trials = _random_trials(seed, digits=6)

@@ -56,11 +56,11 @@ class TestEmbeddings:
             np.testing.assert_allclose(answers(ecapa, [clip])[0], expected, rtol=1e-5, atol=1e-6, err_msg=name)
 
     def test_a_batch_changes_nothing(self, ecapa: Backend) -> None:
-        """Clips of several lengths together answer as each alone; padding them would not (the check of the check)."""
+        """Clips together answer as each alone, bit for bit; padding them would not (the check of the check)."""
         sounds = [*SPEECH.values(), SPEECH["middle"][::-1].copy(), SPEECH["middle"][:16_000]]
         together = answers(ecapa, sounds)
         for one, clip in zip(together, sounds, strict=True):
-            np.testing.assert_allclose(one, answers(ecapa, [clip])[0], rtol=1e-5, atol=1e-6)
+            np.testing.assert_array_equal(one, answers(ecapa, [clip])[0])
         padded = answers(ecapa, [np.pad(sounds[-1], (0, 8_000))])[0]
         assert np.abs(padded - together[-1]).max() > 1e-3
 
@@ -109,7 +109,7 @@ class TestEmbeddings:
     def test_memory_is_an_error_of_its_own(
         self, ecapa: Backend, error: Exception, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """What torch says when memory runs out becomes OutOfMemory, so that the batch is halved; other errors stay."""
+        """What torch says when memory runs out becomes OutOfMemory, so that the batch is halved."""
 
         def fail(*_: Any) -> None:
             raise error
@@ -117,10 +117,6 @@ class TestEmbeddings:
         monkeypatch.setattr(SpeechBrainEcapa, "embed", fail)
         with pytest.raises(OutOfMemory):
             answers(ecapa, [SPEECH["middle"]])
-        error.args = ("another",)
-        if not isinstance(error, torch.cuda.OutOfMemoryError):
-            with pytest.raises(RuntimeError, match="another"):
-                answers(ecapa, [SPEECH["middle"]])
 
 
 class TestPreparation:
