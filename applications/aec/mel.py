@@ -39,7 +39,8 @@ def mel_edges(bands: int, low: float, high: float, to_mel: Callable[[Floats], Fl
 
 def bin_hertz(fft_length: int, rate: int) -> Floats:
     """Return the frequency in Hz of each bin of a real Fourier transform, shape ``(fft_length // 2 + 1,)``."""
-    return np.arange(fft_length // 2 + 1) * (rate / fft_length)
+    hertz: Floats = np.arange(fft_length // 2 + 1) * (rate / fft_length)
+    return hertz
 
 
 def frame(samples: NDArray[np.floating], length: int, hop: int) -> Floats:
