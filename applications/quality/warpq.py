@@ -17,9 +17,9 @@ Processing, 2022.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import webrtcvad
@@ -43,6 +43,7 @@ SHORTEST = 6_400
 
 _VOICE_FRAME = RATE * 30 // 1000
 _TINY = 2.0**-30
+_BLOCK = 1024
 _MEL = MelSpectrum(rate=RATE, transform=1024, window=512, hop=64, bands=128, highest=5_000.0)
 _SETTINGS: dict[str, Setting] = {"version": "1.5.2", "score": "median", "voice_only": True, "rate": RATE}
 
@@ -113,15 +114,17 @@ def cepstra(samples: Samples) -> Cepstra:
 
 def normalised(features: Cepstra) -> Cepstra:
     """Subtract the mean of the frames around each, then divide by their standard deviation; ends are mirrored."""
-    centred = features - _around(features).mean(axis=-1)
-    return np.asarray(centred / (_around(centred).std(axis=-1) + _TINY))
+    centred = features - _around(features, np.mean)
+    return np.asarray(centred / (_around(centred, np.std) + _TINY))
 
 
-def _around(features: Cepstra) -> Any:
-    """Return the 201 frames around each, shape ``(frames, coefficients, 201)``, as a view."""
+def _around(features: Cepstra, statistic: Callable[..., Cepstra]) -> Cepstra:
+    """Return a statistic of the 201 frames around each, by blocks so that a long clip needs little memory."""
     half = NORMALISED_OVER // 2
     padded = np.pad(features, ((half, half), (0, 0)), mode="symmetric")
-    return np.lib.stride_tricks.sliding_window_view(padded, NORMALISED_OVER, axis=0)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, NORMALISED_OVER, axis=0)
+    blocks = [statistic(windows[start : start + _BLOCK], axis=-1) for start in range(0, len(windows), _BLOCK)]
+    return np.concatenate(blocks)
 
 
 def patch_costs(resynthesis: Cepstra, reference: Cepstra) -> NDArray[np.float64]:
