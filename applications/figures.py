@@ -48,6 +48,23 @@ def percentage(evidence: Evidence, weights: Floats, field_name: str) -> Floats:
     return 100.0 * mean(evidence, weights, field_name)
 
 
+def word_error_rate(evidence: Evidence, weights: Floats) -> Floats:
+    """Substitutions, deletions and insertions in percent of the words, over the clips that are counted in words."""
+    return _error_rate(evidence, weights, "words")
+
+
+def character_error_rate(evidence: Evidence, weights: Floats) -> Floats:
+    """As the word error rate, over the clips that are counted in characters."""
+    return _error_rate(evidence, weights, "characters")
+
+
+def _error_rate(evidence: Evidence, weights: Floats, unit: str) -> Floats:
+    values = evidence.values
+    length = values[unit]
+    errors = values["substitutions"] + values["deletions"] + values["insertions"]
+    return 100.0 * _ratio(weights @ np.where(length > 0, errors, 0.0), weights @ length)
+
+
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Divide, NaN where there is nothing to divide by."""
     ratio: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)

@@ -111,6 +111,13 @@ class Backend(ABC):
         """
         return model
 
+    def classes(self, model: Model) -> Sequence[str]:  # noqa: ARG002 -- for those that classify
+        """Name the classes whose scores a prediction holds, in order, from what ``model`` says, loading nothing.
+
+        Empty for backends whose predictions are no class scores.
+        """
+        return ()
+
     def close(self) -> None:  # noqa: B027 -- most have nothing to give back
         """Give the model back."""
 

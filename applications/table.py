@@ -29,6 +29,8 @@ class Field:
     maximum: float = inf
     whole: bool = False
     """Whether it is a count."""
+    ceiling: float | None = None
+    """What it is on every reference by definition; None where a model must say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Figure:
     """``module:function`` taking ``(Evidence, weights) -> values``, see :mod:`codec_superb.applications.figures`."""
     field: str = ""
     """The sided field that a mean is taken of."""
+    per: str = ""
+    """The shared count that a rate of errors is divided by; a clip where it is 0 is counted in another unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +105,12 @@ _ROWS = (
             Figure(
                 "asr_wer_pct", "Speech recognition: word error rate", "%", False, 0.0, inf, 2,
                 "Substitutions, deletions and insertions over the words of all transcripts, after normalising both.",
-                f"{_FIGURES}:word_error_rate",
+                f"{_FIGURES}:word_error_rate", per="words",
             ),
             Figure(
                 "asr_cer_pct", "Speech recognition: character error rate", "%", False, 0.0, inf, 2,
                 "As the word error rate, over characters: for Chinese, Japanese and Korean.",
-                f"{_FIGURES}:character_error_rate",
+                f"{_FIGURES}:character_error_rate", per="characters",
             ),
         ),
         version="1",
@@ -143,7 +147,7 @@ _ROWS = (
         label_needed=None,
         categories=_SPEECH,
         shared=(),
-        sided=(Field("similarity", -1.0, 1.0),),
+        sided=(Field("similarity", -1.0, 1.0, ceiling=1.0),),
         pairs="",
         figures=(
             _mean(
@@ -185,7 +189,7 @@ _ROWS = (
             Figure(
                 "aec_map_pct", "Audio event classification: mean average precision", "%", True, 0.0, 100.0, 2,
                 "Average precision of each class over all clips, averaged over the classes that have clips.",
-                f"{_FIGURES}:mean_average_precision",
+                "codec_superb.applications.precision:mean_average_precision",
             ),
             _mean(
                 "aec_accuracy_pct", "Audio event classification: accuracy", "correct", 0.0, 100.0,

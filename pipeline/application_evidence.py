@@ -120,3 +120,16 @@ def probes_present(rows: Iterable[ClipRow]) -> tuple[str, ...]:
     """Probes that some of the rows have an entry of, in the order of the table."""
     found = {key for row in rows for key in row.probes}
     return tuple(key for key in PROBES if key in found)
+
+
+def only_probes(
+    rows: Iterable[ClipRow], pairs: Iterable[PairRow], keys: Collection[str]
+) -> tuple[list[ClipRow], list[PairRow]]:
+    """Leave out what probes other than ``keys`` kept: of a probing that was not through, which ``run.json`` omits."""
+    kept = [
+        row
+        if row.probes.keys() <= set(keys)
+        else row.model_copy(update={"probes": {key: entry for key, entry in row.probes.items() if key in keys}})
+        for row in rows
+    ]
+    return kept, [pair for pair in pairs if pair.probe in keys]

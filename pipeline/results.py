@@ -8,10 +8,11 @@ from pathlib import Path
 
 from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.aggregate import Aggregates, aggregate
+from codec_superb.pipeline.application_evidence import only_probes
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import DatasetInfo, Provenance
+from codec_superb.pipeline.run_info import DatasetInfo, ProbeInfo, Provenance
 from codec_superb.pipeline.submission.check import check_and_open
 
 
@@ -28,6 +29,8 @@ class ResultDataset:
     provenance: tuple[Provenance, ...]
     source: Path
     """Run folder or submission file."""
+    probes: tuple[ProbeInfo, ...] = ()
+    """How applications were run on it, sorted by probe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,9 @@ class Results:
     metrics: dict[str, str]
     """Metric key to version, over all datasets."""
     aggregates: Aggregates
-    """Computed here from ``rows``."""
+    """Computed here from ``rows`` and ``pairs``."""
+    pairs: tuple[PairRow, ...] = ()
+    """Trials and ranks of probes."""
 
     def dataset(self, name: str) -> ResultDataset | None:
         """Find a dataset by name."""
@@ -79,8 +84,9 @@ def _from_run(path: Path) -> Results:
         metrics=dict(info.metrics),
         provenance=info.provenance,
         source=path,
+        probes=tuple(probe for _, probe in sorted(info.probes.items())),
     )
-    return _results(info.card, [dataset], list(run.rows()))
+    return _results(info.card, [dataset], *only_probes(run.rows(), run.pairs(), info.probes))
 
 
 def _from_submission(path: Path) -> Results:
@@ -101,13 +107,16 @@ def _from_submission(path: Path) -> Results:
             metrics=dict(submission.metrics),
             provenance=dataset.provenance,
             source=path,
+            probes=dataset.probes,
         )
         for dataset in submission.datasets
     ]
-    return _results(submission.codec, datasets, list(opened.rows))
+    return _results(submission.codec, datasets, opened.rows, opened.pairs)
 
 
-def _results(card: Card, datasets: Sequence[ResultDataset], rows: Sequence[ClipRow]) -> Results:
+def _results(
+    card: Card, datasets: Sequence[ResultDataset], rows: Sequence[ClipRow], pairs: Sequence[PairRow]
+) -> Results:
     metrics: dict[str, str] = {}
     for dataset in datasets:
         for key, version in dataset.metrics.items():
@@ -116,11 +125,11 @@ def _results(card: Card, datasets: Sequence[ResultDataset], rows: Sequence[ClipR
                     f"{card.name}: {key} has version {version} on {dataset.info.name} and {metrics[key]} elsewhere; "
                     "run score again"
                 )
-    computed = aggregate(
-        rows, metrics=sorted(metrics), expected={dataset.info.name: dataset.info.clips for dataset in datasets}
-    )
+    clips = {dataset.info.name: dataset.info.clips for dataset in datasets}
+    backends = {(dataset.info.name, used.probe): used.backend for dataset in datasets for used in dataset.probes}
+    computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs, backends=backends)
     ordered = tuple(sorted(datasets, key=lambda dataset: dataset.info.name))
-    return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed)
+    return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed, tuple(pairs))
 
 
 def _join(parts: Sequence[Results]) -> Results:
@@ -138,7 +147,8 @@ def _join(parts: Sequence[Results]) -> Results:
                     f"{part.card.name} on {dataset.info.name} comes twice: {other} and {dataset.source}; give one"
                 )
     datasets = [dataset for part in parts for dataset in part.datasets]
-    return _results(first.card, datasets, [row for part in parts for row in part.rows])
+    rows, pairs = ([one for part in parts for one in getattr(part, name)] for name in ("rows", "pairs"))
+    return _results(first.card, datasets, rows, pairs)
 
 
 def _comparable(card: Card) -> Card:

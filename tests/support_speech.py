@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,11 +47,16 @@ def _resampled(rate: int) -> NDArray[np.float32]:
     return speech if rate == SPEECH_RATE else soxr.resample(speech, SPEECH_RATE, rate, quality="VHQ")
 
 
+def recordings(clips: Sequence[str]) -> list[bytes]:
+    """Return the WAV files of these recordings, in order."""
+    names = [f"pocketsphinx-5.1.1/test/data/{clip}" for clip in clips]
+    content = dict(read_members(_sdist(), names))
+    return [content[name] for name in names]
+
+
 @functools.cache
 def _thirty_seconds() -> NDArray[np.float32]:
-    names = [f"pocketsphinx-5.1.1/test/data/{clip}" for clip in CLIPS]
-    content = dict(read_members(_sdist(), names))
-    speech = np.concatenate([_read(content[name]) for name in names])
+    speech = np.concatenate([_read(content) for content in recordings(CLIPS)])
     assert speech.size >= 30 * SPEECH_RATE
     return speech[: 30 * SPEECH_RATE]
 

@@ -20,13 +20,16 @@ from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregate import Aggregates
 from codec_superb.pipeline.clip_table import open_table
 from codec_superb.pipeline.errors import ClipTableError, SubmissionError
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.pair_table import MAX_PAIRS, read_pairs
+from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.submission import strict_json
 from codec_superb.pipeline.submission.archive import FILE_LIMIT, read_archive
 from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
+from codec_superb.pipeline.submission.check_pairs import check_pairs
+from codec_superb.pipeline.submission.check_probes import check_probes
 from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
 from codec_superb.pipeline.submission.findings import CheckReport, Findings
-from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME, Submission
+from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SUBMISSION_NAME, Submission
 
 MAX_ROWS = 200_000
 _PACK = "pack the runs again with this version"
@@ -50,6 +53,8 @@ class OpenedSubmission:
     members: Mapping[str, bytes]
     aggregates: Aggregates | None = None
     """Computed from the rows while they were checked; None where that was not possible."""
+    pairs: tuple[PairRow, ...] = ()
+    """Trials and ranks of probes."""
 
 
 Known = Callable[[str], KnownDataset | None]
@@ -113,7 +118,14 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int, known: Kno
             expected = f"columns for {sorted(submission.metrics)}, the metrics of {SUBMISSION_NAME}"
             findings.add(where, expected, list(table.metrics), _PACK)
             return None
-        return OpenedSubmission(submission, tuple(table), members)
+        declared = {info.probe for dataset in submission.datasets for info in dataset.probes}
+        if set(table.probes) != declared:
+            expected = f"columns for {sorted(declared)}, the probes of {SUBMISSION_NAME}"
+            findings.add(where, expected, list(table.probes), _PACK)
+            return None
+        rows = tuple(table)
+        where = PAIRS_NAME
+        return OpenedSubmission(submission, rows, members, pairs=_pairs(members))
     except ValidationError as error:
         for fault in error.errors():
             place = ".".join(map(str, fault["loc"]))
@@ -121,6 +133,11 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int, known: Kno
     except (SubmissionError, ClipTableError) as error:
         findings.add(where, "a submission as pack writes it", f"a file that cannot be read: {error}", _PACK)
     return None
+
+
+def _pairs(members: Mapping[str, bytes]) -> tuple[PairRow, ...]:
+    data = members.get(PAIRS_NAME)
+    return () if data is None else read_pairs(io.BytesIO(data), name=PAIRS_NAME, max_rows=MAX_PAIRS)
 
 
 def _most_rows(submission: Submission, known: Known) -> int:
@@ -137,7 +154,10 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
     check_metrics(submission.metrics, findings)
     check_rows(rows, submission.codec, submission.metrics, findings)
     check_counts(rows, submission, findings)
-    computed = check_aggregates(rows, submission, findings) if check_magnitudes(rows, findings) else None
+    check_probes(rows, submission, findings)
+    sound = check_pairs(rows, opened.pairs, findings)
+    sound &= check_magnitudes(rows, findings)
+    computed = check_aggregates(rows, submission, findings, opened.pairs) if sound else None
     check_bitrates(submission, findings)
     _check_samples(opened, findings)
     _check_known(submission, rows, known, findings)
@@ -148,9 +168,10 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
 
 
 def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:
-    submission = opened.submission
+    submission, pairs = opened.submission, opened.members.get(PAIRS_NAME)
     expected = {
         "clips_sha256": (hashlib.sha256(opened.members[CLIPS_NAME]).hexdigest(), submission.clips_sha256),
+        "pairs_sha256": (None if pairs is None else hashlib.sha256(pairs).hexdigest(), submission.pairs_sha256),
         "content_sha256": (submission.content_hash(), submission.content_sha256),
     }
     for name, (want, got) in expected.items():
@@ -161,7 +182,7 @@ def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:
 def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:
     """Every sample is there, is Ogg Opus, belongs to a clip that is ok, and nothing else lies beside them."""
     ok = {(row.dataset, row.clip): row.category for row in opened.rows if row.status == "ok"}
-    listed = {SUBMISSION_NAME, CLIPS_NAME}
+    listed = {SUBMISSION_NAME, CLIPS_NAME, PAIRS_NAME}
     for position, sample in enumerate(opened.submission.samples):
         where = f"{SUBMISSION_NAME}: samples.{position}"
         if ok.get((sample.dataset, sample.clip)) != sample.category:

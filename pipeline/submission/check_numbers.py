@@ -11,7 +11,7 @@ from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregate import Aggregates, aggregate
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission, SubmittedDataset
 
@@ -62,7 +62,9 @@ def check_metrics(metrics: Mapping[str, str], findings: Findings) -> None:
             findings.add(where, expected, version, "run score again with this version, then pack")
 
 
-def check_aggregates(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> Aggregates | None:
+def check_aggregates(
+    rows: Sequence[ClipRow], submission: Submission, findings: Findings, pairs: Sequence[PairRow] = ()
+) -> Aggregates | None:
     """Recompute every aggregate, compare it number by number, and return what was computed."""
     clips = {dataset.name: dataset.clips for dataset in submission.datasets}
     try:
@@ -72,6 +74,8 @@ def check_aggregates(rows: Sequence[ClipRow], submission: Submission, findings: 
             seed=submission.bootstrap.seed,
             replicates=submission.bootstrap.replicates,
             expected=clips,
+            pairs=pairs,
+            backends={(d.name, info.probe): info.backend for d in submission.datasets for info in d.probes},
         )
     except (PipelineError, MetricError, ArithmeticError, ValueError) as error:
         findings.add("clips.parquet", "rows that can be aggregated", error, _AGAIN)

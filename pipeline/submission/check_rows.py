@@ -24,11 +24,20 @@ def check_magnitudes(rows: Sequence[ClipRow], findings: Findings) -> bool:
     faults = len(findings.problems) + findings.more
     for row in rows:
         fields = {name: getattr(row, name) for name in _NUMBERS}
-        values = fields | {key: entry.value for key, entry in row.metrics.items()}
+        values = fields | {key: entry.value for key, entry in row.metrics.items()} | _probe_numbers(row)
         for name, value in values.items():
             if value is not None and abs(value) > LARGEST:
                 findings.add(f"clips.parquet: {row.dataset}/{row.clip}: {name}", f"at most {LARGEST:g}", value, _AGAIN)
     return len(findings.problems) + findings.more == faults
+
+
+def _probe_numbers(row: ClipRow) -> dict[str, float]:
+    return {
+        f"{key}.{part}.{name}": number
+        for key, entry in row.probes.items()
+        for part in ("shared", "reference", "resynthesis")
+        for name, number in getattr(entry, part).items()
+    }
 
 
 def check_rows(rows: Sequence[ClipRow], card: Card, metrics: Mapping[str, str], findings: Findings) -> None:

@@ -14,18 +14,21 @@ from pydantic import ValidationError
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests import Dataset
 from codec_superb.pipeline.aggregate import aggregate
+from codec_superb.pipeline.application_evidence import only_probes
 from codec_superb.pipeline.clip_table import write_table
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.output_file import write_output
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.pair_table import write_pairs
+from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import Provenance, RunInfo
+from codec_superb.pipeline.run_info import ProbeInfo, Provenance, RunInfo
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.check_numbers import counts_of
 from codec_superb.pipeline.submission.listening import Listening, choose_samples
 from codec_superb.pipeline.submission.schema import (
     CLIPS_NAME,
+    PAIRS_NAME,
     SUBMISSION_NAME,
     Sample,
     Submission,
@@ -42,6 +45,8 @@ class _Run:
     folder: RunFolder
     info: RunInfo
     rows: tuple[ClipRow, ...]
+    pairs: tuple[PairRow, ...]
+    """Sorted."""
 
 
 def pack(
@@ -58,8 +63,8 @@ def pack(
     clips whose licence allows it; they need the datasets' audio, from ``datasets`` (by name) where the caller has them
     open, else opened as the run did. ``created`` is the time of the last stage, so packing twice gives the same bytes.
 
-    Raises SubmissionError, saying what to do: a run that is not scored, runs of different codecs, of a model with
-    random weights, of one dataset twice, or of named and custom datasets together; a file that fails its own check.
+    Raises SubmissionError, saying what to do: a run that is not scored, runs of different codecs, of a codec or a probe
+    with random weights, of one dataset twice, or of named and custom datasets together; a file that fails its check.
     RunFolderError for a folder that is no run. An existing ``out`` is replaced only by a whole file.
     """
     opened = sorted((_open(run) for run in runs), key=lambda run: run.info.dataset.name)
@@ -67,32 +72,52 @@ def pack(
     folders = [str(Path.home()), *(str(run.folder.path.resolve().parent) for run in opened)]
     folders += [run.info.dataset.location or "" for run in opened]
     rows = [_public_row(row, folders) for run in opened for row in run.rows]
-    table = io.BytesIO()
-    write_table(table, rows, _metrics(opened))
+    members = _tables(opened, rows)
+    hashes = {name: hashlib.sha256(table).hexdigest() for name, table in members.items()}
     chosen = choose_samples([(run.folder, run.info) for run in opened], rows, samples, datasets or {})
     try:
         submission = Submission(
             submitter=submitter,
             samples=tuple(listening.sample for listening in chosen),
-            clips_sha256=hashlib.sha256(table.getvalue()).hexdigest(),
+            clips_sha256=hashes[CLIPS_NAME],
+            pairs_sha256=hashes.get(PAIRS_NAME),
             **_described(opened, rows, folders),
         ).seal()
     except ValidationError as error:
         raise SubmissionError(f"the runs cannot be described by the schema of submissions: {error}") from error
-    members = {SUBMISSION_NAME: submission.to_json(), CLIPS_NAME: table.getvalue()}
-    return _write(out, members | _sound(chosen))
+    return _write(out, {SUBMISSION_NAME: submission.to_json(), **members, **_sound(chosen)})
+
+
+def _tables(runs: Sequence[_Run], rows: Sequence[ClipRow]) -> dict[str, bytes]:
+    """Write clip rows, and pairs where a probe keeps some."""
+    clips = io.BytesIO()
+    write_table(clips, rows, _metrics(runs), {key for run in runs for key in run.info.probes})
+    tables = {CLIPS_NAME: clips.getvalue()}
+    found = [pair for run in runs for pair in run.pairs]
+    if found:
+        pairs = io.BytesIO()
+        write_pairs(pairs, found)
+        tables[PAIRS_NAME] = pairs.getvalue()
+    return tables
 
 
 def _described(runs: Sequence[_Run], rows: Sequence[ClipRow], folders: Sequence[str]) -> dict[str, Any]:
     """Collect the fields of the submission that follow from its runs."""
     clips = {run.info.dataset.name: run.info.dataset.clips for run in runs}
+    described = tuple(_dataset(run, folders) for run in runs)
     return {
         "kind": "custom" if runs[0].info.dataset.location else "named",
         "created": max(stamp.started for run in runs for stamp in run.info.provenance),
         "codec": _public_card(runs[0].info.card, folders),
-        "datasets": tuple(_dataset(run, folders) for run in runs),
+        "datasets": described,
         "metrics": _metrics(runs),
-        "aggregates": aggregate(rows, metrics=list(_metrics(runs)), expected=clips),
+        "aggregates": aggregate(
+            rows,
+            metrics=list(_metrics(runs)),
+            expected=clips,
+            pairs=[pair for run in runs for pair in run.pairs],
+            backends={(dataset.name, info.probe): info.backend for dataset in described for info in dataset.probes},
+        ),
     }
 
 
@@ -105,7 +130,9 @@ def _open(run: RunFolder | Path) -> _Run:
     info = folder.info()
     if info.status != "scored":
         raise SubmissionError(f"{folder.path}: expected a scored run, got one that is {info.status}; call score first")
-    return _Run(folder, info, tuple(folder.rows()))
+    rows, pairs = only_probes(folder.rows(), folder.pairs(), info.probes)
+    ordered = sorted(pairs, key=lambda pair: (pair.probe, pair.left, pair.right, pair.reference, pair.resynthesis))
+    return _Run(folder, info, tuple(rows), tuple(ordered))
 
 
 def _refuse(runs: Sequence[_Run]) -> None:
@@ -133,6 +160,17 @@ def _refuse(runs: Sequence[_Run]) -> None:
         if len(run.rows) != info.dataset.selected:
             raise SubmissionError(f"{where}: expected {info.dataset.selected} rows, got {len(run.rows)}; run it again")
         _refuse_versions(run, versions)
+        _refuse_random(run)
+
+
+def _refuse_random(run: _Run) -> None:
+    """Refuse figures that say nothing about a codec."""
+    for key, used in run.info.probes.items():
+        if used.random:
+            raise SubmissionError(
+                f"{run.folder.path}: {key} was run with {used.backend}, a model nobody trained, whose figures are not "
+                f"published; run probe --application {key} with trained weights, then pack"
+            )
 
 
 def _refuse_versions(run: _Run, versions: dict[str, str]) -> None:
@@ -149,13 +187,14 @@ def _public_row(row: ClipRow, folders: Sequence[str]) -> ClipRow:
         key: entry.model_copy(update={"reason": scrub(entry.reason, folders)}) if entry.reason else entry
         for key, entry in row.metrics.items()
     }
-    error = scrub(row.error, folders)
+    probes = {
+        key: value.model_copy(update={"reason": scrub(value.reason, folders)}) if value.reason else value
+        for key, value in row.probes.items()
+    }
+    public = {"error": scrub(row.error, folders), "metrics": metrics, "probes": probes}
     # Most rows have no message: they are shared, not copied.
-    return (
-        row
-        if (error, metrics) == (row.error, row.metrics)
-        else row.model_copy(update={"error": error, "metrics": metrics})
-    )
+    same = (row.error, row.metrics, row.probes) == tuple(public.values())
+    return row if same else row.model_copy(update=public)
 
 
 def _public_card(card: Card, folders: Sequence[str]) -> Card:
@@ -167,7 +206,14 @@ def _public_card(card: Card, folders: Sequence[str]) -> Card:
 
 def _dataset(run: _Run, folders: Sequence[str]) -> SubmittedDataset:
     stamps = tuple(Provenance.model_validate(scrub_all(stamp.model_dump(), folders)) for stamp in run.info.provenance)
-    return SubmittedDataset.of(run.info.dataset, spec_hash=run.info.spec_hash, provenance=stamps, **counts_of(run.rows))
+    probes = tuple(ProbeInfo.model_validate(scrub_all(info.model_dump(), folders)) for info in run.info.probes.values())
+    return SubmittedDataset.of(
+        run.info.dataset,
+        spec_hash=run.info.spec_hash,
+        probes=tuple(sorted(probes, key=lambda info: info.probe)),
+        provenance=stamps,
+        **counts_of(run.rows),
+    )
 
 
 def _sound(chosen: Sequence[Listening]) -> dict[str, bytes]:

@@ -1,0 +1,1 @@
+"""Speech recognition: what a recogniser still understands, as word or character error rate."""

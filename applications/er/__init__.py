@@ -1,0 +1,1 @@
+"""Emotion recognition: a classifier trained on the references, asked about the resyntheses."""

@@ -1,0 +1,93 @@
+"""Checks of trials and ranks: they belong to clips that take part, and agree with what the clips say about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from codec_superb.applications.table import PROBES, SIDES
+from codec_superb.pipeline.application_evidence import by_dataset_and_probe
+from codec_superb.pipeline.rows import ClipRow, PairRow
+from codec_superb.pipeline.submission.findings import Findings
+
+_AGAIN = "probe the run again, then pack; trials and ranks are not edited by hand"
+
+
+def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[PairRow], findings: Findings) -> bool:
+    """Check the pairs of every dataset and probe; whether figures can be computed from them."""
+    faults = len(findings.problems) + findings.more
+    taking: dict[tuple[str, str], dict[str, ClipRow]] = {}
+    for row in rows:
+        for key, entry in row.probes.items():
+            if entry.status == "ok" and key in PROBES and PROBES[key].pairs:
+                taking.setdefault((row.dataset, key), {})[row.clip] = row
+    groups = by_dataset_and_probe(pairs)
+    for dataset, key in sorted(taking.keys() | groups.keys()):
+        clips, mine = taking.get((dataset, key), {}), groups.get((dataset, key), ())
+        where = f"pairs.parquet: {dataset}: {key}"
+        if PROBES[key].pairs == "trials":
+            _check_trials(clips, mine, where, findings)
+        else:
+            _check_ranks(clips, mine, where, findings)
+    return len(findings.problems) + findings.more == faults
+
+
+def _check_trials(clips: dict[str, ClipRow], trials: Sequence[PairRow], where: str, findings: Findings) -> None:
+    """Two clips each, and as many of each clip as its row says. A published list may name a trial twice."""
+    counts: Counter[str] = Counter()
+    seen: dict[tuple[str, str], PairRow] = {}
+    for trial in trials:
+        place = f"{where}: {trial.left}, {trial.right}"
+        counts.update((trial.left, trial.right))
+        if trial.left not in clips or trial.right not in clips:
+            findings.add(place, "clips on which the probe is ok", "others", _AGAIN)
+        if trial.left == trial.right:
+            findings.add(place, "two clips", "one", _AGAIN)
+        if trial.enrol_clean is None:
+            findings.add(f"{place}: enrol_clean", "the score against the original as enrolment", None, _AGAIN)
+        if seen.setdefault((trial.left, trial.right), trial) != trial:
+            findings.add(place, "one answer and one score for each trial", "two that differ", _AGAIN)
+    _check_counts(clips, counts, "trials", where, findings)
+
+
+def _check_ranks(clips: dict[str, ClipRow], ranks: Sequence[PairRow], where: str, findings: Findings) -> None:
+    """Whole ranks among the clips, each clip once in a class, and as many of each clip as its row says."""
+    counts: Counter[str] = Counter()
+    seen: set[tuple[str, str]] = set()
+    classes: dict[str, list[PairRow]] = {}
+    for rank in ranks:
+        place = f"{where}: {rank.left}, {rank.right}"
+        counts[rank.left] += 1
+        classes.setdefault(rank.right, []).append(rank)
+        if rank.left not in clips:
+            findings.add(place, "a clip on which the probe is ok", "another", _AGAIN)
+        if (rank.left, rank.right) in seen:
+            findings.add(place, "one rank of a clip within a class", "another", _AGAIN)
+        seen.add((rank.left, rank.right))
+        if not rank.target or rank.enrol_clean is not None:
+            findings.add(place, "target true and no enrol_clean for a rank", "not so", _AGAIN)
+        for side in SIDES:
+            value = getattr(rank, side)
+            if not 1 <= value <= len(clips) or not float(value).is_integer():
+                findings.add(f"{place}: {side}", f"a whole rank of 1 to {len(clips)}, its clips", value, _AGAIN)
+    for name, members in classes.items():
+        _check_class(members, f"{where}: {name}", findings)
+    _check_counts(clips, counts, "labels", where, findings)
+
+
+def _check_class(ranks: Sequence[PairRow], where: str, findings: Findings) -> None:
+    """Ties count against a clip, so the k-th best of a class has a rank of k at least."""
+    for side in SIDES:
+        ordered = sorted(getattr(rank, side) for rank in ranks)
+        early = [rank for place, rank in enumerate(ordered, start=1) if rank < place]
+        if early:
+            findings.add(f"{where}: {side}", "as many clips at a rank or before it as it says", early[0], _AGAIN)
+
+
+def _check_counts(clips: dict[str, ClipRow], counts: Counter[str], field: str, where: str, findings: Findings) -> None:
+    key = where.rpartition(": ")[2]
+    for clip, row in clips.items():
+        said = row.probes[key].shared[field]
+        if said != counts[clip]:
+            place = f"clips.parquet: {row.dataset}/{clip}: {key}.{field}"
+            findings.add(place, f"{counts[clip]}, counted in pairs.parquet", said, _AGAIN)

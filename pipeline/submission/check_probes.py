@@ -1,0 +1,83 @@
+"""Checks of applications: how each probe was run, and what it may have kept of a clip."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from codec_superb.applications.table import PROBES, SIDES, Probe
+from codec_superb.pipeline.rows import ClipRow, ProbeValue
+from codec_superb.pipeline.run_info import ProbeInfo
+from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
+
+_AGAIN = "probe the runs again with this version, then pack; rows are not edited by hand"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def check_probes(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> None:
+    """Check what each dataset says about its probes, and that every row has the entries that follow from it."""
+    declared: dict[str, dict[str, Probe]] = {}
+    for position, dataset in enumerate(submission.datasets):
+        where = f"{SUBMISSION_NAME}: datasets.{position}.probes"
+        keys = [info.probe for info in dataset.probes]
+        if keys != sorted(set(keys)):
+            findings.add(where, "each probe once, sorted", keys, _AGAIN)
+        for number, info in enumerate(dataset.probes):
+            _check_info(info, f"{where}.{number}", findings)
+        declared[dataset.name] = {key: PROBES[key] for key in keys if key in PROBES}
+    for row in rows:
+        _check_row(row, declared.get(row.dataset, {}), findings)
+
+
+def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
+    if info.probe not in PROBES:
+        findings.add(f"{where}.probe", f"one of {', '.join(sorted(PROBES))}", info.probe, _AGAIN)
+    elif info.version != PROBES[info.probe].version:
+        expected = f"version {PROBES[info.probe].version} of the definition of {info.probe}"
+        findings.add(f"{where}.version", expected, info.version, "run probe again with this version, then pack")
+    if info.random:
+        expected = "a model that somebody trained"
+        findings.add(f"{where}.random", expected, f"random weights ({info.backend})", "probe with trained weights")
+    if not _SHA256.fullmatch(info.model_sha256):
+        findings.add(f"{where}.model_sha256", "64 hexadecimal digits", info.model_sha256, _AGAIN)
+    if not info.backend:
+        findings.add(f"{where}.backend", "the name of the model that answered", "none", _AGAIN)
+
+
+def _check_row(row: ClipRow, declared: Mapping[str, Probe], findings: Findings) -> None:
+    where = f"clips.parquet: {row.dataset}/{row.clip}"
+    expected = {key for key, probe in declared.items() if row.category in probe.categories}
+    if row.probes.keys() != expected:
+        want = f"entries of {sorted(expected)}: the probes of the dataset that look at {row.category}"
+        findings.add(f"{where}: probes", want, sorted(row.probes), _AGAIN)
+    for key, entry in row.probes.items():
+        if entry.status == "ok" and row.status != "ok":
+            findings.add(f"{where}: {key}.status", "failed or left_out, without a resynthesis", entry.status, _AGAIN)
+        if entry.status != "ok" and not entry.reason:
+            findings.add(f"{where}: {key}.reason", f"a reason for {entry.status}", "none", _AGAIN)
+        if entry.status == "ok" and key in PROBES:
+            _check_numbers(PROBES[key], entry, f"{where}: {key}", findings)
+
+
+def _check_numbers(probe: Probe, entry: ProbeValue, where: str, findings: Findings) -> None:
+    """Check what numbers say about each other; the limits of each by itself were checked when the row was read."""
+    for field in probe.sided:
+        if field.ceiling is not None and abs(entry.reference[field.name] - field.ceiling) > _SLACK:
+            expected = f"{field.ceiling:g}, which every original has"
+            findings.add(f"{where}.reference.{field.name}", expected, entry.reference[field.name], _AGAIN)
+    if probe.key != "asr":
+        return
+    units, *others = sorted(entry.shared.values(), reverse=True)
+    if units < 1 or any(others):
+        findings.add(where, "a transcript counted in words or in characters", dict(entry.shared), _AGAIN)
+    for side in SIDES:
+        counts = getattr(entry, side)
+        wrong = counts["substitutions"] + counts["deletions"]
+        if wrong > units:
+            expected = f"substitutions and deletions of at most the {units:g} words or characters that were said"
+            findings.add(f"{where}.{side}", expected, f"{wrong:g}", _AGAIN)
+
+
+_SLACK = 1e-6
+"""A cosine of float32 may be off by rounding."""
