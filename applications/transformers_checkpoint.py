@@ -90,6 +90,7 @@ def import_transformers() -> Any:
         import_torchaudio()
     import transformers
 
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a run shows progress of its own
     return transformers
 
 

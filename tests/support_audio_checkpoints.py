@@ -76,3 +76,15 @@ def seeded(seed: int) -> None:
     import torch
 
     torch.manual_seed(seed)
+
+
+def save_wavlm(folder: Path, seed: int = 0) -> Path:
+    """Save a WavLM of two layers."""
+    transformers = import_transformers()
+    seeded(seed)
+    config = transformers.WavLMConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, conv_dim=[16] * 7,
+        num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, num_buckets=16, max_bucket_distance=40,
+        feat_extract_norm="layer", do_stable_layer_norm=True,
+    )  # fmt: skip
+    return save(transformers.WavLMModel(config), folder, {"do_normalize": True, "sampling_rate": 16_000})
