@@ -163,7 +163,8 @@ class Submission(Base):
     card: Mapped[dict[str, Any]]
     """The codec's card of this version."""
     document: Mapped[dict[str, Any]] = mapped_column(deferred=True)
-    """``submission.json`` without card and aggregates: datasets with provenance, metric versions, samples."""
+    """``submission.json`` without card and aggregates, of which it keeps ``applications``: datasets with provenance,
+    metric versions, samples."""
     metrics: Mapped[dict[str, Any]]
     """Metric key to version of its definition."""
     clips: Mapped[int]

@@ -51,7 +51,10 @@ def described(accepted: Accepted) -> dict[str, object]:
         "contact": submitter.contact if submitter else None,
         "created": submission.created,
         "card": whole["codec"],
-        "document": {name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},
+        "document": {
+            **{name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},
+            "applications": whole["aggregates"]["applications"],
+        },
         "metrics": submission.metrics,
         "clips": accepted.clips,
         "ok": accepted.ok,
