@@ -170,12 +170,12 @@ def _other_model(ranked: Ranked, position: int) -> str:
     own, model = int(combinations.numbers[position]), frame.model(ranked.key, position)
     if not model or ranked.combination in {-1, own}:
         return ""
+    there = frame.model(ranked.key, int(np.flatnonzero(combinations.numbers == ranked.combination)[0]))
+    if model != there:
+        return f"answered by {model}; ranked are those answered by {there}"
     if combinations.states[own] != combinations.states[ranked.combination]:
         return _elsewhere(combinations.datasets[own], ranked.datasets)
-    there = frame.model(ranked.key, int(np.flatnonzero(combinations.numbers == ranked.combination)[0]))
-    if model == there:
-        return f"{model} was asked in another way than those ranked"
-    return f"answered by {model}; ranked are those answered by {there}"
+    return f"{model} was asked in another way than those ranked"
 
 
 def _elsewhere(mine: Sequence[str], ranked: Sequence[str]) -> str:
