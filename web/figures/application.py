@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from codec_superb.web.figures.board import board_chart
@@ -26,12 +26,24 @@ class Ceiling:
 def application_chart(rows: Sequence[BoardRow], quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:
     """Draw the application's metric of all rows that have it and a bitrate, and a line for each ceiling.
 
-    Up is better. ``quantity`` is one of :data:`codec_superb.web.applications.APPLICATIONS`.
+    Up is better. Where several models answered, each has families of its own, and there is no Pareto front.
+    ``quantity`` is one of :data:`codec_superb.web.applications.APPLICATIONS`.
     """
-    figure = board_chart(rows, quantity)
+    models = {row.applications[quantity.key].model.name for row in rows if quantity.key in row.applications}
+    figure = board_chart([_named(row, quantity.key) for row in rows] if len(models) > 1 else rows, quantity)
+    if len(models) > 1:  # what different models say makes no common front
+        figure["data"] = [trace for trace in figure["data"] if "front" not in trace["meta"]["role"]]
     if figure["data"]:
         figure["layout"]["xaxis"]["title"]["text"] = "Bitrate (kbps, logarithmic)"
     return with_ceilings(figure, quantity, ceilings)
+
+
+def _named(row: BoardRow, key: str) -> BoardRow:
+    """Give the codecs of each model families of their own."""
+    found = row.applications.get(key)
+    if found is None or row.source == "literature":  # the chart names the table beside the family by itself
+        return row
+    return replace(row, result=replace(row.result, family=f"{row.result.family} ({found.model.backend})"))
 
 
 def with_ceilings(figure: Figure, quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:

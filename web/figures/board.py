@@ -37,6 +37,12 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
     return figure
 
 
+def application_value(row: BoardRow, key: str) -> Estimate:
+    """Return a row's figure of an application; without a value where it has none."""
+    found = row.applications.get(key)
+    return Estimate(None) if found is None else found.value
+
+
 def chart_family(row: BoardRow) -> str:
     """Name the line that a codec belongs to where sources are mixed."""
     family = row.result.family
@@ -52,4 +58,4 @@ def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool) -> CodecResult:
     result = replace(row.result, family=chart_family(row)) if mixed else row.result
     if quantity.key not in APPLICATIONS:
         return result
-    return replace(result, metrics={quantity.key: Estimate(row.applications.get(quantity.key))})
+    return replace(result, metrics={quantity.key: application_value(row, quantity.key)})
