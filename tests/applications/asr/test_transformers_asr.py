@@ -10,11 +10,10 @@ import pytest
 from support_asr import item, librivox, loaded, noise
 from support_recognisers import save_random_wav2vec2, save_random_whisper, save_tiny_en
 
-from codec_superb.applications.asr.faster_whisper import FasterWhisper
 from codec_superb.applications.asr.transformers_asr import TransformersASR
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import ApplicationError, MissingModel, OutOfMemory, PredictionFailed
-from codec_superb.applications.interface import Backend, Sound
+from codec_superb.applications.interface import Backend, Prediction, Sound
 
 network = pytest.mark.network
 
@@ -50,9 +49,11 @@ def multilingual(tmp_path_factory: pytest.TempPathFactory) -> Backend:
 class TestWhisper:
     """Whisper through transformers."""
 
-    def test_the_same_weights_give_the_same_transcripts(self, converted: Backend, tiny: FasterWhisper) -> None:
+    def test_the_same_weights_give_the_same_transcripts(
+        self, converted: Backend, heard: list[Prediction | Exception]
+    ) -> None:
         """With the weights of tiny.en all recordings in one batch read as CTranslate2 reads them one by one."""
-        assert converted.predict(librivox()) == tiny.predict(librivox())
+        assert converted.predict(librivox()) == heard
 
     def test_a_batch_gives_what_single_sounds_give(self, multilingual: Backend) -> None:
         """Sounds of several lengths and languages together give what each gives alone, and again the same."""
