@@ -1,6 +1,7 @@
 """A prediction as journals hold it, and the identity of the model that made it.
 
-A line says ``{"text": …}``, ``{"vector": …}`` (base64 of little-endian float32) or ``{"failed": reason}``.
+A line says ``{"text": …}``, ``{"vector": …}`` (base64 of little-endian float32) or ``{"failed": reason}``; the
+last with ``"final": true`` where the model itself said that it has no answer, so that asking again would be of no use.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from codec_superb.applications.interface import Model, Prediction
 from codec_superb.pipeline.submission import strict_json
 
 FAILED = "failed"
+_FINAL = "final"
 _FLOATS = "<f4"
 
 
@@ -31,6 +33,16 @@ class Answers(NamedTuple):
 def model_digest(model: Model) -> str:
     """Return the SHA-256 (hex) over what makes predictions comparable: name, files and settings, never a path."""
     return strict_json.digest({"name": model.name, "sha256": model.sha256, "settings": dict(model.settings)})
+
+
+def failure(reason: str, *, final: bool = False) -> dict[str, Any]:
+    """Say in the form of a journal that there is no prediction."""
+    return {FAILED: reason, _FINAL: True} if final else {FAILED: reason}
+
+
+def is_open(entry: Mapping[str, Any] | None) -> bool:
+    """Whether a model should be asked: it was not, or that failed in a way that may end otherwise the next time."""
+    return entry is None or (FAILED in entry and not entry.get(_FINAL, False))
 
 
 def to_entry(prediction: object) -> dict[str, Any]:

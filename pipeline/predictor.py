@@ -11,7 +11,7 @@ from codec_superb.applications.catalogue import BackendEntry
 from codec_superb.applications.interface import Backend, Model
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result, usable_cores
-from codec_superb.pipeline.predictions import FAILED
+from codec_superb.pipeline.predictions import failure
 from codec_superb.pipeline.probe_batches import BatchQueue, Length, batches
 from codec_superb.pipeline.probe_clip import Answer, BackendSpec, PredictTask, load_backend, predict_sounds
 from codec_superb.pipeline.progress import Progress
@@ -57,7 +57,7 @@ class Predictor:
             queue.put_back(crash.task._replace(places=left))
             return None
         self.progress.message(f"{self.model.name}: {left[0].clip}: {crash.reason}")
-        return Answer(left[0], {FAILED: crash.reason})
+        return Answer(left[0], failure(crash.reason))
 
     def _start(self) -> BackendSpec:
         """Load the model in a worker, once; PipelineError where that kills it, ApplicationError where it cannot be."""

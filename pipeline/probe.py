@@ -161,10 +161,10 @@ def _finish(
 ) -> None:
     """Score one run and write what is new about it."""
     digest = model_digest(model)
-    if not references.fresh and store.is_current(asked.probes, model):
-        return
     items = [group.items[clip] for clip in store.clips]
     sides = Sides(references.answers, sort_out(store.entries([item.clip for item in items], digest)))
+    if not references.fresh and store.is_current(asked.probes, model, sides.failures()):
+        return
     classes = asked.backend.classes(model)
     name = group.runs.dataset.name
     results = [score_run(row, name, items, sides, model, group.trials, classes) for row in asked.probes]

@@ -18,7 +18,7 @@ from codec_superb.base_codec import fitting
 from codec_superb.data_manifests import Clip, Dataset
 from codec_superb.pipeline.audio_store import read_audio
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.predictions import FAILED, model_digest, to_entry
+from codec_superb.pipeline.predictions import failure, model_digest, to_entry
 from codec_superb.pipeline.reference import DatasetSpec, dataset_of, load_mono, reason_of
 
 
@@ -223,11 +223,11 @@ def _size(batch: Sequence[Sound]) -> int:
 def _entry(answer: Prediction | Exception) -> dict[str, Any]:
     """Put an answer into the form of a journal; one that is no prediction becomes a failure."""
     if isinstance(answer, Exception):
-        return {FAILED: _reason(answer)}
+        return failure(_reason(answer), final=isinstance(answer, PredictionFailed))
     try:
         return to_entry(answer)
     except PredictionFailed as error:
-        return {FAILED: _reason(error)}
+        return failure(_reason(error), final=True)
 
 
 def _reason(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from codec_superb.data_manifests import Dataset
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.finished_runs import selected_clips
-from codec_superb.pipeline.predictions import FAILED, model_digest
+from codec_superb.pipeline.predictions import failure, is_open, model_digest
 from codec_superb.pipeline.run_folder import RunFolder
 from codec_superb.pipeline.run_info import ProbeInfo
 
@@ -51,8 +51,7 @@ class ProbeStore:
         """Whether the resynthesis of a clip must be predicted; one that failed is tried again, once a call."""
         if not self.clips[clip].sha256 or (clip, digest) in self._fresh:
             return False
-        entry = self.entry(clip, digest)
-        return overwrite or entry is None or FAILED in entry
+        return overwrite or is_open(self.entry(clip, digest))
 
     def entry(self, clip: str, digest: str) -> dict[str, Any] | None:
         """Return the newest answer of a model on the resynthesis that is there now, None without one."""
@@ -74,8 +73,8 @@ class ProbeStore:
         """Whether a model was asked about a resynthesis of this run in this call."""
         return any(model == digest for _, model in self._fresh)
 
-    def is_current(self, probes: Sequence[Probe], model: Model) -> bool:
-        """Whether the table has the probes as this model answers them, with nothing that was missing and is known now.
+    def is_current(self, probes: Sequence[Probe], model: Model, failures: Collection[str]) -> bool:
+        """Whether the table has the probes as this model answers them, without an answer for the clips of ``failures``.
 
         A clip that failed may have failed on a reference that another command has had success with since.
         """
@@ -84,10 +83,9 @@ class ProbeStore:
         if not all(_same(self.info.probes.get(row.key), row, model) for row in probes):
             return False
         return not any(
-            row.status == "ok" and row.probes[of.key].status == "failed"
+            of.key in row.probes and row.probes[of.key].status == "failed" and row.clip not in failures
             for row in self.folder.rows()
             for of in probes
-            if of.key in row.probes
         )
 
     def entries(self, clips: Sequence[str], digest: str) -> dict[str, dict[str, Any]]:
@@ -95,7 +93,7 @@ class ProbeStore:
         found: dict[str, dict[str, Any]] = {}
         for clip in clips:
             of = self.clips[clip]
-            entry = self.entry(clip, digest) if of.sha256 else {FAILED: f"no resynthesis: {of.failure}"}
+            entry = self.entry(clip, digest) if of.sha256 else failure(f"no resynthesis: {of.failure}")
             if entry is not None:
                 found[clip] = entry
         return found

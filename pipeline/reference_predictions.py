@@ -15,7 +15,7 @@ from typing import Any
 from codec_superb.applications.interface import Item
 from codec_superb.data_manifests.home import codec_superb_home
 from codec_superb.pipeline.journal import Journal
-from codec_superb.pipeline.predictions import FAILED
+from codec_superb.pipeline.predictions import is_open
 from codec_superb.pipeline.progress import Progress
 
 SHORT = 16
@@ -43,9 +43,9 @@ class ReferencePredictions:
         return None if self._overwrite and item.clip not in self._fresh else entry
 
     def missing(self, item: Item) -> bool:
-        """Whether a clip must be predicted; one that failed is tried again."""
+        """Whether a clip must be predicted; one that failed is tried again, once a call."""
         entry = self.entry(item)
-        return entry is None or (FAILED in entry and item.clip not in self._fresh)
+        return entry is None or (is_open(entry) and item.clip not in self._fresh)
 
     def record(self, item: Item, entry: dict[str, Any]) -> None:
         """Append an answer."""

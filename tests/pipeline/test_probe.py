@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -179,13 +181,32 @@ class TestFailures:
         assert not outcome.complete
 
     def test_what_failed_is_tried_again_by_the_next_call(self, tmp_path: Path, pool: Executor, asked: Asked) -> None:
-        """The failed clip alone is asked about again, on both sides."""
-        (run,) = runs_of(tmp_path / "runs", folder_of(tmp_path / "data", faults=(REFUSES,)), pool=pool)
+        """The failed clip alone is asked about again, on both sides; one that the model has no answer for is not."""
+        (run,) = runs_of(tmp_path / "runs", folder_of(tmp_path / "data", faults=(RAISES, REFUSES)), pool=pool)
         probe([run], applications=["dnsmos"], backends=["levels"], executor=pool)
         asked()
         (outcome,) = probe([run], applications=["dnsmos"], backends=["levels"], executor=pool)
-        assert asked() == {f"f{REFUSES}.wav": 2}
-        assert outcome.probes == {"dnsmos": ProbeCounts(ok=4, failed=1)}
+        assert asked() == {f"f{RAISES}.wav": 2}
+        assert outcome.probes == {"dnsmos": ProbeCounts(ok=4, failed=2)}
+
+    def test_a_reference_that_succeeds_elsewhere_mends_the_run(self, run: Path, tmp_path: Path, pool: Executor) -> None:
+        """A clip failed on its reference; when another command has had success with it, this run's table follows."""
+        home = Path(os.environ["CODEC_SUPERB_HOME"])
+        probe([run], applications=["dnsmos"], backends=["levels"], executor=pool)
+        (file,) = (home / "predictions").rglob("*.jsonl")
+        answered = file.read_text()
+        lines = [json.loads(line) for line in answered.splitlines()]
+        failed = [{"clip": of["clip"], "category": of["category"], "failed": "x", "final": True} for of in lines]
+        file.write_text("".join(json.dumps(line) + "\n" for line in failed))
+        other = Path(shutil.copytree(run, tmp_path / "other" / "plain" / "data"))
+        RunFolder(other).write_info(RunFolder(other).info().model_copy(update={"probes": {}}))
+        (outcome,) = probe([other], applications=["dnsmos"], backends=["levels"], executor=pool)
+        assert outcome.probes == {"dnsmos": ProbeCounts(failed=4)}
+        assert {value.reason for value in values(other, "dnsmos").values()} == {"reference: x"}
+        file.write_text(answered)
+        (outcome,) = probe([other], applications=["dnsmos"], backends=["levels"], executor=pool)
+        assert outcome.probes == {"dnsmos": ProbeCounts(ok=4)}
+        assert values(other, "dnsmos") == values(run, "dnsmos")
 
     def test_a_batch_that_does_not_fit_is_halved(self, tmp_path: Path, pool: Executor, asked: Asked) -> None:
         """A model with room for two clips answers for all, one question a clip."""
