@@ -8,11 +8,15 @@ from datetime import UTC, datetime
 
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregate import CategoryAggregate, MetricAggregate
+from codec_superb.pipeline.application_rate import measured_kbps
 from codec_superb.pipeline.category_summary import summarise
 from codec_superb.pipeline.families import compare_families
 from codec_superb.pipeline.results import Results
+from codec_superb.pipeline.run_info import ProbeInfo
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
+from codec_superb.web.application_rows import application_rows
 from codec_superb.web.report_data import (
+    ApplicationRow,
     ClipPoint,
     CodecResult,
     Estimate,
@@ -39,6 +43,7 @@ def report_data(
         listening=listening,
         failures=[failure for entry in results for failure in _failures(entry)],
         rates=_rates(results, rankings),
+        applications=[row for entry in results for row in _applications(entry)],
         provenance=_provenance(results),
         dataset_credits=_credits(results),
     )
@@ -92,6 +97,16 @@ def _estimate(metric: MetricAggregate) -> Estimate:
     )  # fmt: skip
 
 
+def _applications(entry: Results) -> list[ApplicationRow]:
+    probes = {dataset.info.name: dataset.probes for dataset in entry.datasets}
+    return application_rows(
+        entry.card.name,
+        entry.aggregates.applications,
+        probes,
+        lambda found: measured_kbps(entry.aggregates, found.probe, found.dataset),
+    )
+
+
 def _points(entry: Results) -> Iterator[ClipPoint]:
     for row in entry.rows:
         if row.status == "ok":
@@ -108,6 +123,9 @@ def _failures(entry: Results) -> Iterator[Failure]:
         for key, value in row.metrics.items():
             if value.status != "ok":
                 yield Failure(entry.card.name, row.dataset, row.clip, key, value.status, value.reason)
+        for probe, found in row.probes.items():
+            if found.status == "failed":
+                yield Failure(entry.card.name, row.dataset, row.clip, probe, "failed", found.reason)
 
 
 def _rates(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> list[RateComparison]:
@@ -136,9 +154,17 @@ def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
                 found.setdefault("Python", {})[f"{stamp.python} on {stamp.platform}, {stamp.processor}"] = None
                 packages = ", ".join(f"{name} {version}" for name, version in sorted(stamp.packages.items()))
                 found.setdefault(f"packages of {stamp.stage}", {})[packages] = None
+            for probe in dataset.probes:
+                found.setdefault(f"model of {probe.probe}", {})[_model(probe)] = None
     metrics = {key: version for entry in results for key, version in entry.metrics.items()}
     found["metric definitions"] = {", ".join(f"{key} {version}" for key, version in sorted(metrics.items())): None}
     return [(name, " | ".join(values)) for name, values in found.items()]
+
+
+def _model(probe: ProbeInfo) -> str:
+    settings = "".join(f", {name} {value}" for name, value in sorted(probe.settings.items()))
+    trained = ", trained by nobody" if probe.random else ""
+    return f"{probe.backend}, SHA-256 {probe.model_sha256}, definition {probe.version}{trained}{settings}"
 
 
 def _credits(results: Iterable[Results]) -> list[tuple[str, str, str]]:

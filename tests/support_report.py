@@ -13,11 +13,13 @@ import numpy as np
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.samples import ogg_opus
 from codec_superb.web.report_data import (
+    ApplicationRow,
     ClipPoint,
     CodecResult,
     Estimate,
     Failure,
     Listening,
+    ProbeModel,
     RateComparison,
     ReportData,
 )
@@ -173,6 +175,59 @@ def make_rates(category: Category) -> list[RateComparison]:
     return rows
 
 
+WHISPER = ProbeModel(
+    "faster-whisper:tiny.en", "ab" * 32, "1", settings=(("normaliser", "English of Whisper"), ("beam", "1"))
+)
+OTHER_WHISPER = ProbeModel("openai-whisper:large", "cd" * 32, "1")
+RESEMBLYZER = ProbeModel("resemblyzer", "ef" * 32, "1")
+
+
+def make_applications(results: Sequence[CodecResult]) -> list[ApplicationRow]:
+    """Make word error rates and speaker figures of every codec of speech; one was also probed with another model."""
+    rows = []
+    for result in results:
+        quality = result.score.value or 0.0
+        rows += [
+            _error_rate(result, WHISPER, 5.0 + 60 * (1 - quality) ** 2, "mini"),
+            _similarity(result, 100 * quality**0.2),
+        ]
+        if result.codec == "opus_12k":
+            rows += [_error_rate(result, OTHER_WHISPER, 2.9, "mini"), _error_rate(result, WHISPER, 9.5, "librispeech")]
+    return rows
+
+
+def _error_rate(result: CodecResult, model: ProbeModel, value: float, dataset: str) -> ApplicationRow:
+    n = 12 - result.failed
+    totals = {"words": 400.0, "reference.substitutions": 12.0, "reference.deletions": 3.0, "reference.insertions": 1.0}
+    totals |= {f"resynthesis.{name}": float(round(value)) for name in ("substitutions", "deletions", "insertions")}
+    return ApplicationRow(
+        codec=result.codec,
+        dataset=dataset,
+        figure="asr_wer_pct",
+        model=model,
+        kbps=result.kbps,
+        reference=Estimate(4.0, 2.5, 5.75, n=n, failed=result.failed),
+        value=Estimate(value, value - 2, value + 2, n=n, failed=result.failed),
+        loss=Estimate(value - 4, value - 5.5, value - 2.5, n=n, failed=result.failed),
+        left_out=3,
+        totals=totals,
+    )
+
+
+def _similarity(result: CodecResult, value: float) -> ApplicationRow:
+    n = 15 - result.failed
+    return ApplicationRow(
+        codec=result.codec,
+        dataset="mini",
+        figure="sim_pct",
+        model=RESEMBLYZER,
+        kbps=result.kbps,
+        reference=Estimate(100.0, 100.0, 100.0, n=n, failed=result.failed),
+        value=Estimate(value, value - 1, min(100.0, value + 1), n=n, failed=result.failed),
+        loss=Estimate(100 - value, 99 - value, 101 - value, n=n, failed=result.failed),
+    )
+
+
 def make_report(clips: int = 40, categories: Sequence[Category] = CATEGORIES) -> ReportData:
     """Make a whole report."""
     points = {category: make_points(category, clips) for category in categories}
@@ -199,6 +254,7 @@ def make_report(clips: int = 40, categories: Sequence[Category] = CATEGORIES) ->
         listening=[clip for category in categories for clip in make_listening(category, (0, 5))],
         failures=[*undefined, *failed],
         rates=[rate for category in categories for rate in make_rates(category)],
+        applications=make_applications(make_results(points["speech"])) if "speech" in points else (),
         provenance=[
             ("Program", "codec-superb 0.1.0, commit 57d4944"),
             ("Python", "3.11.7 on Linux x86_64"),

@@ -112,6 +112,53 @@ class RateComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbeModel:
+    """What answered a probe: figures of two that differ in any of this are never put into one order."""
+
+    backend: str
+    """Such as ``faster-whisper:tiny.en``; several, with commas, behind a figure over several probes."""
+    sha256: str = ""
+    """Of the model's files; '' where it is not known."""
+    version: str = ""
+    """Version of the probe's definition."""
+    random: bool = False
+    """Whether nobody trained the model: its figures say nothing about codecs."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Decoding, normaliser, trial list, parameters of a cost, as sorted name-value pairs."""
+
+    @property
+    def name(self) -> str:
+        """Backend with the beginning of the hash of its model."""
+        return f"{self.backend} ({self.sha256[:12]})" if self.sha256 else self.backend
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationRow:
+    """One figure of an application, on what one codec made of one dataset."""
+
+    codec: str
+    dataset: str
+    """'' for a figure over several datasets."""
+    figure: str
+    """Key of :data:`codec_superb.web.applications.APPLICATIONS`."""
+    model: ProbeModel
+    kbps: float
+    """Measured on the clips of the dataset that the probe looks at; NaN where it is not known."""
+    reference: Estimate
+    """On the original sound of the clips that take part: the ceiling."""
+    value: Estimate
+    """On the resynthesis."""
+    loss: Estimate
+    """Paired difference, positive where the codec lost."""
+    left_out: int = 0
+    """Clips without the label that the probe needs; ``value`` counts those that take part and those that failed."""
+    pairs: int = 0
+    """Trials or ranks behind the figure; 0 for a figure of single clips."""
+    totals: Mapping[str, float] = field(default_factory=dict)
+    """Sums of counts: ``words``, ``resynthesis.substitutions``, …"""
+
+
+@dataclass(frozen=True, slots=True)
 class ReportData:
     """Everything on the page."""
 
@@ -123,6 +170,7 @@ class ReportData:
     listening: Sequence[Listening] = ()
     failures: Sequence[Failure] = ()
     rates: Sequence[RateComparison] = ()
+    applications: Sequence[ApplicationRow] = ()
     provenance: Sequence[tuple[str, str]] = ()
     """Name-value pairs: tool version, commit, packages, platform, dataset hashes."""
     dataset_credits: Sequence[tuple[str, str, str]] = field(default_factory=tuple)

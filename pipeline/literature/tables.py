@@ -49,7 +49,7 @@ class PublishedCodec:
     metrics: Mapping[Category, Mapping[str, float]] = field(default_factory=dict)
     """Means by metric key."""
     applications: Mapping[str, float] = field(default_factory=dict)
-    """By key of :data:`codec_superb.web.site.applications.APPLICATIONS`."""
+    """By key of :data:`codec_superb.web.applications.APPLICATIONS`."""
     dataset_applications: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """The same by dataset."""
 

@@ -12,11 +12,11 @@ from codec_superb.server.charts.choices import chosen_among
 from codec_superb.server.charts.rows import datasets_with, rows_of, source_choices, source_text
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import board_chart
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.report_data import Estimate
-from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import BoardRow, SourceFilter
 from codec_superb.web.site.charts import ChartState, Column, Data, Drawn
 from codec_superb.web.text import count

@@ -10,7 +10,7 @@ from codec_superb.server.charts.spread import metric_keys
 from codec_superb.server.charts.usual import entries_of_state
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.server.leaderboard.snapshot import Snapshot
-from codec_superb.web.site.applications import APPLICATIONS
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.site.board import SourceFilter
 from codec_superb.web.site.charts import PICKERS, ChartState, Option, Picker
 

@@ -20,10 +20,10 @@ from codec_superb.server.leaderboard.entries import Entry, board_row
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.server.submissions.blocks import block_columns
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.distribution import Summary, distribution_chart, summarise
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.report_data import CodecResult
-from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.charts import MOST_CODECS, ChartState, Column, Data, Drawn
 from codec_superb.web.theme import family_styles
 

@@ -17,8 +17,8 @@ from codec_superb.pipeline.literature.tables import TABLES, published_table
 from codec_superb.server.leaderboard.entries import Figures, board_row
 from codec_superb.server.leaderboard.ranks import Places, rank_ranges
 from codec_superb.server.leaderboard.snapshot import Frame, Snapshot
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
-from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import COLUMNS, BoardRow, BoardState, BoardView, Choices, RankBasis, SourceFilter
 
 PAGE_SIZE = 50

@@ -22,8 +22,8 @@ from codec_superb.pipeline.literature.tables import TABLES
 from codec_superb.server.leaderboard.entries import Entry, Figures, by_codec, most_undefined
 from codec_superb.server.leaderboard.published import published_entries
 from codec_superb.server.leaderboard.repository import counted_submissions, load_entries, revision_number
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import SourceFilter
 from codec_superb.web.site.fragments import Fragments
 

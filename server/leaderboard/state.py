@@ -13,8 +13,8 @@ from typing import Any, TypeVar, get_args
 
 from codec_superb.metrics.table import CATEGORIES, METRICS
 from codec_superb.server.errors import BadRequest
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import COLUMNS, BoardState, SourceFilter, default_metric
 
 QUANTITIES = (SCORE_KEY, *METRICS, *APPLICATIONS)

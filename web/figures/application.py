@@ -26,13 +26,19 @@ class Ceiling:
 def application_chart(rows: Sequence[BoardRow], quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:
     """Draw the application's metric of all rows that have it and a bitrate, and a line for each ceiling.
 
-    Up is better. ``quantity`` is one of :data:`codec_superb.web.site.applications.APPLICATIONS`.
+    Up is better. ``quantity`` is one of :data:`codec_superb.web.applications.APPLICATIONS`.
     """
     figure = board_chart(rows, quantity)
+    if figure["data"]:
+        figure["layout"]["xaxis"]["title"]["text"] = "Bitrate (kbps, logarithmic)"
+    return with_ceilings(figure, quantity, ceilings)
+
+
+def with_ceilings(figure: Figure, quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:
+    """Draw a dashed line at each ceiling into a chart whose upright axis shows ``quantity``."""
     layout = figure["layout"]
     if not figure["data"]:
         return figure
-    layout["xaxis"]["title"]["text"] = "Bitrate (kbps, logarithmic)"
     layout["yaxis"]["range"] = _with_room(layout["yaxis"]["range"], [ceiling.value for ceiling in ceilings])
     layout["shapes"] = [_line(ceiling.value) for ceiling in ceilings]
     layout["annotations"] = [_name(ceiling, quantity) for ceiling in ceilings]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report_data import CodecResult, Estimate
-from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import BoardRow
 from codec_superb.web.theme import family_styles
 

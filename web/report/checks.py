@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 
 from codec_superb.metrics.table import Metric
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.errors import ReportError
 from codec_superb.web.report_data import CodecResult, Estimate, ReportData
 
@@ -28,6 +29,24 @@ def check(data: ReportData, table: Mapping[str, Metric]) -> None:
             raise ReportError(f"{where} has no result in category {point.category!r}: give the results of all clips")
         _check_keys(point.metrics, table, where)
         _check_finite(point.metrics.values(), where)
+    _check_applications(data)
+
+
+def _check_applications(data: ReportData) -> None:
+    codecs = {row.codec for row in data.results}
+    seen = set()
+    for row in data.applications:
+        where = f"{row.figure} of {row.codec!r} on {row.dataset or 'all datasets'}"
+        if row.codec not in codecs:
+            raise ReportError(f"{where} has no result in any category: score the run too")
+        if row.figure not in APPLICATIONS:
+            raise ReportError(f"{where}: the table of applications lacks it; it knows {', '.join(APPLICATIONS)}")
+        for estimate in (row.reference, row.value, row.loss):
+            _check_finite(_numbers(estimate), where)
+        key = (row.codec, row.figure, row.dataset, row.model)
+        if key in seen:
+            raise ReportError(f"{where} comes twice with {row.model.name}: give it once")
+        seen.add(key)
 
 
 def _check_result(row: CodecResult, table: Mapping[str, Metric]) -> None:

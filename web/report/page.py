@@ -15,6 +15,7 @@ from codec_superb.metrics.table import CATEGORIES, METRICS, Category, Metric
 from codec_superb.web import text
 from codec_superb.web.figures.distribution import chart_height
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate, from_metric, metrics_present
+from codec_superb.web.report.applications import applications_panel
 from codec_superb.web.report.checks import check
 from codec_superb.web.report.columns import Table, ranking_table
 from codec_superb.web.report.payload import PanelPayload, panel_payload, to_json
@@ -63,17 +64,22 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     check(data, table)
     styles = family_styles(row.family for row in data.results)
     panels = [_panel(data, category, table, styles) for category in _categories(data)]
+    applications = applications_panel(data.applications, data.results, styles) if data.applications else None
     present = metrics_present(data.results, table)
     scripts = {"first": _static("first.js"), "plotly": _plotly(), "page": _page_script()}
+    probed = {row.codec for row in data.applications}
+    payload = to_json({panel.category: panel.payload for panel in panels}, applications.figures if applications else {})
     page = (
         _environment()
         .get_template("report.html.j2")
         .render(
             data=data,
             panels=panels,
+            applications=applications,
+            application_families=_families([row for row in data.results if row.codec in probed], styles),
             definitions=definitions(present, {metric.key: from_metric(metric) for metric in present}),
             failures=failure_groups(data.failures),
-            payload=Markup(to_json({panel.category: panel.payload for panel in panels})),  # noqa: S704 - escaped there
+            payload=Markup(payload),  # noqa: S704 - escaped there
             style=Markup(_static("report.css")),  # noqa: S704 - our own file
             scripts={name: Markup(script) for name, script in scripts.items()},  # noqa: S704 - our own files, and Plotly's
             policy=_policy(scripts.values()),

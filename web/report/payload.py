@@ -84,10 +84,17 @@ def panel_payload(
     }
 
 
-def to_json(panels: Mapping[str, PanelPayload]) -> str:
-    """Write the payload so that it may stand inside a ``<script>`` element, whatever names it holds."""
+def to_json(panels: Mapping[str, PanelPayload], applications: Mapping[str, Figure] | None = None) -> str:
+    """Write the payload so that it may stand inside a ``<script>`` element, whatever names it holds.
+
+    ``applications`` are the figures of applications, by group.
+    """
     themes = {"light": LIGHT.colours(), "dark": DARK.colours()}
-    text = json.dumps({"themes": themes, "panels": panels}, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        {"themes": themes, "panels": panels, "applications": {"rate": applications or {}}},
+        allow_nan=False,
+        separators=(",", ":"),
+    )
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

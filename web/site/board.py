@@ -134,7 +134,7 @@ class Choices:
 
     datasets: Sequence[str]
     metrics: Sequence[str]
-    """Keys with a value in some row: ``score``, those of the metric table, those of ``web.site.applications``."""
+    """Keys with a value in some row: ``score``, those of the metric table, those of ``web.applications``."""
     rates: Sequence[int]
     sources: Sequence[tuple[SourceFilter, str, int]]
     """Filter, label, number of codecs."""

@@ -10,10 +10,10 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from codec_superb.metrics.table import METRICS, Category
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.report.columns import Badge, Cell, Column, codec_column, value_columns
 from codec_superb.web.site.address import Addresses
-from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import BoardRow, BoardView
 from codec_superb.web.site.board_rows import RANK, Fill, line, written
 from codec_superb.web.text import MISSING, count, hertz, kbps

@@ -1,11 +1,13 @@
 // Puts the page together, and draws anew when colours or size change.
 
-for (const panel of document.querySelectorAll(".panel")) {
+for (const panel of document.querySelectorAll(".panel[data-category]")) {
   const payload = report.panels[panel.dataset.category];
   setUpRateChart(panel, payload);
   setUpSpread(panel, payload);
   setUpScatter(panel, payload);
 }
+const applications = document.getElementById("applications");
+if (applications) setUpRateChart(applications, report.applications);
 document.querySelectorAll("[data-sortable]").forEach(setUpTable);
 setUpListening();
 setUpTabs();

@@ -1,4 +1,4 @@
-// Categories as tabs: links without this script, an ARIA tab list with it.
+// Categories and applications as tabs: links without this script, an ARIA tab list with it.
 
 function setUpTabs() {
   const list = document.querySelector("[data-tabs]");
@@ -17,7 +17,7 @@ function setUpTabs() {
   }
 
   list.setAttribute("role", "tablist");
-  list.setAttribute("aria-label", "Categories");
+  list.setAttribute("aria-label", list.parentElement.getAttribute("aria-label"));
   for (const tab of tabs) {
     tab.setAttribute("role", "tab");
     tab.setAttribute("aria-controls", tab.dataset.panel);

@@ -12,7 +12,7 @@ from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.literature.tables import PublishedTable, literature, published_table
-from codec_superb.web.site.applications import APPLICATIONS
+from codec_superb.web.applications import APPLICATIONS
 
 FIGURES = Path(__file__).parents[2] / "metrics" / "data"
 

@@ -9,11 +9,11 @@ import plotly.graph_objects as go
 import pytest
 from support_report import make_points, make_results
 
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.board import MOST_CODECS, board_chart
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.quantity import SCORE
 from codec_superb.web.report_data import CodecResult
-from codec_superb.web.site.applications import APPLICATIONS
 from codec_superb.web.site.board import BoardRow, Source
 
 

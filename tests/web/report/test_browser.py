@@ -94,18 +94,43 @@ def test_tabs_switch_the_category(open_page: Opener, report_file: Path) -> None:
 
 
 def test_tabs_work_from_the_keyboard(open_page: Opener, report_file: Path) -> None:
-    """One stop for the tab key; arrows, Home and End move between categories and wrap around."""
+    """One stop for the tab key; arrows, Home and End move between the tabs and wrap around."""
     page = open_page(report_file)
     page.focus("#tab-speech")
-    keys = ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "Home", "End")
-    for key, category in zip(keys, ("audio", "music", "speech", "music", "speech", "music"), strict=True):
+    keys = ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "Home", "End")
+    panels = ("audio", "music", "applications", "speech", "applications", "music", "speech", "applications")
+    for key, category in zip(keys, panels, strict=True):
         page.keyboard.press(key)
         expect(page.locator(f"#tab-{category}")).to_be_focused()
         expect(page.locator(f"#tab-{category}")).to_have_attribute("aria-selected", "true")
         expect(panel(page, category)).to_be_visible()
     page.keyboard.press("Tab")
-    expect(page.locator("#music-rate-metric")).to_be_focused()
+    expect(page.locator("#applications-rate-metric")).to_be_focused()
     assert page.locator('[role="tab"][tabindex="0"]').count() == 1
+
+
+def test_applications_have_a_tab_with_chart_and_tables(open_page: Opener, report_file: Path) -> None:
+    """The chart has a line at the ceiling and follows its picker; sorting leaves the original sound on top."""
+    page = open_page(report_file)
+    page.click("#tab-applications")
+    expect(page.locator("#applications .js-plotly-plot")).to_have_count(1)
+    chart = page.locator("#applications [data-chart=rate]")
+    ceiling = "chart => chart.layout.shapes.map(shape => shape.y0)"
+    assert chart.evaluate(ceiling) == [4]
+    page.select_option("#applications-rate-metric", label="Speaker similarity (%) – mini, resemblyzer")
+    assert chart.evaluate(ceiling) == [100]
+    page.get_by_role("button", name="Opus", exact=True).click()
+    hidden = (
+        "() => document.querySelector('#applications [data-chart=rate]').data.filter(t => t.visible === false).length"
+    )
+    assert page.evaluate(hidden) > 0
+    table = page.locator("#applications .ranking").first
+    table.locator("th", has_text="Speaker similarity").get_by_role("button").click()
+    similarities = table.locator("tbody tr > :last-child").evaluate_all(
+        "cells => cells.map(c => Number(c.dataset.sort))"
+    )
+    assert similarities == sorted(similarities, reverse=True)
+    expect(table.locator("tr").nth(1)).to_contain_text("Original sound")
 
 
 def test_headings_sort_the_table(open_page: Opener, report_file: Path) -> None:

@@ -85,6 +85,7 @@ def test_sections_come_in_order(read: Reader) -> None:
         "Clip by clip",
         "Listen",
         "Family against family",
+        "Bitrate and applications",
         "Failures",
         "Provenance",
         "Datasets",
@@ -95,9 +96,9 @@ def test_sections_come_in_order(read: Reader) -> None:
 
 
 def test_categories_present_have_a_tab_each(read: Reader) -> None:
-    """Speech, audio and music have a tab and a panel; a report of one category needs no tabs."""
+    """Speech, audio, music and applications have a tab and a panel; a report of one category alone needs no tabs."""
     tabs = [a["data-panel"] for tag, a in read.elements if tag == "a" and "data-panel" in a]
-    assert tabs == ["speech", "audio", "music"]
+    assert tabs == ["speech", "audio", "music", "applications"]
     alone = Reader(render(make_report(4, ["music"]), TABLE))
     assert not [a for tag, a in alone.elements if "data-panel" in a]
     assert [a["id"] for tag, a in alone.elements if "data-category" in a] == ["music"]

@@ -1,0 +1,60 @@
+"""What applications say of a codec's resyntheses, in words: the figures of probes, and those only papers have.
+
+The probes' come from the table they are computed by, so that pages, charts, exports and the service say the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from codec_superb.applications.table import FIGURES, PROBES, Figure, Probe
+from codec_superb.web.quantity import Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One figure, with the probe that computes it."""
+
+    figure: Figure
+    probe: Probe | None
+    """None for a figure that only published tables have."""
+    quantity: Quantity
+
+
+def from_figure(figure: Figure) -> Quantity:
+    """Make the quantity of a probe's figure."""
+    return Quantity(figure.key, figure.label, figure.unit, figure.higher_is_better, figure.decimals)
+
+
+def _published(key: str, label: str, unit: str, higher_is_better: bool, maximum: float, definition: str) -> Figure:
+    """Describe a figure that only a published table has: it has no function here."""
+    return Figure(key, f"UltraEval: {label}", unit, higher_is_better, 0.0, maximum, 2, definition, "")
+
+
+_PUBLISHED = (
+    _published(
+        "ultra_average", "average", "", True, 100.0,
+        "Mean of nine: 100 minus error rate, speaker similarity and acoustics, on each of three datasets.",
+    ),
+    _published(
+        "ultra_error_rate_pct", "word or character error rate", "%", False, inf,
+        "Word error rate of English (Whisper-large-v3), character error rate of Chinese (Paraformer-zh).",
+    ),
+    _published(
+        "ultra_sim_pct", "speaker similarity", "%", True, 100.0,
+        "Cosine between the WavLM speaker embeddings of reference and resynthesis, times 100.",
+    ),
+    _published("ultra_utmos", "UTMOS", "", True, 5.0, "Predicted naturalness, 1 to 5; not for Chinese."),
+    _published("ultra_dnsmos_p835", "DNSMOS P.835, overall", "", True, 5.0, "Predicted overall quality, 1 to 5."),
+    _published("ultra_dnsmos_p808", "DNSMOS P.808", "", True, 5.0, "Predicted listening quality after P.808, 1 to 5."),
+)  # fmt: skip
+
+APPLICATION_FIGURES: dict[str, Application] = {
+    **{f.key: Application(f, probe, from_figure(f)) for probe in PROBES.values() for f in probe.figures},
+    **{f.key: Application(f, None, from_figure(f)) for f in _PUBLISHED if f.key not in FIGURES},
+}
+"""By key, in the order in which they are shown."""
+
+APPLICATIONS: dict[str, Quantity] = {key: application.quantity for key, application in APPLICATION_FIGURES.items()}
+"""Their quantities, likewise."""

@@ -1,0 +1,89 @@
+"""What stands behind figures of applications: clips, pairs and counted errors, the model and how it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from codec_superb.web.applications import APPLICATIONS, Application
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.report_data import ApplicationRow, Estimate, ProbeModel
+from codec_superb.web.text import MISSING, interval, number
+
+LABELS = {"text": "a transcript", "speaker": "a speaker", "emotion": "an emotion", "events": "its sound events"}
+"""What a probe needs a clip to be labelled with, in words."""
+_SIDED = ("reference.", "resynthesis.")
+
+
+@dataclass(frozen=True, slots=True)
+class NumbersTable:
+    """Ready text: the first column names codecs or datasets, the others hold numbers."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def numbers_table(rows: Sequence[ApplicationRow], names: Mapping[str, str], first: str = "Codec") -> NumbersTable:
+    """Write all numbers of rows of one figure; ``names`` gives what the first column says, by codec."""
+    fields = _counted(rows)
+    pairs = any(row.pairs for row in rows)
+    heads = [first, "Original", "Resynthesis", "Loss", "Clips", "Left out", "Failed"]
+    heads += ["Pairs"] if pairs else []
+    return NumbersTable(
+        heads=(*heads, *(name.capitalize() for name in fields)),
+        rows=tuple((names[row.codec], *_numbers(row, fields, pairs=pairs)) for row in rows),
+    )
+
+
+def _numbers(row: ApplicationRow, fields: Sequence[str], *, pairs: bool) -> list[str]:
+    quantity = APPLICATIONS[row.figure]
+    clips = (row.value.n, row.left_out, row.value.failed, *((row.pairs,) if pairs else ()))
+    return [
+        with_interval(row.reference, quantity),
+        with_interval(row.value, quantity),
+        signed(row.loss, quantity),
+        *(f"{amount:,}" for amount in clips),
+        *(_amounts(row.totals, name) for name in fields),
+    ]
+
+
+def _counted(rows: Sequence[ApplicationRow]) -> list[str]:
+    """Names of what is counted, without the side."""
+    return list(dict.fromkeys(key.rpartition(".")[2] for row in rows for key in row.totals))
+
+
+def _amounts(totals: Mapping[str, float], name: str) -> str:
+    """Write a count, or that on the original and that on the resynthesis."""
+    if name in totals:
+        return f"{totals[name]:,.0f}"
+    return " → ".join(f"{totals[side + name]:,.0f}" for side in _SIDED if side + name in totals) or MISSING
+
+
+def with_interval(estimate: Estimate, quantity: Quantity) -> str:
+    """Write a value with its interval."""
+    return f"{quantity.write(estimate.value)} {interval(estimate.low, estimate.high, quantity.decimals)}".rstrip()
+
+
+def signed(loss: Estimate, quantity: Quantity) -> str:
+    """Write a loss with its sign and its interval: ``+2.10 [1.05, 3.20]``."""
+    if loss.value is None:
+        return MISSING
+    text = number(loss.value, quantity.decimals)
+    sign = "+" if loss.value > 0 and text.strip("0.") else ""
+    return f"{sign}{text} {interval(loss.low, loss.high, quantity.decimals)}".rstrip()
+
+
+def model_facts(application: Application, model: ProbeModel) -> list[tuple[str, str]]:
+    """Say what a reader must know before comparing two results: model, hash, how it was asked, which clips take part.
+
+    Name-value pairs.
+    """
+    facts = [("Model", model.backend + (", trained by nobody: says nothing about codecs" if model.random else ""))]
+    facts += [("SHA-256 of the model", model.sha256)] if model.sha256 else []
+    facts += [(name.replace("_", " ").capitalize(), value) for name, value in model.settings]
+    probe = application.probe
+    if probe is not None:
+        needs = f", those with {LABELS[probe.label_needed]}" if probe.label_needed else ""
+        facts += [("Takes part", f"clips of {', '.join(probe.categories)}{needs}")]
+        facts += [("Definition", f"version {model.version or probe.version}; {probe.paper}")]
+    return facts

@@ -1,0 +1,236 @@
+"""Applications on the page: for each dataset a table of figures under their ceilings, and all that stands behind each.
+
+Figures are comparable within a group alone: one figure on one dataset, answered by one model under one definition.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from codec_superb.web.applications import APPLICATION_FIGURES, Application
+from codec_superb.web.figures.application import Ceiling, with_ceilings
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.figures.rate import rate_chart
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.report.application_details import NumbersTable, model_facts, numbers_table, signed
+from codec_superb.web.report.columns import Badge, Order
+from codec_superb.web.report_data import ApplicationRow, CodecResult, Estimate, ProbeModel
+from codec_superb.web.text import MISSING, count, interval
+from codec_superb.web.theme import Style
+
+ALL_DATASETS = "All datasets together"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that may be put into one order."""
+
+    key: str
+    """Names it on the page."""
+    application: Application
+    dataset: str
+    """'' for a figure over several."""
+    model: ProbeModel
+    rows: tuple[ApplicationRow, ...]
+    """Best first, those without a value behind."""
+
+    @property
+    def quantity(self) -> Quantity:
+        """What it shows."""
+        return self.application.quantity
+
+    @property
+    def ceiling(self) -> Estimate:
+        """What the original sound gives, on the most clips that any codec of the group has."""
+        return max(self.rows, key=lambda row: row.value.n).reference
+
+    @property
+    def order(self) -> Order:
+        """Order that puts the best first."""
+        return "descending" if self.quantity.higher_is_better else "ascending"
+
+    @property
+    def title(self) -> str:
+        """Figure, dataset and model: what a picker offers."""
+        return f"{self.quantity.title} – {self.dataset or ALL_DATASETS}, {self.model.backend}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationCell:
+    """One figure of one codec, or of the original sound."""
+
+    text: str
+    small: str = ""
+    """Its interval."""
+    loss: str = ""
+    sort: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One codec."""
+
+    name: str
+    small: str
+    badges: tuple[Badge, ...]
+    cells: tuple[ApplicationCell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """All that stands behind one group."""
+
+    key: str
+    title: str
+    application: Application
+    model: ProbeModel
+    numbers: NumbersTable
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What a reader must know before comparing, as name-value pairs."""
+        return model_facts(self.application, self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetPart:
+    """The table of one dataset: a column a group, a row a codec."""
+
+    dataset: str
+    title: str
+    groups: tuple[Group, ...]
+    ceilings: tuple[ApplicationCell, ...]
+    lines: tuple[Line, ...]
+    """By the first column, best first."""
+    details: tuple[Detail, ...]
+    """What stands behind each column."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationsPanel:
+    """The whole section."""
+
+    parts: tuple[DatasetPart, ...]
+    figures: dict[str, Figure]
+    """By group, as the page's script draws them."""
+
+    @property
+    def groups(self) -> list[Group]:
+        """All of them, in order."""
+        return [group for part in self.parts for group in part.groups]
+
+
+def applications_panel(
+    rows: Sequence[ApplicationRow], results: Sequence[CodecResult], styles: Mapping[str, Style]
+) -> ApplicationsPanel:
+    """Put the section together; every codec of ``rows`` has a result."""
+    codecs: dict[str, CodecResult] = {}
+    for result in results:
+        codecs.setdefault(result.codec, result)
+    groups = group_rows(rows)
+    codecs_on = {name: max(len(each.rows) for each in groups if each.dataset == name) for name in _datasets(groups)}
+    datasets = sorted(codecs_on, key=lambda name: (name != "", -codecs_on[name], name))
+    return ApplicationsPanel(
+        parts=tuple(_part(name, [each for each in groups if each.dataset == name], codecs) for name in datasets),
+        figures={group.key: _figure(group, codecs, styles) for group in groups},
+    )
+
+
+def _datasets(groups: Sequence[Group]) -> set[str]:
+    return {group.dataset for group in groups}
+
+
+def group_rows(rows: Sequence[ApplicationRow]) -> list[Group]:
+    """Sort rows into groups, in the order of the table of figures; of one figure those with most codecs first."""
+    found: dict[tuple[str, str, ProbeModel], list[ApplicationRow]] = defaultdict(list)
+    for row in rows:
+        found[row.figure, row.dataset, row.model].append(row)
+    places = {key: place for place, key in enumerate(APPLICATION_FIGURES)}
+
+    def place(key: tuple[str, str, ProbeModel]) -> tuple[object, ...]:
+        figure, dataset, model = key
+        return places[figure], -len(found[key]), dataset, model.name, model.version, model.settings
+
+    ordered = sorted(found, key=place)
+    return [
+        Group(f"application-{at}", APPLICATION_FIGURES[key[0]], key[1], key[2], tuple(_best_first(found[key])))
+        for at, key in enumerate(ordered)
+    ]
+
+
+def _best_first(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
+    sign = -1 if APPLICATION_FIGURES[rows[0].figure].quantity.higher_is_better else 1
+
+    def place(row: ApplicationRow) -> tuple[bool, float, str]:
+        return row.value.value is None, sign * (row.value.value or 0.0), row.codec
+
+    return sorted(rows, key=place)
+
+
+def _figure(group: Group, codecs: Mapping[str, CodecResult], styles: Mapping[str, Style]) -> Figure:
+    quantity, ceiling = group.quantity, group.ceiling.value
+    figure = rate_chart([_as_result(row, codecs[row.codec]) for row in group.rows], quantity, styles)
+    ceilings = [] if ceiling is None else [Ceiling(group.model.backend, ceiling)]
+    return with_ceilings(figure, quantity, ceilings)
+
+
+def _as_result(row: ApplicationRow, result: CodecResult) -> CodecResult:
+    clips, failed = row.value.n + row.value.failed, row.value.failed
+    values = {row.figure: row.value}
+    return replace(result, kbps=row.kbps, metrics=values, clips=clips, failed=failed, complete=not failed)
+
+
+def _part(dataset: str, groups: Sequence[Group], codecs: Mapping[str, CodecResult]) -> DatasetPart:
+    by_codec = [{row.codec: row for row in group.rows} for group in groups]
+    titles = {name: result.title for name, result in codecs.items()}
+    names = dict.fromkeys(row.codec for group in groups for row in group.rows)  # by the first group, best first
+    return DatasetPart(
+        dataset=dataset,
+        title=f"On {dataset}" if dataset else ALL_DATASETS,
+        groups=tuple(groups),
+        ceilings=tuple(_ceiling_cell(group) for group in groups),
+        lines=tuple(_line(codecs[name], [rows.get(name) for rows in by_codec], groups) for name in names),
+        details=tuple(
+            Detail(group.key, group.title, group.application, group.model, numbers_table(group.rows, titles))
+            for group in groups
+        ),
+    )
+
+
+def _ceiling_cell(group: Group) -> ApplicationCell:
+    found, quantity = group.ceiling, group.quantity
+    ends = interval(found.low, found.high, quantity.decimals)
+    return ApplicationCell(quantity.write(found.value), ends, title=f"Over {count(found.n, 'clip')}")
+
+
+def _line(result: CodecResult, rows: Sequence[ApplicationRow | None], groups: Sequence[Group]) -> Line:
+    failed = max((row.value.failed for row in rows if row is not None), default=0)
+    badges: tuple[Badge, ...] = ()
+    if result.lossless:
+        badges += (Badge("ceiling", "Lossless: the best that can be reached."),)
+    if failed:
+        text = f"{count(failed, 'clip')} failed: the figures rest on the others."
+        badges += (Badge("incomplete", text, warning=True),)
+    small = result.codec if result.codec != result.title else ""
+    cells = tuple(_cell(row, group.quantity) for row, group in zip(rows, groups, strict=True))
+    return Line(result.title, small, badges, cells)
+
+
+def _cell(row: ApplicationRow | None, quantity: Quantity) -> ApplicationCell:
+    if row is None:
+        return ApplicationCell(MISSING, title="not computed with this model")
+    value = row.value
+    parts = [f"Over {count(value.n, 'clip')}"]
+    parts += [f"{n} {what}" for n, what in ((row.left_out, "left out"), (value.failed, "failed")) if n]
+    parts += [count(row.pairs, "pair")] if row.pairs else []
+    parts += [f"loss {signed(row.loss, quantity)}"]
+    return ApplicationCell(
+        text=quantity.write(value.value),
+        small=interval(value.low, value.high, quantity.decimals),
+        loss=signed(Estimate(row.loss.value), quantity) if row.loss.value is not None else "",
+        sort="" if value.value is None else repr(value.value),
+        title=", ".join(parts),
+    )
