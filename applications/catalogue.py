@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codec_superb.applications.errors import ApplicationError, MissingPackage, UnknownApplication
-from codec_superb.applications.interface import Backend, Question, Scored
+from codec_superb.applications.interface import Backend, Item, Question, Scored
 from codec_superb.applications.table import APPLICATIONS, PROBES, probe, probes_of
 
 
@@ -167,13 +167,22 @@ def open_backend(spec: str, weights: Path | None = None) -> Backend:
 
     Raises UnknownApplication, and MissingPackage with the install command where its packages are not installed.
     """
-    entry = backend_entry(spec)
+    return make_backend(backend_entry(spec), variant_of(spec), weights)
+
+
+def variant_of(spec: str) -> str:
+    """Return what stands behind the colon of ``NAME:VARIANT``, '' without one."""
+    return spec.partition(":")[2]
+
+
+def make_backend(entry: BackendEntry, variant: str, weights: Path | None = None) -> Backend:
+    """Import the backend of a row and make it, in whatever process; errors as :func:`open_backend`."""
     module, _, attribute = entry.target.partition(":")
     try:
         backend_class = getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
         raise missing_package(entry.name, entry.extra, error) from error
-    backend: Backend = backend_class(spec.partition(":")[2], weights)
+    backend: Backend = backend_class(variant, weights)
     return backend
 
 
@@ -187,6 +196,18 @@ def score(key: str, question: Question) -> Scored:
     module, _, function = SCORERS[key].partition(":")
     scorer: Callable[..., Scored] = getattr(importlib.import_module(module), function)
     return scorer(PROBES[key], question)
+
+
+def check(key: str, items: Sequence[Item], trials: Sequence[tuple[bool, str, str]]) -> str:
+    """Say what makes a probe impossible on these clips before any model is loaded; '' where nothing does.
+
+    The scorer of a probe of trials may offer ``check(items, trials) -> str`` for what labels alone do not tell.
+    """
+    if PROBES[key].pairs != "trials":
+        return ""
+    module = importlib.import_module(SCORERS[key].partition(":")[0])
+    checker: Callable[..., str] | None = getattr(module, "check", None)
+    return "" if checker is None else checker(items, trials)
 
 
 def applications() -> tuple[str, ...]:

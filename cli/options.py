@@ -52,6 +52,23 @@ PesqOption = Annotated[
     Literal["fast", "reference"],
     typer.Option("--pesq-backend", help="This package's own PESQ, or the slower package pesq: the same numbers."),
 ]
+ApplicationOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--application",
+        metavar="NAME,…",
+        help="Applications or probes: asr, asv, er, aec, quality, ultra, dnsmos, … (see `applications`).",
+    ),
+]
+BackendOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--backend",
+        metavar="NAME[:VARIANT]…",
+        help="Models in place of the usual ones, at most one a probe.",
+        show_default="the usual one of each probe",
+    ),
+]
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
 
 

@@ -27,6 +27,10 @@ def as_data(outcomes: Sequence[RunOutcome]) -> list[dict[str, Any]]:
                 key: {"ok": counts.ok, "undefined": counts.undefined, "failed": counts.failed}
                 for key, counts in outcome.metrics.items()
             },
+            "probes": {
+                key: {"ok": counts.ok, "left_out": counts.left_out, "failed": counts.failed}
+                for key, counts in outcome.probes.items()
+            },
         }
         for outcome in outcomes
     ]  # fmt: skip
@@ -40,6 +44,7 @@ def say(outcomes: Sequence[RunOutcome]) -> None:
         parts += [
             f"{key} undefined on {counts.undefined}" for key, counts in outcome.metrics.items() if counts.undefined
         ]
+        parts += [f"{key} left out {counts.left_out}" for key, counts in outcome.probes.items() if counts.left_out]
         parts += [f"{len(outcome.failed)} failed"] if outcome.failed else []
         note(f"{outcome.stage} {plain_path(outcome.path)}: {', '.join(parts)}")
     say_failures(outcomes)

@@ -1,4 +1,4 @@
-"""Codecs as a person names them: exact names, shell patterns, or a class in a file."""
+"""Codecs and applications as a person names them: exact names, shell patterns, a class in a file, commas."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ def codec_names(given: Sequence[str]) -> list[str]:
         else:
             chosen[name] = None
     return list(chosen)
+
+
+def application_names(given: Sequence[str] | None) -> list[str]:
+    """Split what stands between commas: ``asr,asv``; names are there once each, in order."""
+    names = (name.strip() for part in given or () for name in part.split(","))
+    return list(dict.fromkeys(filter(None, names)))

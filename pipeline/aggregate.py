@@ -22,6 +22,7 @@ from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.score_interval import NO_SCORE, Score, score_of
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval, standard_deviation
 from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
+from codec_superb.pipeline.ultra_aggregate import Backends
 
 __all__ = [
     "REPLICATES",
@@ -132,11 +133,13 @@ def aggregate(
     replicates: int = REPLICATES,
     expected: Mapping[str, int] | None = None,
     pairs: Sequence[PairRow] = (),
+    backends: Backends | None = None,
 ) -> Aggregates:
     """Aggregate the rows of one codec; deterministic in ``rows`` and ``pairs`` (any order) and ``seed``.
 
     ``expected`` maps a dataset to the number of its clips; one with fewer rows is shown as incomplete. ``pairs`` are
-    the trials and ranks of probes. Raises PipelineError when a clip has two rows, or a pair has none.
+    the trials and ranks of probes, ``backends`` the models that answered, by dataset and probe (a figure over several
+    datasets asks for those of its protocol). Raises PipelineError when a clip has two rows, or a pair has none.
     """
     groups = group_rows(rows)
     counts: dict[str, int] = {}
@@ -158,7 +161,7 @@ def aggregate(
     return Aggregates(
         datasets=tuple(datasets),
         categories=tuple(categories),
-        applications=aggregate_applications(rows, pairs, seed=seed, replicates=replicates),
+        applications=aggregate_applications(rows, pairs, seed=seed, replicates=replicates, backends=backends),
     )
 
 

@@ -8,33 +8,31 @@ their difference are computed from the same draws. In a draw a trial counts as o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 
 import numpy as np
 from pydantic import Field, FiniteFloat
 
-from codec_superb.applications.figures import Floats
 from codec_superb.applications.table import PROBES, SIDES, Figure, Probe
+from codec_superb.pipeline.application_estimate import Estimated, estimate, taking
 from codec_superb.pipeline.application_evidence import (
     Sides,
     by_dataset_and_probe,
     evidence_of,
-    figure_function,
     from_pairs,
     probes_present,
 )
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.record import Record
 from codec_superb.pipeline.rows import ClipRow, PairRow
-from codec_superb.pipeline.score_interval import Score, score_of
-from codec_superb.pipeline.statistics.bootstrap import drawn_counts, stream
+from codec_superb.pipeline.score_interval import Score
+from codec_superb.pipeline.ultra_aggregate import NEEDED, ULTRA, Backends, ultra_average
 
 
 class ApplicationAggregate(Record):
     """One figure of a probe on one dataset: the ceiling, the value, and what the codec lost."""
 
     probe: str
-    """Key of the probe."""
+    """Key of the probe; ``ultra`` for the average over several."""
     figure: str
     """Key of the figure, see ``applications.table``."""
     dataset: str
@@ -58,16 +56,21 @@ class ApplicationAggregate(Record):
 
 
 def aggregate_applications(
-    rows: Iterable[ClipRow], pairs: Iterable[PairRow], *, seed: int, replicates: int
+    rows: Iterable[ClipRow],
+    pairs: Iterable[PairRow],
+    *,
+    seed: int,
+    replicates: int,
+    backends: Backends | None = None,
 ) -> tuple[ApplicationAggregate, ...]:
     """Compute every figure of every probe of the rows of one codec; deterministic whatever the order of both.
 
     A figure that has a value on neither side (characters of English) is absent, unless no clip takes part at all.
-    Sorted by dataset, probes and figures as in the table. PipelineError for a pair of clips that take no part.
+    Sorted by dataset, probes and figures as in the table; figures over several datasets, which are absent unless
+    ``backends`` are those of their protocol, come last. PipelineError for a pair of clips that take no part.
     """
-    listed = list(rows)
     by_dataset: dict[str, list[ClipRow]] = {}
-    for row in listed:
+    for row in rows:
         by_dataset.setdefault(row.dataset, []).append(row)
     groups = by_dataset_and_probe(pairs)
     present = {name: probes_present(members) for name, members in by_dataset.items()}
@@ -75,67 +78,67 @@ def aggregate_applications(
     if astray:
         raise PipelineError(f"pairs of {astray[0][1]} on {astray[0][0]!r}: expected clips with that probe, found none")
     found: list[ApplicationAggregate] = []
+    estimates: dict[tuple[str, str], Estimated] = {}
     for name in sorted(by_dataset):
         for key in present[name]:
-            found += _probe(name, PROBES[key], by_dataset[name], groups.get((name, key), ()), seed, replicates)
-    return tuple(found)
+            sides = evidence_of(PROBES[key], by_dataset[name], groups.get((name, key), ()))
+            for figure, estimated in estimate(sides, name, seed, replicates).items():
+                if not sides.clips or np.isfinite(estimated.point).any():
+                    estimates[name, figure.key] = estimated
+                    found.append(_entry(name, figure, sides, estimated, _counts(PROBES[key], by_dataset[name])))
+    return (*found, *_over_datasets(found, estimates, backends or {}))
 
 
-def _probe(
-    dataset: str, probe: Probe, rows: Sequence[ClipRow], pairs: Sequence[PairRow], seed: int, replicates: int
-) -> list[ApplicationAggregate]:
-    sides = evidence_of(probe, rows, pairs)
+def _entry(
+    dataset: str, figure: Figure, sides: Sides, estimated: Estimated, counts: Mapping[str, int]
+) -> ApplicationAggregate:
+    return ApplicationAggregate(
+        probe=sides.probe.key,
+        figure=figure.key,
+        dataset=dataset,
+        n=estimated.n,
+        **counts,
+        pairs=sides.pairs if from_pairs(figure, sides.probe) else 0,
+        **estimated.scores(figure),
+        totals=_totals(figure, sides),
+    )
+
+
+def _counts(probe: Probe, rows: Sequence[ClipRow]) -> dict[str, int]:
+    """Count the clips that the probe looks at and that take no part; one without an entry was never answered for."""
     asked = [row for row in rows if row.category in probe.categories or probe.key in row.probes]
     states = [row.probes[probe.key].status if probe.key in row.probes else "failed" for row in asked]
-    counts = {"left_out": states.count("left_out"), "failed": states.count("failed")}
-    n = len(sides.clips)
-    found = []
-    for figure, (point, draws) in figure_draws(sides, dataset, seed, replicates).items():
-        if n and np.isnan(point).all():
-            continue
-        sign = 1.0 if figure.higher_is_better else -1.0
-        reference, resynthesis = (score_of(float(point[side]), draws[side], n) for side in (0, 1))
-        found.append(
-            ApplicationAggregate(
-                probe=probe.key,
-                figure=figure.key,
-                dataset=dataset,
-                n=n,
-                pairs=sides.pairs if from_pairs(figure, probe) else 0,
-                reference=reference,
-                resynthesis=resynthesis,
-                loss=score_of(sign * float(point[0] - point[1]), sign * (draws[0] - draws[1]), n),
-                totals=_totals(figure, sides),
-                **counts,
-            )
-        )
-    return found
-
-
-def figure_draws(sides: Sides, dataset: str, seed: int, replicates: int) -> Mapping[Figure, tuple[Floats, Floats]]:
-    """Compute the values of a probe's figures, shape ``(2,)`` (reference, resynthesis), and their replicates.
-
-    Replicates have the shape ``(2, replicates)``. A block of draws is in memory at a time.
-    """
-    figures = sides.probe.figures
-    evidence = (sides.reference, sides.resynthesis)
-    count = len(sides.clips)
-    if not count:
-        return {figure: (np.full(2, np.nan), np.full((2, replicates), np.nan)) for figure in figures}
-    parts: dict[Figure, list[Floats]] = {figure: [] for figure in figures}
-    draws = drawn_counts(count, replicates, stream(seed, dataset, f"probe {sides.probe.key}"))
-    for weights in chain([np.ones((1, count))], draws):  # the value itself is the draw that holds each clip once
-        for figure in figures:
-            parts[figure].append(np.stack([figure_function(figure)(side, weights) for side in evidence]))
-    joined = {figure: np.concatenate(blocks, axis=1) for figure, blocks in parts.items()}
-    return {figure: (values[:, 0], values[:, 1:]) for figure, values in joined.items()}
+    return {"left_out": states.count("left_out"), "failed": states.count("failed")}
 
 
 def _totals(figure: Figure, sides: Sides) -> dict[str, float]:
-    """Sum the counts behind an error rate."""
-    if figure.field or sides.probe.pairs:
+    """Sum the counts behind a rate of errors."""
+    if not figure.per:
         return {}
-    totals = {field.name: float(sides.reference.values[field.name].sum()) for field in sides.probe.shared}
+    chosen = taking(figure, sides)
+    totals = {figure.per: float(sides.reference.values[figure.per][chosen].sum())}
     for name, side in zip(SIDES, (sides.reference, sides.resynthesis), strict=True):
-        totals |= {f"{name}.{field.name}": float(side.values[field.name].sum()) for field in sides.probe.sided}
+        totals |= {f"{name}.{field.name}": float(side.values[field.name][chosen].sum()) for field in sides.probe.sided}
     return totals
+
+
+def _over_datasets(
+    found: Sequence[ApplicationAggregate], estimates: Mapping[tuple[str, str], Estimated], backends: Backends
+) -> list[ApplicationAggregate]:
+    """Compute the figure over several datasets whose parts are all there, by the models of its protocol."""
+    average = ultra_average(estimates, backends)
+    if average is None:
+        return []
+    parts = [[entry for entry in found if (entry.dataset, entry.figure) in needed] for needed in NEEDED]
+    return [
+        ApplicationAggregate(
+            probe="ultra",
+            figure=ULTRA.key,
+            dataset="",
+            n=sum(min(entry.n for entry in part) for part in parts),
+            left_out=sum(max(entry.left_out for entry in part) for part in parts),
+            failed=sum(max(entry.failed for entry in part) for part in parts),
+            pairs=0,
+            **average.scores(ULTRA),
+        )
+    ]

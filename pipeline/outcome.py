@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 
 class FailedClip(NamedTuple):
-    """One clip that gave no resynthesis, or one metric that crashed on it."""
+    """One clip that gave no resynthesis, or one metric or probe that failed on it."""
 
     clip: str
     stage: str
@@ -25,13 +25,22 @@ class MetricCounts:
 
 
 @dataclass(slots=True)
+class ProbeCounts:
+    """How many clips took part in one probe, were left out of it, or failed."""
+
+    ok: int = 0
+    left_out: int = 0
+    failed: int = 0
+
+
+@dataclass(slots=True)
 class RunOutcome:
     """One run after one stage."""
 
     path: Path
     codec: str
     dataset: str
-    stage: Literal["resynth", "score"]
+    stage: Literal["resynth", "score", "probe"]
     asked: int
     """Clips that the stage was asked for."""
     done: int = 0
@@ -41,9 +50,11 @@ class RunOutcome:
     failed: list[FailedClip] = field(default_factory=list)
     """Every failure of the clips asked for, sorted by clip."""
     metrics: dict[str, MetricCounts] = field(default_factory=dict)
-    """By metric key, over the clips asked for; empty after resynth."""
+    """By metric key, over the clips asked for; empty after resynth and probe."""
+    probes: dict[str, ProbeCounts] = field(default_factory=dict)
+    """By probe key, over the clips of its categories; empty after other stages."""
 
     @property
     def complete(self) -> bool:
-        """Everything asked for was done: a metric that is undefined on a clip is an answer, a failure is not."""
+        """Whether nothing failed; a metric that is undefined and a clip that a probe leaves out are answers."""
         return not self.failed

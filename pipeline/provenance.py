@@ -7,7 +7,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -22,6 +22,11 @@ PACKAGES = (
     "pyworld", "safetensors", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
 )  # fmt: skip
 """Distributions whose version can change a number; those that are not installed are left out."""
+PROBE_PACKAGES = (
+    "ctranslate2", "faster-whisper", "onnxruntime", "openai-whisper", "pocketsphinx", "speechbrain", "visqol-python",
+    "webrtcvad-wheels", "whisper-normalizer",
+)  # fmt: skip
+"""Those that only probes use."""
 
 
 def stamp(
@@ -38,7 +43,7 @@ def stamp(
         platform=platform.platform(),
         processor=processor(),
         device=device,
-        packages=package_versions(),
+        packages=package_versions() | (_versions(PROBE_PACKAGES) if stage == "probe" else {}),
         backends=dict(backends or {}),
         command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -95,13 +100,17 @@ def processor() -> str:
 @cache
 def package_versions() -> dict[str, str]:
     """Versions of the installed packages that can change a number, and of the FFmpeg libraries inside PyAV."""
+    return _versions(PACKAGES) | _ffmpeg_versions()
+
+
+def _versions(names: Iterable[str]) -> dict[str, str]:
     versions = {}
-    for name in PACKAGES:
+    for name in names:
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return versions | _ffmpeg_versions()
+    return versions
 
 
 def _ffmpeg_versions() -> dict[str, str]:

@@ -126,7 +126,8 @@ def _results(
                     "run score again"
                 )
     clips = {dataset.info.name: dataset.info.clips for dataset in datasets}
-    computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs)
+    backends = {(dataset.info.name, used.probe): used.backend for dataset in datasets for used in dataset.probes}
+    computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs, backends=backends)
     ordered = tuple(sorted(datasets, key=lambda dataset: dataset.info.name))
     return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed, tuple(pairs))
 

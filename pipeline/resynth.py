@@ -21,6 +21,7 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result
 from codec_superb.pipeline.journal import Journal
 from codec_superb.pipeline.outcome import FailedClip, RunOutcome
+from codec_superb.pipeline.probe_rows import drop_probes
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
 from codec_superb.pipeline.reference import DatasetSpec, cannot_write
@@ -188,11 +189,20 @@ def _resume(
         info = info.model_copy(update={"provenance": supersede(info.provenance, stamp("resynth", on))})
         stale |= _work(plan, todo, journal, on, info, pool, progress)
     if stale:
+        info = _without_probes(plan, info, progress)
         plan.folder.write_rows(_rows(plan, journal), metrics=())
         info = info.model_copy(update={"status": "resynthesised", "metrics": {}})
     if info != before:
         plan.folder.write_info(info)
     return _outcome(plan, journal, len(todo))
+
+
+def _without_probes(plan: _Plan, info: RunInfo, progress: Progress) -> RunInfo:
+    """Drop what probes said about other rows than those that the table will have; predictions stay in their journal."""
+    if info.probes:
+        names = ", ".join(info.probes)
+        progress.message(f"{plan.folder.path}: its clips are not those that were probed ({names}); probe them again")
+    return drop_probes(plan.folder, info)
 
 
 def _outcome(plan: _Plan, journal: Journal, done: int) -> RunOutcome:
@@ -265,7 +275,7 @@ def _work(
             row = _crashed(plan, event) if isinstance(event, Crash) else event.value
             if isinstance(event, Crash):
                 progress.message(f"{plan.card.name}: {event.task.clip}: {event.reason}")
-            entry = row.model_dump(mode="json", exclude={"metrics"})
+            entry = row.model_dump(mode="json", exclude={"metrics", "probes"})
             if not changed and _is_news(journal, entry):
                 changed = True
                 # From here on the table is behind the journal, which must show if this process is killed.

@@ -72,6 +72,13 @@ class RunFolder:
 
         return pq.read_table(self._finished_table())
 
+    def resyntheses(self) -> list[tuple[str, str | None]]:
+        """Return clip and SHA-256 of the resynthesis of each row of the table, whatever the state of the run."""
+        import pyarrow.parquet as pq
+
+        columns = pq.read_table(self._table, columns=["clip", "resynthesis_sha256"]).to_pydict()
+        return list(zip(columns["clip"], columns["resynthesis_sha256"], strict=True))
+
     def has_table(self) -> bool:
         """Whether a stage has been through."""
         return self._table.is_file()
@@ -95,12 +102,12 @@ class RunFolder:
         """Where the resynthesis of a clip lies, whether it exists or not."""
         return self.audio / audio_store.file_name(clip_id)
 
-    def journal(self, stage: Literal["resynth", "score"]) -> Journal:
+    def journal(self, stage: Literal["resynth", "score", "probe"]) -> Journal:
         """Open the journal of a stage."""
         return Journal(self._journal_path(stage))
 
     def forget(self, stage: Literal["resynth", "score"]) -> None:
-        """Delete what a stage has finished; the results of ``resynth`` carry those of ``score`` with them."""
+        """Delete what a stage has finished; the results of ``resynth`` carry all others with them."""
         if stage == "score":
             self._journal_path(stage).unlink(missing_ok=True)
         else:  # file by file: what else lies here is not ours to delete

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from itertools import groupby
 from pathlib import Path
 
-from codec_superb.data_manifests import Dataset, open_dataset
 from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys
 from codec_superb.pipeline.compile_ahead import compile_ahead
-from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.executor import Crash, Executor
+from codec_superb.pipeline.finished_runs import RunGroup, by_dataset, selected_clips
 from codec_superb.pipeline.outcome import RunOutcome
+from codec_superb.pipeline.probe_rows import drop_probes, kept_probes, with_probes
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
-from codec_superb.pipeline.reference import DatasetSpec, cannot_write, refuse_other_state
-from codec_superb.pipeline.run_folder import RunFolder, find_runs
+from codec_superb.pipeline.reference import DatasetSpec, cannot_write
+from codec_superb.pipeline.run_folder import find_runs
 from codec_superb.pipeline.score_clip import Resynthesis, Scored, ScoreTask, all_failed, score_clip, without_first
 from codec_superb.pipeline.score_store import ScoreStore
-from codec_superb.pipeline.selection import select_clips
 
 
 def score(
@@ -48,20 +46,14 @@ def score(
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
-        for _, group in groupby(sorted(folders, key=_dataset_key), key=_dataset_key):
-            for outcome in _score_group(list(group), keys, pool, progress or Silent(), backends, overwrite=overwrite):
+        for group in by_dataset(folders):
+            for outcome in _score_group(group, keys, pool, progress or Silent(), backends, overwrite=overwrite):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
 
-def _dataset_key(folder: RunFolder) -> tuple[str, str]:
-    """Say which references a run needs."""
-    dataset = folder.info().dataset
-    return dataset.location or dataset.name, dataset.category or ""
-
-
 def _score_group(
-    folders: Sequence[RunFolder],
+    group: RunGroup,
     keys: Sequence[str] | None,
     pool: Executor,
     progress: Progress,
@@ -70,16 +62,12 @@ def _score_group(
     overwrite: bool,
 ) -> list[RunOutcome]:
     """Score all runs of one dataset together."""
-    info = folders[0].info().dataset
-    place = info.location or info.name
-    dataset = open_dataset(place, category=info.category)
-    spec = DatasetSpec(place, info.category, dataset.manifest_hash)
     with ExitStack() as stack:
-        stores = [ScoreStore(folder, keys, stack, overwrite=overwrite) for folder in folders]
+        stores = [ScoreStore(folder, keys, stack, overwrite=overwrite) for folder in group.folders]
         for store in stores:
-            store.select(_clips(store, dataset))
+            store.select(selected_clips(store.folder, store.info, group.dataset))
         try:
-            _work(spec, stores, pool, progress, backends)
+            _work(group.spec, stores, pool, progress, backends)
             for store in stores:
                 _finish(store, backends)
         except OSError as error:
@@ -87,15 +75,6 @@ def _score_group(
                 raise
             raise fatal from error
         return [store.outcome() for store in stores]
-
-
-def _clips(store: ScoreStore, dataset: Dataset) -> list[str]:
-    """Return the clips of a finished run, sorted."""
-    info = store.info
-    if info.status == "started":
-        raise RunFolderError(f"the run {store.folder.path} is not finished; call resynth again to go on with it")
-    refuse_other_state(dataset, info.dataset)
-    return select_clips(dataset, info.dataset.selected)
 
 
 def _work(
@@ -136,13 +115,17 @@ def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) 
 
 
 def _finish(store: ScoreStore, backends: Backends) -> None:
-    """Write the table and the run's new state, unless nothing is new."""
-    columns = store.columns()
-    if not store.computed and store.info.status == "scored" and store.info.metrics == columns:
+    """Write the table and the run's new state, unless nothing is new; probes stay while no resynthesis has changed."""
+    columns, info = store.columns(), store.info
+    probes = kept_probes(store.folder, info, store.resyntheses())
+    if not store.computed and info.status == "scored" and info.metrics == columns and info.probes == probes:
         return
-    store.folder.write_rows(store.rows(list(columns)), list(columns))
-    provenance = store.info.provenance
+    if info.probes and not probes:
+        info = drop_probes(store.folder, info)
+    rows = with_probes(store.folder, store.rows(list(columns)), probes)
+    store.folder.write_rows(rows, list(columns), list(probes))
+    provenance = info.provenance
     if store.computed:
         provenance = supersede(provenance, stamp("score", "cpu", backends_of(sorted(store.ran), backends)))
     update = {"status": "scored", "metrics": columns, "provenance": provenance}
-    store.folder.write_info(store.info.model_copy(update=update))
+    store.folder.write_info(info.model_copy(update=update))

@@ -53,6 +53,10 @@ class ScoreStore:
             raise RunFolderError(f"{self._rows.path} says nothing about {clip!r}; call resynth again")
         return row
 
+    def resyntheses(self) -> list[tuple[str, str | None]]:
+        """Return clip and SHA-256 of the resynthesis of each clip, as the table has them."""
+        return [(clip, self.row(clip)["resynthesis_sha256"]) for clip in self.clips]
+
     def scorable(self) -> int:
         """Count the clips that have a resynthesis to score."""
         return sum(self.row(clip)["status"] == "ok" for clip in self.clips)

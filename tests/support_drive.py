@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from support_probe import install
+
 
 def start(**order: Any) -> subprocess.Popen[str]:
     """Start a stage in a process group of its own."""
@@ -51,6 +53,7 @@ class _Announcing:
 def main(order: dict[str, Any]) -> int:
     """Do what was ordered."""
     from codec_superb.pipeline.errors import PipelineError
+    from codec_superb.pipeline.probe import probe
     from codec_superb.pipeline.resynth import resynthesise
     from codec_superb.pipeline.score import score
 
@@ -62,6 +65,10 @@ def main(order: dict[str, Any]) -> int:
     try:
         if order["stage"] == "resynth":
             outcomes = resynthesise(order["codecs"], order["datasets"], out=out, workers=2, progress=_Announcing())
+        elif order["stage"] == "probe":
+            install()
+            names = {"applications": order["applications"], "backends": order["backends"]}
+            outcomes = probe([out], **names, workers=2, progress=_Announcing())
         else:
             outcomes = score([out], metrics=order["metrics"], workers=2, progress=_Announcing())
     except PipelineError as error:

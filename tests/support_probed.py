@@ -17,7 +17,6 @@ from codec_superb.pipeline.run_info import ProbeInfo
 
 CLASSES = ("dog", "rain", "siren")
 SPEAKERS = 3
-ALL_BUT_ASR = tuple(key for key in PROBES if key != "asr")
 
 
 class Probed(NamedTuple):
@@ -73,9 +72,11 @@ def _numbers(key: str, pairs: int, generator: np.random.Generator) -> Mapping[st
     if key == "asr":
         words = float(generator.integers(5, 20))
         sides = {side: _errors(words, part, generator) for side, part in zip(SIDES, (0.1, 0.3), strict=True)}
-        return {"shared": {"words": words, "characters": 5 * words}, **sides}
+        return {"shared": {"words": words, "characters": 0.0}, **sides}
     shared = {field.name: float(pairs) for field in probe.shared}
-    return {"shared": shared, **{side: {f.name: _number(f, generator) for f in probe.sided} for side in SIDES}}
+    sided = {side: {field.name: _number(field, generator) for field in probe.sided} for side in SIDES}
+    sided["reference"] |= {field.name: field.ceiling for field in probe.sided if field.ceiling is not None}
+    return {"shared": shared, **sided}
 
 
 def _errors(words: float, part: float, generator: np.random.Generator) -> Mapping[str, float]:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from codec_superb.pipeline.clip_table import open_table, write_table
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.pair_table import read_pairs, write_pairs
+from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.check import CheckReport, check
-from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME, Submission
+from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SUBMISSION_NAME, Submission
 
 
 def rewrite(file: Path | BinaryIO, change: Callable[[dict[str, bytes]], None]) -> io.BytesIO:
@@ -48,7 +49,7 @@ def edit_rows(file: Path | BinaryIO, change: Callable[[list[ClipRow]], None], *,
         rows = list(table)
         change(rows)
         out = io.BytesIO()
-        write_table(out, rows, table.metrics)
+        write_table(out, rows, table.metrics, table.probes)
         members[CLIPS_NAME] = out.getvalue()
         if seal:
             reseal(members)
@@ -56,11 +57,28 @@ def edit_rows(file: Path | BinaryIO, change: Callable[[list[ClipRow]], None], *,
     return check(rewrite(file, edit))
 
 
+def edit_pairs(file: Path | BinaryIO, change: Callable[[list[PairRow]], None], *, seal: bool = True) -> CheckReport:
+    """Change the trials and ranks, seal the document over them where asked to, and check the result."""
+
+    def edit(members: dict[str, bytes]) -> None:
+        pairs = list(read_pairs(io.BytesIO(members[PAIRS_NAME])))
+        change(pairs)
+        out = io.BytesIO()
+        write_pairs(out, pairs)
+        members[PAIRS_NAME] = out.getvalue()
+        if seal:
+            reseal(members)
+
+    return check(rewrite(file, edit))
+
+
 def reseal(members: dict[str, bytes]) -> None:
-    """Make both hashes right, as somebody would who edits on purpose."""
+    """Make all hashes right, as somebody would who edits on purpose."""
     submission = Submission.model_validate_json(members[SUBMISSION_NAME])
     rows = hashlib.sha256(members[CLIPS_NAME]).hexdigest()
-    members[SUBMISSION_NAME] = submission.model_copy(update={"clips_sha256": rows}).seal().to_json()
+    pairs = hashlib.sha256(members[PAIRS_NAME]).hexdigest() if PAIRS_NAME in members else None
+    hashes = {"clips_sha256": rows, "pairs_sha256": pairs}
+    members[SUBMISSION_NAME] = submission.model_copy(update=hashes).seal().to_json()
 
 
 def numbers(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

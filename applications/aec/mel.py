@@ -34,12 +34,12 @@ def triangles(edges: Floats, points: Floats) -> Floats:
 def mel_edges(bands: int, low: float, high: float, to_mel: Callable[[Floats], Floats] = htk_mel) -> Floats:
     """Return the ``bands + 2`` edges, in mel, of bands of equal width in mel between two frequencies in Hz."""
     ends = to_mel(np.array([low, high]))
-    return np.linspace(ends[0], ends[1], bands + 2)
+    return np.asarray(np.linspace(ends[0], ends[1], bands + 2), np.float64)
 
 
 def bin_hertz(fft_length: int, rate: int) -> Floats:
     """Return the frequency in Hz of each bin of a real Fourier transform, shape ``(fft_length // 2 + 1,)``."""
-    return np.arange(fft_length // 2 + 1) * (rate / fft_length)
+    return np.arange(fft_length // 2 + 1, dtype=np.float64) * (rate / fft_length)
 
 
 def frame(samples: NDArray[np.floating], length: int, hop: int) -> Floats:

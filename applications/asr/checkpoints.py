@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
-from codec_superb.applications.errors import MissingModel
+from codec_superb.applications.transformers_checkpoint import CONFIG, read_json
 from codec_superb.base_codec.weights import RANDOM_KEY
 
 
@@ -15,18 +13,6 @@ def is_place(variant: str) -> bool:
     return "/" in variant or variant.startswith((".", "~")) or Path(variant).is_dir()
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """Return ``config.json`` of a checkpoint. Raises MissingModel where it is not a JSON object."""
-    file = folder / "config.json"
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise MissingModel(f"{file}: expected the JSON object of a checkpoint: {error}; fetch it again") from error
-    if not isinstance(config, dict):
-        raise MissingModel(f"{file}: expected a JSON object, got {type(config).__name__}; fetch it again")
-    return config
-
-
 def says_random(folder: Path) -> bool:
     """Whether the checkpoint says that nobody trained it."""
-    return bool(read_config(folder).get(RANDOM_KEY))
+    return bool(read_json(folder / CONFIG).get(RANDOM_KEY))

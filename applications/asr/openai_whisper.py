@@ -15,6 +15,7 @@ import whisper
 from codec_superb.applications.asr import whisper_decoding
 from codec_superb.applications.asr.openai_checkpoints import find_checkpoint
 from codec_superb.applications.asr.segmenting import segments
+from codec_superb.applications.asr.torch_setup import set_up_torch
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound
 from codec_superb.applications.memory import is_out_of_memory, memory_watched
@@ -39,7 +40,7 @@ class OpenAIWhisper(Backend):
 
     def load(self, model: Model, device: str, threads: int) -> None:
         """Load the checkpoint in float32; on a CPU with ``threads`` threads."""
-        torch.set_num_threads(threads)
+        set_up_torch(threads)
         self._name, self._device = model.name, device
         with memory_watched(model.name):
             try:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from codec_superb.applications.asv.ecapa_parameters import FILE as PARAMETERS
 from codec_superb.applications.asv.ecapa_parameters import read_parameters
+from codec_superb.applications.asv.speechbrain_import import import_speechbrain
 from codec_superb.applications.asv.torch_embedder import TorchEmbedder, load_state, load_tensors
 from codec_superb.applications.interface import Model
 from codec_superb.applications.model_files import find_model, sha256_of
 from codec_superb.applications.packages import require_packages
-from codec_superb.applications.torchaudio_import import import_torchaudio
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +50,7 @@ class SpeechBrainEcapa(TorchEmbedder):
 
     def load(self, model: Model, device: str, threads: int) -> None:
         """Build the network and fill it."""
-        import_torchaudio()
+        import_speechbrain()
         from speechbrain.lobes.features import Fbank
         from speechbrain.lobes.models.ECAPA_TDNN import ECAPA_TDNN
         from speechbrain.processing.features import InputNormalization
@@ -64,12 +64,12 @@ class SpeechBrainEcapa(TorchEmbedder):
         load_state(network, load_tensors(model.path / WEIGHTS), WEIGHTS)
         self._network = network.to(self.device).eval()
 
-    def embed(self, batch: torch.Tensor) -> torch.Tensor:
+    def embed(self, clips: torch.Tensor) -> torch.Tensor:
         """Map clips of one length to embeddings."""
         import torch
 
-        whole = torch.ones(len(batch), device=batch.device)  # relative lengths: no clip is padded
-        features = self._normalise(self._features(batch), whole)
+        whole = torch.ones(len(clips), device=clips.device)  # relative lengths: no clip is padded
+        features = self._normalise(self._features(clips), whole)
         embedded: torch.Tensor = self._network(features, whole)
         return embedded.squeeze(1)
 

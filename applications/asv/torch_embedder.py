@@ -1,4 +1,4 @@
-"""What speaker models on torch share: clips of one length in a batch, the same numbers each time, errors by name."""
+"""What speaker models on torch share: one clip at a time, the same numbers each time, errors by name."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from codec_superb.applications.errors import ApplicationError, MissingModel, OutOfMemory, PredictionFailed
-from codec_superb.applications.interface import Backend, Prediction, Samples, Sound
+from codec_superb.applications.errors import MissingModel, PredictionFailed
+from codec_superb.applications.interface import Backend, Prediction, Sound
+from codec_superb.applications.memory import memory_watched
+from codec_superb.applications.one_by_one import one_by_one
 
 if TYPE_CHECKING:
     import torch
 
 
 class TorchEmbedder(Backend):
-    """Embeds clips with a torch module.
+    """Embeds clips with a torch module, each alone.
 
-    Only clips of exactly the same length share a batch. Padding changes an answer: convolutions reach into it,
-    normalisations over time count it, and relative lengths round; a mask mends some of that and not all.
+    Padding to a common length would change an answer: convolutions reach into it, normalisations over time count it,
+    and relative lengths round; a mask mends some of that and not all. Clips of one length would differ in the last
+    digits, since a matrix product adds up in another order.
     """
 
     shortest: ClassVar[int]
     """Samples that the network needs at least."""
 
     @abstractmethod
-    def embed(self, batch: torch.Tensor) -> torch.Tensor:
+    def embed(self, clips: torch.Tensor) -> torch.Tensor:
         """Map clips ``(clips, samples)`` on the device to embeddings ``(clips, dimensions)``, in inference mode."""
 
     def start(self, device: str, threads: int) -> None:
@@ -38,33 +41,27 @@ class TorchEmbedder(Backend):
         self.device = torch.device(device)
 
     def predict(self, batch: Sequence[Sound]) -> list[Prediction | Exception]:
-        """Embed each clip, shape ``(dimensions,)``. Raises OutOfMemory where the batch is too large."""
-        answers: dict[int, Prediction | Exception] = {}
-        groups: dict[int, list[int]] = {}
-        for position, sound in enumerate(batch):
-            if reason := self._objection(sound.samples):
-                answers[position] = PredictionFailed(reason)
-            else:
-                groups.setdefault(sound.samples.size, []).append(position)
-        for positions in groups.values():
-            vectors = self._run(np.stack([batch[position].samples for position in positions]))
-            answers |= {position: _checked(vector) for position, vector in zip(positions, vectors, strict=True)}
-        return [answers[position] for position in range(len(batch))]
+        """Embed each clip, shape ``(dimensions,)``. Raises OutOfMemory where a clip does not fit."""
+        return one_by_one(self._answer, batch)
 
-    def _objection(self, samples: Samples) -> str:
-        """Say why a clip cannot be embedded, '' where it can."""
-        if samples.size < self.shortest:
-            return f"the clip has {samples.size} samples at {self.rate} Hz; the speaker model needs {self.shortest}"
-        if not np.isfinite(samples).all():
-            return "the clip holds samples that are not finite"
-        return "" if samples.any() else "the clip is silent: no speaker can be told"
-
-    def _run(self, clips: Samples) -> Samples:
+    def _answer(self, sound: Sound) -> Prediction:
         import torch
 
-        with torch.inference_mode(), exact_float32(), memory_errors():
-            vectors = self.embed(torch.from_numpy(clips).to(self.device))
-            return np.asarray(vectors.float().cpu().numpy())
+        samples = sound.samples
+        if samples.size < self.shortest:
+            raise PredictionFailed(
+                f"the clip has {samples.size} samples at {self.rate} Hz; the speaker model needs {self.shortest}"
+            )
+        if not np.isfinite(samples).all():
+            raise PredictionFailed("the clip holds samples that are not finite")
+        if not samples.any():
+            raise PredictionFailed("the clip is silent: no speaker can be told")
+        with torch.inference_mode(), exact_float32():
+            clip = torch.tensor(samples, dtype=torch.float32).to(self.device)  # a copy, where torch aligns it
+            vector = np.asarray(self.embed(clip[None])[0].float().cpu().numpy())
+        if not np.isfinite(vector).all() or not vector.any():
+            raise PredictionFailed("the speaker model answers with numbers that are zero or not finite")
+        return vector
 
 
 @contextmanager
@@ -83,23 +80,9 @@ def exact_float32() -> Iterator[None]:
 
 @contextmanager
 def memory_errors() -> Iterator[None]:
-    """Turn torch's errors of memory, on the CPU and on the GPU, into OutOfMemory."""
-    import torch
-
-    try:
+    """Turn what torch says when memory runs out into OutOfMemory; see :func:`memory_watched`."""
+    with memory_watched("the batch"):
         yield
-    except torch.cuda.OutOfMemoryError as error:
-        raise OutOfMemory(str(error)) from error
-    except RuntimeError as error:
-        if "allocate memory" in str(error):  # the CPU's allocator has no class of its own
-            raise OutOfMemory(str(error)) from error
-        raise
-
-
-def _checked(vector: Samples) -> Prediction | Exception:
-    if np.isfinite(vector).all() and vector.any():
-        return vector
-    return PredictionFailed("the speaker model answers with numbers that are zero or not finite")
 
 
 def load_state(module: Any, state: Any, file: str) -> None:
@@ -116,8 +99,6 @@ def load_tensors(file: Any) -> Any:
 
     try:
         return torch.load(file, map_location="cpu", weights_only=True)
-    except ApplicationError:
-        raise
     except Exception as error:
         raise MissingModel(
             f"{file.name} cannot be read as a checkpoint of tensors: {type(error).__name__}: {str(error)[:300]}; "

@@ -16,6 +16,8 @@ from codec_superb.metrics.mel_scale import mel_edges, triangles
 
 Floats = NDArray[np.float32]
 
+_BLOCK = 2048
+"""Frames at a time, so that a long clip needs little memory."""
 _QUIETEST = 1e-10
 """Power below which there is no difference."""
 
@@ -52,9 +54,12 @@ class MelSpectrum:
         """Return the mel powers, shape ``(bands, frames)`` with ``1 + samples // hop`` frames (even transforms)."""
         padded = np.pad(samples, self.transform // 2)
         frames = np.lib.stride_tricks.sliding_window_view(padded, self.transform)[:: self.hop]
+        blocks = [self._block(frames[start : start + _BLOCK]) for start in range(0, len(frames), _BLOCK)]
+        return np.concatenate(blocks, axis=1)
+
+    def _block(self, frames: Floats) -> Floats:
         spectra = np.fft.rfft(frames * self.taper, axis=-1).astype(np.complex64)
-        power = np.square(np.abs(spectra))
-        return np.asarray(self.filters @ power.T, dtype=np.float32)
+        return np.asarray(self.filters @ np.square(np.abs(spectra)).T, dtype=np.float32)
 
 
 def decibels(power: Floats, reference: float = 1.0, dynamic: float = 80.0) -> Floats:

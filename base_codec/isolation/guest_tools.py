@@ -49,10 +49,11 @@ def expect(card: dict[str, Any], **found: Any) -> None:
             raise ValueError(f"expected weights of a model with {field} {card[field]} ({card['name']}), got {value}")
 
 
-def weights_file(card: dict[str, Any], name: str) -> Path:
-    """Return the file ``name``: the user's (setting ``weights``: its folder), else from the card's address, cached.
+def weights_file(card: dict[str, Any], name: str, address: str | None = None) -> Path:
+    """Return the file ``name``: the user's (setting ``weights``: its folder), else from ``address``, cached.
 
-    torch checks the hash in the address where there is one. ``HF_HUB_OFFLINE`` is honoured here too.
+    Without ``address`` it is the card's. torch checks the hash in the address where there is one. ``HF_HUB_OFFLINE``
+    is honoured here too.
     """
     if card["settings"].get("weights") is not None:
         return weights_folder(card, (name,)) / name
@@ -60,7 +61,8 @@ def weights_file(card: dict[str, Any], name: str) -> Path:
 
     import torch
 
-    address, cached = card["weights"]["source"], Path(torch.hub.get_dir()) / "checkpoints" / name
+    address = address or card["weights"]["source"]
+    cached = Path(torch.hub.get_dir()) / "checkpoints" / name
     if cached.is_file():
         return cached
     reason = "HF_HUB_OFFLINE is set"

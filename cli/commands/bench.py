@@ -15,6 +15,8 @@ from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json
 from codec_superb.cli.options import (
     USUAL_SAMPLES,
+    ApplicationOption,
+    BackendOption,
     CategoryOption,
     CodecOption,
     CompileOption,
@@ -32,7 +34,7 @@ from codec_superb.cli.options import (
     plain_path,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, say_failures
-from codec_superb.cli.selection import codec_names
+from codec_superb.cli.selection import application_names, codec_names
 
 if TYPE_CHECKING:
     from codec_superb.pipeline.outcome import RunOutcome
@@ -53,6 +55,8 @@ def command(
     out: OutOption = Path("runs"),
     report: Annotated[Path | None, typer.Option(help="The page to write.", show_default="<out>/report.html")] = None,
     metric: MetricOption = None,
+    application: ApplicationOption = None,
+    backend: BackendOption = None,
     pesq_backend: PesqOption = "fast",
     category: CategoryOption = None,
     device: DeviceOption = "auto",
@@ -65,15 +69,22 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Benchmark codecs on datasets, end to end; without options, 14 classical codecs on the dataset `mini`."""
+    from codec_superb.applications.catalogue import choose
     from codec_superb.pipeline.executor import Executor
+    from codec_superb.pipeline.probe import probe
+    from codec_superb.pipeline.probe_choice import refuse_early
     from codec_superb.pipeline.resynth import resynthesise
     from codec_superb.pipeline.score import score
 
     codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
     options = CodecOptions(weights, dtype, compile_model)
+    applications = application_names(application)
+    choices = choose(applications, backend or ())
     _refuse_mixture(datasets)
     with TerminalProgress() as progress:
         _prepare(datasets, progress)
+        if choices:
+            refuse_early(datasets, choices, category=category, limit=limit)
         with Executor(workers) as pool:
             outcomes = resynthesise(
                 codecs, datasets, out=out, device=device, options=options, limit=limit, overwrite=overwrite,
@@ -84,6 +95,11 @@ def command(
                 runs, metrics=metric, overwrite=overwrite, backends=(("pesq", str(pesq_backend)),), progress=progress,
                 executor=pool,
             )  # fmt: skip
+            if applications:
+                outcomes += probe(
+                    runs, applications=applications, backends=backend or (), device=device, overwrite=overwrite,
+                    progress=progress, executor=pool,
+                )  # fmt: skip
     say_failures(outcomes)
     page = report or out / "report.html"
     summary = _publish(runs, out, page)
@@ -143,9 +159,9 @@ def _fingerprint(runs: Sequence[Path]) -> str:
     """Hash what the published files are made from."""
     digest = hashlib.sha256(__version__.encode())
     for run in sorted(runs):
-        for name in ("run.json", "clips.parquet"):
-            digest.update(str(run).encode())
-            digest.update((run / name).read_bytes())
+        for name in ("run.json", "clips.parquet", "pairs.parquet"):
+            digest.update(f"{run}/{name}".encode())
+            digest.update((run / name).read_bytes() if (run / name).is_file() else b"")
     return digest.hexdigest()
 
 
@@ -166,19 +182,20 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
         by_codec.setdefault(run.parent.name, []).append(run)
     files = []
     for codec, folders in by_codec.items():
-        if _is_random(folders[0]):
-            note(f"{codec}: random weights, a model nobody trained: scored, never packed")
+        if any(map(_is_random, folders)):
+            note(f"{codec}: random weights, a model nobody trained: measured, never packed")
             continue
         files.append(str(pack(folders, out / f"{codec}.zip", samples=USUAL_SAMPLES)))
     return files
 
 
 def _is_random(run: Path) -> bool:
-    """Whether a run is of a model that was never trained; ``pack`` refuses those."""
+    """Whether a run is of a codec that was never trained, or was probed by such a model; ``pack`` refuses those."""
     from codec_superb.pipeline.run_folder import RunFolder
 
-    weights = RunFolder(run).info().card.weights
-    return weights is not None and weights.source == "random"
+    info = RunFolder(run).info()
+    weights = info.card.weights
+    return (weights is not None and weights.source == "random") or any(of.random for of in info.probes.values())
 
 
 def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:

@@ -26,7 +26,8 @@ MODULES = {"pyyaml": "yaml", "PyYAML": "yaml", "lc3py": "lc3"}
 """Packages that are imported under another name."""
 EXTRAS = {
     "neural": ("torch", "transformers", "huggingface_hub", "safetensors"),
-    "applications": ("faster_whisper", "speechbrain", "sklearn"),
+    "probes": ("faster_whisper", "onnxruntime", "whisper_normalizer", "webrtcvad", "pocketsphinx"),
+    "applications": ("torch", "transformers", "whisper", "speechbrain", "torchaudio", "visqol"),
     "praat": ("parselmouth",),
     "datasets": ("datasets",),
     "server": ("fastapi", "sqlalchemy"),
@@ -44,7 +45,7 @@ class Finding:
 
 
 def command(as_json: JsonOption = False) -> None:
-    """Check this machine: packages, codecs, metrics, storage; exit 3 when something that is needed is missing."""
+    """Check this machine: packages, codecs, models, storage; exit 3 when something that is needed is missing."""
     findings = [finding for look in LOOKS for finding in look()]
     if as_json:
         print_json({"version": __version__, "findings": [asdict(finding) for finding in findings]})
@@ -155,6 +156,19 @@ def _neural(family: str, names: list[str]) -> Finding:
     return Finding(f"codec {family}", "ok", f"{len(names)} settings, weights in {checkpoint.folder}")
 
 
+def _applications() -> list[Finding]:
+    """Say of each model behind a probe whether its packages and its files are here; nothing is loaded or fetched."""
+    from codec_superb.applications.availability import availability
+    from codec_superb.applications.catalogue import BACKENDS
+
+    findings = []
+    for name, entry in BACKENDS.items():
+        found = availability(entry)
+        detail = f"{', '.join(entry.probes)}: {found.detail}"
+        findings.append(Finding(f"model {name}", "ok" if found.state == "ready" else "optional", detail))
+    return findings
+
+
 def _storage() -> list[Finding]:
     from codec_superb.data_manifests.home import codec_superb_home
 
@@ -170,4 +184,4 @@ def _storage() -> list[Finding]:
     return [Finding("CODEC_SUPERB_HOME", "ok" if free > ENOUGH_BYTES else "optional", detail)]
 
 
-LOOKS: tuple[Callable[[], list[Finding]], ...] = (_python, _packages, _extras, _codecs, _storage)
+LOOKS: tuple[Callable[[], list[Finding]], ...] = (_python, _packages, _extras, _codecs, _applications, _storage)

@@ -75,6 +75,7 @@ def check_aggregates(
             replicates=submission.bootstrap.replicates,
             expected=clips,
             pairs=pairs,
+            backends={(d.name, info.probe): info.backend for d in submission.datasets for info in d.probes},
         )
     except (PipelineError, MetricError, ArithmeticError, ValueError) as error:
         findings.add("clips.parquet", "rows that can be aggregated", error, _AGAIN)

@@ -11,6 +11,8 @@ from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.submission.findings import Findings
 
 _AGAIN = "probe the run again, then pack; trials and ranks are not edited by hand"
+MOST_CLASSES = 2000
+"""Classes of a dataset: AudioSet has 527, and what they cost to aggregate grows with clips times classes."""
 
 
 def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[PairRow], findings: Findings) -> bool:
@@ -70,6 +72,8 @@ def _check_ranks(clips: dict[str, ClipRow], ranks: Sequence[PairRow], where: str
             value = getattr(rank, side)
             if not 1 <= value <= len(clips) or not float(value).is_integer():
                 findings.add(f"{place}: {side}", f"a whole rank of 1 to {len(clips)}, its clips", value, _AGAIN)
+    if len(classes) > MOST_CLASSES:
+        findings.add(where, f"at most {MOST_CLASSES} classes", len(classes), _AGAIN)
     for name, members in classes.items():
         _check_class(members, f"{where}: {name}", findings)
     _check_counts(clips, counts, "labels", where, findings)

@@ -12,6 +12,8 @@ from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 
 _AGAIN = "probe the runs again with this version, then pack; rows are not edited by hand"
+_MOST_SETTINGS = 100
+_LARGEST = 1e15
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -41,6 +43,11 @@ def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
         findings.add(f"{where}.random", expected, f"random weights ({info.backend})", "probe with trained weights")
     if not _SHA256.fullmatch(info.model_sha256):
         findings.add(f"{where}.model_sha256", "64 hexadecimal digits", info.model_sha256, _AGAIN)
+    if len(info.settings) > _MOST_SETTINGS:
+        findings.add(f"{where}.settings", f"at most {_MOST_SETTINGS}", len(info.settings), _AGAIN)
+    for name, value in info.settings.items():
+        if not isinstance(value, str) and not abs(value) <= _LARGEST:
+            findings.add(f"{where}.settings.{name}", f"a number of at most {_LARGEST:g}", value, _AGAIN)
     if not info.backend:
         findings.add(f"{where}.backend", "the name of the model that answered", "none", _AGAIN)
 
@@ -68,7 +75,9 @@ def _check_numbers(probe: Probe, entry: ProbeValue, where: str, findings: Findin
             findings.add(f"{where}.reference.{field.name}", expected, entry.reference[field.name], _AGAIN)
     if probe.key != "asr":
         return
-    units = max(entry.shared["words"], entry.shared["characters"])
+    units, *others = sorted(entry.shared.values(), reverse=True)
+    if units < 1 or any(others):
+        findings.add(where, "a transcript counted in words or in characters", dict(entry.shared), _AGAIN)
     for side in SIDES:
         counts = getattr(entry, side)
         wrong = counts["substitutions"] + counts["deletions"]

@@ -104,14 +104,19 @@ def _tables(runs: Sequence[_Run], rows: Sequence[ClipRow]) -> dict[str, bytes]:
 def _described(runs: Sequence[_Run], rows: Sequence[ClipRow], folders: Sequence[str]) -> dict[str, Any]:
     """Collect the fields of the submission that follow from its runs."""
     clips = {run.info.dataset.name: run.info.dataset.clips for run in runs}
+    described = tuple(_dataset(run, folders) for run in runs)
     return {
         "kind": "custom" if runs[0].info.dataset.location else "named",
         "created": max(stamp.started for run in runs for stamp in run.info.provenance),
         "codec": _public_card(runs[0].info.card, folders),
-        "datasets": tuple(_dataset(run, folders) for run in runs),
+        "datasets": described,
         "metrics": _metrics(runs),
         "aggregates": aggregate(
-            rows, metrics=list(_metrics(runs)), expected=clips, pairs=[pair for run in runs for pair in run.pairs]
+            rows,
+            metrics=list(_metrics(runs)),
+            expected=clips,
+            pairs=[pair for run in runs for pair in run.pairs],
+            backends={(dataset.name, info.probe): info.backend for dataset in described for info in dataset.probes},
         ),
     }
 

@@ -7,12 +7,14 @@ written or the process ends; neither is trusted by the service.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import BinaryIO
 
 import av
 
+from codec_superb.applications.table import FIGURES
+from codec_superb.pipeline.application_evidence import figure_function
 from codec_superb.pipeline.category_summary import summarise, summarise_dataset
 from codec_superb.pipeline.clip_table import open_table, write_table
 from codec_superb.pipeline.rows import ClipRow
@@ -32,6 +34,8 @@ def warm_up() -> None:
     table = io.BytesIO()
     write_table(table, [_EXAMPLE], ["pesq"], compression="zstd")
     list(open_table(table, own=True))
+    for figure in FIGURES.values():
+        figure_function(figure)
     tail(2)
 
 
@@ -61,7 +65,8 @@ def examine(file: BinaryIO, task: OpenedTask) -> tuple[Outcome, Sequence[bytes]]
 def _accept(opened: OpenedSubmission) -> tuple[Accepted, list[bytes]]:
     submission, rows, aggregates = opened.submission, opened.rows, opened.aggregates
     assert aggregates is not None  # else there is a problem
-    blocks = [_block([row for row in rows if row.dataset == d.name], submission.metrics) for d in submission.datasets]
+    columns = submission.metrics, {info.probe for dataset in submission.datasets for info in dataset.probes}
+    blocks = [_block([row for row in rows if row.dataset == dataset.name], *columns) for dataset in submission.datasets]
     sizes = [d.selected for d in submission.datasets]
     ok = sum(row.status == "ok" for row in rows)
     accepted = Accepted(
@@ -80,10 +85,10 @@ def _accept(opened: OpenedSubmission) -> tuple[Accepted, list[bytes]]:
     return accepted, blocks
 
 
-def _block(rows: Sequence[ClipRow], metrics: dict[str, str]) -> bytes:
+def _block(rows: Sequence[ClipRow], metrics: Collection[str], probes: Collection[str]) -> bytes:
     out = io.BytesIO()
     ordered = sorted(rows, key=lambda row: row.clip)
-    write_table(out, ordered, metrics, compression="zstd")
+    write_table(out, ordered, metrics, probes, compression="zstd")
     return out.getvalue()
 
 

@@ -30,8 +30,8 @@ def test_the_commands_are_those_of_the_contract() -> None:
     assert set(COMMANDS) == {
         "codecs list", "codecs show", "codecs env list", "codecs env build", "codecs env remove",
         "datasets list", "datasets show", "datasets prepare", "datasets index",
-        "datasets check", "resynth", "score", "pack", "check", "report", "compare", "bench", "doctor",
-        "serve", "submit", "tokens export", "tokens decode",
+        "datasets check", "resynth", "score", "probe", "applications", "pack", "check", "report", "compare", "bench",
+        "doctor", "serve", "submit", "tokens export", "tokens decode",
         "admin token create", "admin token list", "admin token revoke", "admin submissions list",
         "admin submissions accept", "admin submissions reject", "admin submissions verify",
         "admin submissions withdraw", "admin codec transfer", "admin datasets add", "admin datasets list",

@@ -25,6 +25,8 @@ print("MODULES", json.dumps([code, sorted(sys.modules)]))
         ["codecs", "list"],
         ["codecs", "show", "opus_12k"],
         ["datasets", "list"],
+        ["applications"],
+        ["probe", "--help"],
         ["bench", "--help"],
         ["admin", "--help"],
         ["serve", "--help"],

@@ -13,13 +13,12 @@ from support_probed import draw_probes
 from support_stats import draw_rows, failed, row
 
 from codec_superb.applications.table import PROBES
+from codec_superb.applications.ultra.protocol import DATASETS
 from codec_superb.pipeline.aggregate import ApplicationAggregate, aggregate
 from codec_superb.pipeline.application_aggregate import aggregate_applications
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.rows import ClipRow, PairRow, ProbeValue
 from codec_superb.pipeline.statistics import bootstrap
-
-READY = [key for key in PROBES if key not in {"asr", "aec"}]
 
 
 def similar(clip: str, resynthesis: float, reference: float = 1.0, **fields: object) -> ClipRow:
@@ -31,6 +30,16 @@ def similar(clip: str, resynthesis: float, reference: float = 1.0, **fields: obj
 def verified(clip: str, trials: int = 1) -> ClipRow:
     """Make a clip that takes part in trials."""
     return row(clip, probes={"asv": ProbeValue(status="ok", shared={"trials": float(trials)})})
+
+
+def heard(clip: str, reference: int, resynthesis: int, *, words: float = 0, characters: float = 0) -> ClipRow:
+    """Make a clip with a transcript of so many words or characters, and so many of them taken for others."""
+    sides = {
+        side: {"substitutions": float(errors), "deletions": 0.0, "insertions": 0.0}
+        for side, errors in (("reference", reference), ("resynthesis", resynthesis))
+    }
+    shared = {"words": words, "characters": characters}
+    return row(clip, probes={"asr": ProbeValue(status="ok", shared=shared, **sides)})
 
 
 def trial(left: str, right: str, *, target: bool, reference: float, resynthesis: float) -> PairRow:
@@ -74,6 +83,39 @@ class TestByHand:
         sides = {"reference": {"distance": 0.0}, "resynthesis": {"distance": 3.0}}
         warpq = figures([row(name, probes={"warpq": ProbeValue(status="ok", **sides)}) for name in "ab"])["warpq"]
         assert (warpq.reference.value, warpq.resynthesis.value, warpq.loss.value) == (0.0, 3.0, 3.0)
+
+    def test_errors_are_counted_over_all_words_and_characters_apart(self) -> None:
+        """2 + 4 errors in 20 words and 3 in 10 characters: 30 % each, with the sums of the clips in that unit."""
+        rows = [
+            heard("one", 0, 2, words=10), heard("two", 1, 4, words=10), heard("three", 0, 3, characters=10)
+        ]  # fmt: skip
+        found = figures(rows)
+        wer, cer = found["asr_wer_pct"], found["asr_cer_pct"]
+        assert (wer.n, wer.resynthesis.value, wer.reference.value, wer.loss.value) == (2, 30.0, 5.0, 25.0)
+        assert (cer.n, cer.resynthesis.value, cer.reference.value, cer.loss.value) == (1, 30.0, 0.0, 30.0)
+        assert (wer.totals["words"], wer.totals["reference.substitutions"]) == (20.0, 1.0)
+        assert wer.totals["resynthesis.substitutions"] == 6.0
+        assert (cer.totals["characters"], cer.totals["resynthesis.substitutions"]) == (10.0, 3.0)
+        assert not {"characters"} & wer.totals.keys()
+        assert cer.loss.low is None  # one clip says nothing about others
+
+    def test_ranks_give_an_average_precision_on_each_side(self) -> None:
+        """Two clips of a class at ranks 1 and 2 are 100 %; at 1 and 4, and another class at 2, (75 + 50) / 2."""
+        entry = ProbeValue(
+            status="ok", shared={"labels": 1.0}, reference={"correct": 1.0}, resynthesis={"correct": 0.0}
+        )  # fmt: skip
+        rows = [row(name, category="audio", probes={"aec": entry}) for name in "abcd"]
+        ranks = [("a", "dog", 1, 1), ("b", "dog", 2, 4), ("c", "rain", 1, 2)]
+        pairs = [
+            PairRow(dataset="mini", probe="aec", left=clip, right=name, target=True, reference=one, resynthesis=two)
+            for clip, name, one, two in ranks
+        ]
+        found = figures(rows, pairs)
+        assert found["aec_map_pct"].pairs == 3
+        assert found["aec_map_pct"].reference.value == 100.0
+        assert found["aec_map_pct"].resynthesis.value == pytest.approx(62.5)
+        assert found["aec_accuracy_pct"].pairs == 0
+        assert found["aec_accuracy_pct"].loss.value == 100.0
 
     def test_trials_give_an_equal_error_rate_on_each_side(self) -> None:
         """Scores that separate are 0 %; the worked example of the definition, targets and others overlapping, 33.3."""
@@ -131,7 +173,7 @@ class TestDraws:
         """The same resampling and the same percentiles, so figures and metrics can stand in one table."""
         values = np.random.default_rng(3).uniform(0.2, 0.9, 30)
         found = figures([similar(f"c{n:02}", float(value)) for n, value in enumerate(values)])["sim_pct"].resynthesis
-        draws = bootstrap.replicate_means(100 * values[:, None], 1000, bootstrap.stream(0, "mini", "probe sim"))
+        draws = bootstrap.replicate_means(100 * values[:, None], 1000, bootstrap.stream(0, "mini", "applications"))
         expected = bootstrap.interval(draws[:, 0], 30)
         assert expected is not None
         assert (found.low, found.high) == (pytest.approx(expected[0]), pytest.approx(expected[1]))
@@ -152,9 +194,9 @@ class TestEveryProbe:
     def test_every_figure_is_there_with_its_counts_and_inside_its_range(self) -> None:
         """Of every probe on every dataset, sorted by dataset and as in the table."""
         rows = [*draw_rows(1, 60, dataset="one"), failed("gone", dataset="one"), *draw_rows(2, 60, dataset="two")]
-        probed = draw_probes(rows, READY)
+        probed = draw_probes(rows)
         found = aggregate(probed.rows, metrics=(), pairs=probed.pairs).applications
-        keys = [figure.key for key in READY for figure in PROBES[key].figures]
+        keys = [figure.key for probe in PROBES.values() for figure in probe.figures if figure.key != "asr_cer_pct"]
         assert [(entry.dataset, entry.figure) for entry in found] == [
             (dataset, key) for dataset in ("one", "two") for key in keys
         ]
@@ -173,7 +215,7 @@ class TestEveryProbe:
     @given(st.randoms(use_true_random=False))
     def test_the_order_of_rows_and_pairs_changes_nothing(self, chance: random.Random) -> None:
         """To the last bit, so that a service that stores rows in another order recomputes the same."""
-        probed = draw_probes(draw_rows(1, 45), READY)
+        probed = draw_probes(draw_rows(1, 45))
         rows, pairs = list(probed.rows), list(probed.pairs)
         whole = figures(rows, pairs)
         chance.shuffle(rows)
@@ -181,13 +223,71 @@ class TestEveryProbe:
         assert figures(rows, pairs) == whole
 
     def test_another_dataset_or_probe_beside_changes_no_interval(self) -> None:
-        """Draws depend on dataset and probe alone."""
+        """Draws depend on the dataset alone."""
         one = draw_probes(draw_rows(1, 30), ["sim"])
         more = draw_probes(one.rows, ["dnsmos"])
         other = draw_probes(draw_rows(2, 30, dataset="other"), ["sim"])
         alone = figures(one.rows)["sim_pct"]
         both = aggregate_applications([*other.rows, *more.rows], (), seed=0, replicates=1000)
         assert next(e for e in both if e.figure == "sim_pct" and e.dataset == "mini") == alone
+
+
+class TestUltra:
+    """The average of UltraEval-Audio, over its three datasets."""
+
+    NAMES = tuple(entry.name for entry in DATASETS)
+
+    def rows(self) -> list[ClipRow]:
+        """Draw what its probes keep of the three datasets; Chinese is counted in characters, and has no UTMOS."""
+        found = []
+        for name in self.NAMES:
+            keys = ["asr", "sim", "dnsmos", *(["utmos"] if name != "aishell1" else [])]
+            drawn = draw_probes(draw_rows(1, 12, dataset=name, categories=["speech"]), keys).rows
+            found += drawn if name != "aishell1" else [self._in_characters(row) for row in drawn]
+        return found
+
+    def _in_characters(self, row: ClipRow) -> ClipRow:
+        asr = row.probes["asr"]
+        shared = {"words": 0.0, "characters": asr.shared["words"]} if asr.shared else {}
+        return row.model_copy(update={"probes": {**row.probes, "asr": asr.model_copy(update={"shared": shared})}})
+
+    def backends(self) -> dict[tuple[str, str], str]:
+        """Name the published table's models."""
+        return {(entry.name, probe): names[0] for entry in DATASETS for probe, names in entry.backends.items()}
+
+    def aggregates(self, rows: Sequence[ClipRow], backends: dict[tuple[str, str], str]) -> list[ApplicationAggregate]:
+        """Aggregate; the average, if there is one, comes last."""
+        return list(aggregate_applications(rows, (), seed=0, replicates=1000, backends=backends))
+
+    def test_it_is_the_mean_of_nine_and_stands_last(self) -> None:
+        """On the resynthesis as on the reference, of the very values beside it; with counts and an interval."""
+        *parts, ultra = self.aggregates(self.rows(), self.backends())
+        assert (ultra.figure, ultra.dataset, ultra.probe) == ("ultra_average", "", "ultra")
+        for side in ("reference", "resynthesis"):
+            values = {(part.dataset, part.figure): getattr(part, side).value for part in parts}
+            terms = []
+            for name in self.NAMES:
+                error, opinions = ("asr_cer_pct", []) if name == "aishell1" else ("asr_wer_pct", ["utmos"])
+                heard = [values[name, key] for key in ("dnsmos_ovrl", "dnsmos_p808", *opinions)]
+                terms += [100 - values[name, error], values[name, "sim_pct"], 20 * sum(heard) / len(heard)]
+            assert getattr(ultra, side).value == pytest.approx(sum(terms) / 9)
+        assert ultra.loss.value == pytest.approx(ultra.reference.value - ultra.resynthesis.value)
+        assert ultra.resynthesis.low is not None
+        assert ultra.resynthesis.high is not None
+        assert ultra.resynthesis.low < ultra.resynthesis.value < ultra.resynthesis.high
+        assert (ultra.n, ultra.left_out, ultra.failed) == (30, 6, 0)
+
+    def test_it_is_absent_where_a_dataset_a_probe_or_a_model_is_another(self) -> None:
+        """A number that looks like those published must be one of them."""
+        rows, backends = self.rows(), self.backends()
+        others = [
+            self.aggregates([row for row in rows if row.dataset != "aishell1"], backends),
+            self.aggregates([row.model_copy(update={"probes": {"sim": row.probes["sim"]}}) for row in rows], backends),
+            self.aggregates(rows, backends | {("aishell1", "asr"): "faster-whisper:tiny.en"}),
+            self.aggregates(rows, {place: name for place, name in backends.items() if place != ("aishell1", "sim")}),
+            self.aggregates(rows, {}),
+        ]
+        assert all(entry.dataset for found in others for entry in found)
 
 
 class TestPairsAstray:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from support_drive import start
+from support_killing import finish, killed
 from support_run_codecs import HERE
 from support_runs import contents, speech_folder
 from support_timing import quickest
@@ -33,9 +34,9 @@ def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, clips: Path) -> Path:
     """Give an output folder after resynth and score without any trouble, and after resynth alone beside it."""
     out = tmp_path_factory.mktemp("undisturbed")
-    _finish(_resynth(clips, out / "full"))
+    finish(_resynth(clips, out / "full"))
     shutil.copytree(out / "full", out / "resynth")
-    _finish(_score(out / "full"))
+    finish(_score(out / "full"))
     return out
 
 
@@ -45,32 +46,6 @@ def _resynth(clips: Path, out: Path) -> dict[str, Any]:
 
 def _score(out: Path) -> dict[str, Any]:
     return {"stage": "score", "metrics": ["si_sdr", "sdr"], "out": str(out)}
-
-
-def _finish(order: dict[str, Any]) -> None:
-    """Let a stage run to its end."""
-    with start(**order) as process:
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors
-
-
-def _killed(order: dict[str, Any], moments: random.Random, longest: float) -> bool:
-    """Start a stage, kill it and its workers at a random moment; False when it was through before.
-
-    Half of the moments are counted from the beginning, while workers start, half from the first finished clip.
-    """
-    event, delay = moments.choice(["started", "advanced"]), moments.uniform(0, longest)
-    with start(**order) as process:
-        assert process.stdout is not None
-        if not any(line.startswith(event) for line in process.stdout):
-            return False
-        time.sleep(delay)
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return False
-        process.communicate()
-        return process.returncode == -signal.SIGKILL
 
 
 def _made(run: Path) -> dict[Path, int]:
@@ -93,10 +68,10 @@ def test_resynth_killed_at_twenty_moments_ends_with_the_same_rows(
     while kills < KILLS:
         out = tmp_path / str(rounds)
         made: dict[Path, int] = {}
-        while kills < KILLS and _killed(_resynth(clips, out), moments, 0.4):
+        while kills < KILLS and killed(_resynth(clips, out), moments, 0.4):
             kills += 1
             made = _made(out / "slow" / "clips") | made
-        _finish(_resynth(clips, out))
+        finish(_resynth(clips, out))
         assert {path: path.stat().st_mtime_ns for path in made} == made
         kept += len(made)
         assert contents(out / "slow" / "clips") == expected
@@ -114,9 +89,9 @@ def test_score_killed_at_twenty_moments_ends_with_the_same_rows(tmp_path: Path, 
     while kills < KILLS:
         out = tmp_path / str(rounds)
         shutil.copytree(undisturbed / "resynth", out)
-        while kills < KILLS and _killed(_score(out), moments, 0.15):
+        while kills < KILLS and killed(_score(out), moments, 0.15):
             kills += 1
-        _finish(_score(out))
+        finish(_score(out))
         assert contents(out / "slow" / "clips") == expected
         assert not list(out.rglob(".part-*"))
         rounds += 1
@@ -126,7 +101,7 @@ def test_score_killed_at_twenty_moments_ends_with_the_same_rows(tmp_path: Path, 
 def test_ctrl_c_ends_a_run_within_a_second_and_it_can_be_resumed(tmp_path: Path) -> None:
     """An interrupt in the middle of a clip that takes 30 s ends parent and workers at once; what was done is kept."""
     clips = speech_folder(tmp_path / "clips", 4)
-    _finish(_resynth(clips, tmp_path / "runs"))
+    finish(_resynth(clips, tmp_path / "runs"))
     order = _resynth(clips, tmp_path / "runs") | {"codecs": [SLOW, f"{HERE}:Sleepy"]}
 
     def interrupt() -> float:
@@ -145,4 +120,4 @@ def test_ctrl_c_ends_a_run_within_a_second_and_it_can_be_resumed(tmp_path: Path)
         return took
 
     assert quickest(interrupt, 1.0) < 1.0
-    _finish(_resynth(clips, tmp_path / "runs"))
+    finish(_resynth(clips, tmp_path / "runs"))

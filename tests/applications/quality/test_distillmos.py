@@ -51,7 +51,7 @@ def test_scores_equal_those_of_the_package(backend: DistillMos) -> None:
 
         theirs = ConvTransformerSQAModel(load_weights=False).eval()
     theirs.load_state_dict(torch.load(folder / "distill_mos_v7.pt", weights_only=True)["model"])
-    for samples in (clean(2.0), noisy(SEGMENT / RATE), muffled(10.0)):
+    for samples in (clean(2.0), noisy(SEGMENT / RATE), muffled(8.0)):
         with torch.inference_mode():
             expected = float(theirs(torch.from_numpy(samples)[None]))
         assert opinion(backend, samples) == pytest.approx(expected, abs=1e-4)
@@ -67,7 +67,7 @@ def test_worse_sound_scores_lower(backend: DistillMos) -> None:
 
 def test_answers_do_not_depend_on_the_batch(backend: DistillMos) -> None:
     """A clip gets the same score to the last bit alone and among others."""
-    clips = [clean(1.0), noisy(8.5)]
+    clips = [clean(1.0), noisy(7.8)]
     together = backend.predict([sound(samples) for samples in clips])
     assert [float(np.asarray(answer)[0]) for answer in together] == [opinion(backend, samples) for samples in clips]
 

@@ -41,7 +41,7 @@ class TestAgreement:
             from speechmos.dnsmos import DNSMOS
 
             theirs = DNSMOS(str(folder / "sig_bak_ovr.onnx"), str(folder / "model_v8.onnx"))
-            for samples in (clean(2.3), noisy(5.0), muffled(17.4), clean(10.0)):
+            for samples in (noisy(5.0), muffled(11.4)):
                 expected = theirs(samples, RATE, is_personalized_MOS=False)
                 values = [expected[key] for key in ("ovrl_mos", "sig_mos", "bak_mos", "p808_mos")]
                 assert opinions(backend, samples) == pytest.approx(values, abs=1e-4)
@@ -68,7 +68,7 @@ class TestBehaviour:
 
     def test_answers_do_not_depend_on_the_batch_or_threads(self, backend: DnsMos) -> None:
         """A clip gets the same scores to the last bit alone, among others, and with two threads."""
-        clips = [noisy(4.0), muffled(11.5)]
+        clips = [noisy(4.0), muffled(2.0)]
         together = backend.predict([sound(samples) for samples in clips])
         other = DnsMos()
         other.load(other.prepare(), "cpu", 2)

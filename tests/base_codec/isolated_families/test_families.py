@@ -26,6 +26,7 @@ FAMILIES = {
     "encodec": "encodec_original_24k_6k",
     "speechtokenizer": "speechtokenizer_4k",
     "dac": "dac_original_44k_3.45k",
+    "vocos": "vocos_24k_6k",
 }
 """A codec of each family, whose model the tests make small."""
 FILES = {
@@ -33,6 +34,7 @@ FILES = {
     "encodec": "encodec_24khz-d7cc33bc.th",
     "speechtokenizer": "SpeechTokenizer.pt",
     "dac": "weights_44khz_8kbps_0.0.1.pth",
+    "vocos": "pytorch_model.bin",
 }
 """The file that the family's error must name when it is missing."""
 

@@ -1,0 +1,68 @@
+"""The input of the Audio Spectrogram Transformer: Kaldi's log-mel filter bank, normalised, in numpy.
+
+Source: Gong, Chung and Glass, AST, Interspeech 2021, and Povey et al., The Kaldi Speech Recognition Toolkit, 2011:
+frames of 25 ms every 10 ms that lie wholly in the signal, each less its mean, pre-emphasis 0.97, a Hann window that
+reaches zero at both ends, power spectrum over 512 points, triangles in mel from 20 Hz to half of the rate, the
+logarithm of at least the resolution of float32. transformers computes it with torchaudio where that is installed and
+with code of its own where not; here it is one computation, in double precision.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.applications.aec.mel import Floats, bin_hertz, frame, htk_mel, mel_edges, triangles
+from codec_superb.applications.interface import Samples
+
+RATE = 16_000
+WINDOW, HOP = 400, 160
+_FFT = 512
+_PRE_EMPHASIS = 0.97
+_LOWEST_HZ = 20.0
+_FLOOR = float(np.finfo(np.float32).eps)
+
+
+@dataclass(frozen=True, slots=True)
+class AstInput:
+    """How one checkpoint wants its input; defaults are those of AudioSet."""
+
+    bands: int = 128
+    frames: int = 1024
+    mean: float = -4.2677393
+    """Of the training data; subtracted."""
+    deviation: float = 4.5689974
+    """Of the training data; the input is divided by twice it."""
+
+    @property
+    def window(self) -> int:
+        """Samples of audio in an input, 10.24 s with the usual frames."""
+        return self.frames * HOP
+
+    def __call__(self, samples: Samples) -> NDArray[np.float32]:
+        """Return the input of at most ``window`` samples, shape ``(frames, bands)``; missing frames are zeros.
+
+        The zeros are those of the filter bank, before normalising, as the model was trained.
+        """
+        found = filter_bank(samples, self.bands)[: self.frames]
+        whole = np.pad(found, ((0, self.frames - found.shape[0]), (0, 0)))
+        return ((whole - self.mean) / (2.0 * self.deviation)).astype(np.float32)
+
+
+def filter_bank(samples: Samples, bands: int) -> Floats:
+    """Return Kaldi's log-mel filter bank of ``(samples,)`` at 16 kHz, shape ``(frames, bands)``."""
+    frames = frame(samples, WINDOW, HOP)
+    frames -= frames.mean(axis=1, keepdims=True)
+    before = np.concatenate([frames[:, :1], frames[:, :-1]], axis=1)
+    taper = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(WINDOW) / (WINDOW - 1))
+    spectrum = np.fft.rfft((frames - _PRE_EMPHASIS * before) * taper, _FFT)
+    power = np.square(spectrum.real) + np.square(spectrum.imag)
+    return np.log(np.maximum(power @ _filters(bands), _FLOOR))
+
+
+@functools.cache
+def _filters(bands: int) -> Floats:
+    return triangles(mel_edges(bands, _LOWEST_HZ, RATE / 2), htk_mel(bin_hertz(_FFT, RATE)))

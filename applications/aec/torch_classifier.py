@@ -1,0 +1,57 @@
+"""What sound-event models on torch share: a clip in windows, one clip at a time, the mean over its windows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.applications.aec.windows import windows
+from codec_superb.applications.asv.torch_embedder import exact_float32, memory_errors
+from codec_superb.applications.errors import PredictionFailed
+from codec_superb.applications.interface import Backend, Prediction, Samples, Sound
+
+if TYPE_CHECKING:
+    import torch
+
+AT_ONCE = 8
+"""Windows of one clip that the network is given together."""
+
+
+class TorchClassifier(Backend):
+    """Scores each window of a clip. Clips never share a batch: a matrix product rounds differently with its size."""
+
+    shortest: ClassVar[int] = 1
+    """Samples that a clip must have."""
+    window: int
+    """Samples of a window; known once the model is loaded."""
+    device: str
+
+    @abstractmethod
+    def features(self, samples: Samples) -> NDArray[np.float32]:
+        """Return the network's input for a window of at most ``window`` samples."""
+
+    @abstractmethod
+    def scores(self, batch: torch.Tensor) -> torch.Tensor:
+        """Map inputs ``(windows, …)`` on the device to class scores ``(windows, classes)``."""
+
+    def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
+        """Return the mean class scores of each sound, float32. Raises OutOfMemory where a clip does not fit."""
+        return [self._answer(sound.samples) for sound in batch]
+
+    def _answer(self, samples: Samples) -> Prediction | Exception:
+        import torch
+
+        if samples.size < self.shortest:
+            return PredictionFailed(f"the clip has {samples.size} samples; the model needs {self.shortest}")
+        inputs = np.stack([self.features(window) for window in windows(samples, self.window)])
+        found = []
+        with torch.inference_mode(), exact_float32(), memory_errors():
+            for start in range(0, len(inputs), AT_ONCE):
+                part = torch.from_numpy(inputs[start : start + AT_ONCE]).to(self.device)
+                found.append(self.scores(part).cpu().numpy().astype(np.float64))
+        mean = np.concatenate(found).mean(axis=0).astype(np.float32)
+        return mean if np.isfinite(mean).all() else PredictionFailed("the model gave scores that are not finite")

@@ -1,0 +1,125 @@
+"""A model backend whose packages live in a private environment: the isolated runtime of codecs, asked for predictions.
+
+Sound goes to the worker through shared memory, one clip at a time; a text or an array comes back. A clip over which
+the worker crashes, hangs or runs out of memory costs that clip, and the next one gets a new worker; three dead workers
+in a row end the run.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from codec_superb.applications.errors import ApplicationError, MissingPackage, PredictionFailed
+from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
+from codec_superb.base_codec.card import Isolation
+from codec_superb.base_codec.errors import CodecUnusable
+from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.errors import EnvironmentFailed, GuestFailed, WorkerDied
+from codec_superb.base_codec.isolation.host import GuestHost
+from codec_superb.base_codec.isolation.lock import Lock, open_lock
+
+GUESTS = Path(__file__).with_name("guests")
+
+
+class IsolatedBackend(Backend):
+    """Runs the guest that ``isolation`` names, in the environment that its lock describes; on the CPU.
+
+    A subclass finds the model (:meth:`find`) and says what the guest is told (:meth:`describe`). The guest is
+    ``Guest(description, device)`` with ``predict(samples)``, samples float32 ``(samples,)`` at ``rate``.
+    """
+
+    isolation: ClassVar[Isolation]
+    """Lock and guest; the guest as a path, since those by name are codecs."""
+    _host: GuestHost | None = None
+
+    @abstractmethod
+    def find(self, python: Path) -> Model:
+        """Find or fetch the model's files; ``python`` is the interpreter of the environment. Raises MissingModel."""
+
+    @abstractmethod
+    def describe(self, model: Model, threads: int) -> dict[str, Any]:
+        """Return what the guest is told, as JSON: where its weights lie, what to expect of them, how many threads."""
+
+    def prepare(self) -> Model:
+        """Build the environment where there is none, and find the model.
+
+        Raises MissingPackage with the command that builds the environment, where that is impossible now; MissingModel.
+        """
+        lock = open_lock(self.isolation.lock)
+        try:
+            python = ensure(lock, lambda text: print(text, file=sys.stderr)).python
+        except EnvironmentFailed as error:
+            raise MissingPackage(str(error)) from error
+        return self.find(python)
+
+    def load(self, model: Model, device: str, threads: int) -> None:
+        """Start the worker and open the model in it.
+
+        Raises ApplicationError for a device that the locked packages do not run on, and when the model cannot be
+        opened, with the package's own reason.
+        """
+        if device != "cpu":
+            raise ApplicationError(f"{model.name}: its locked packages run on the cpu, got device {device!r}")
+        self.close()
+        self._host = GuestHost(model.name, self.isolation, self.describe(model, threads), "model")
+        try:
+            self._host.start(device)
+        except EnvironmentFailed as error:
+            raise MissingPackage(str(error)) from error
+        except CodecUnusable as error:
+            raise ApplicationError(str(error)) from error
+
+    def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
+        """Ask for each sound by itself. Raises ApplicationError after three dead workers in a row."""
+        return [self._answered(sound.samples) for sound in batch]
+
+    def answer(self, samples: Samples) -> Prediction:
+        """Answer for one sound; a subclass may divide it and join the answers. Raises PredictionFailed."""
+        return self.ask(samples)
+
+    def ask(self, samples: Samples) -> Prediction:
+        """Ask the guest. Raises PredictionFailed for what costs the clip, ApplicationError for what ends the run."""
+        if self._host is None:
+            raise ApplicationError(f"{type(self).__name__}: expected a loaded model, load() was not called")
+        try:
+            found = self._host.ask(lambda worker: worker.predict(samples))
+        except (WorkerDied, GuestFailed) as error:
+            raise PredictionFailed(str(error)) from error
+        except CodecUnusable as error:
+            raise ApplicationError(str(error)) from error
+        return found if isinstance(found, str) else _numbers(found)
+
+    def close(self) -> None:
+        """End the worker."""
+        host, self._host = self._host, None
+        if host is not None:
+            host.close()
+
+    def _answered(self, samples: Samples) -> Prediction | Exception:
+        if not samples.size:
+            return PredictionFailed("expected sound, got no samples")
+        try:
+            return self.answer(samples)
+        except PredictionFailed as error:
+            return error
+
+
+def _numbers(found: np.ndarray[Any, Any]) -> Prediction:
+    """Return an array as predictions have to be. Raises PredictionFailed for any other."""
+    if found.ndim != 1 or not found.size or found.dtype.kind not in "biuf":
+        raise PredictionFailed(f"expected a text or numbers in one row, got {found.dtype} of shape {found.shape}")
+    numbers = found.astype(np.float32)
+    if not np.isfinite(numbers).all():
+        raise PredictionFailed("expected finite numbers, the model gave others")
+    return numbers
+
+
+def package_of(lock: Lock, package: str) -> str:
+    """Return a package and its version as the lock has it, for the settings of a model."""
+    return f"{package} {lock.pins[package]}"

@@ -1,0 +1,54 @@
+"""Vocos on the tokens of EnCodec 24 kHz, run by its authors' package ``vocos``: EnCodec listens, Vocos speaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import guest_tools
+
+FILES = ("config.yaml", "pytorch_model.bin")
+ENCODEC = "encodec_24khz-d7cc33bc.th"
+
+
+class Guest:
+    """The codebooks of EnCodec that the card's bitrate takes, and a decoder trained for several bitrates."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+        from encodec import EncodecModel
+        from vocos import Vocos  # type: ignore[import-not-found]  # in the private environment alone
+
+        self.torch = torch
+        folder = guest_tools.weights_folder(card, FILES)
+        encodec = torch.load(
+            guest_tools.weights_file(card, ENCODEC, card["settings"]["encodec"]), map_location="cpu", weights_only=True
+        )
+        # The package would fetch EnCodec's weights by itself, past the user's folder and the offline flags.
+        empty = EncodecModel.encodec_model_24khz
+        EncodecModel.encodec_model_24khz = staticmethod(lambda pretrained: empty(pretrained=False))  # noqa: ARG005
+        model = Vocos.from_hparams(str(folder / FILES[0]))
+        state = torch.load(folder / FILES[1], map_location="cpu", weights_only=True)
+        state |= {f"feature_extractor.encodec.{name}": value for name, value in encodec.items()}
+        model.load_state_dict(state)
+        self.model, self.features = model.eval().to(device), model.feature_extractor
+        self.bitrate = torch.tensor([self.features.bandwidths.index(card["nominal_kbps"])])
+        encodec = self.features.encodec
+        encodec.set_target_bandwidth(card["nominal_kbps"])
+        guest_tools.expect(
+            card,
+            sampling_rate=encodec.sample_rate,
+            codebook_size=encodec.quantizer.bins,
+            codebooks=encodec.quantizer.get_num_quantizers_for_bandwidth(encodec.frame_rate, card["nominal_kbps"]),
+            frame_rate=encodec.sample_rate / encodec.encoder.hop_length,
+        )
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio."""
+        with self.torch.inference_mode():
+            return self.features.get_encodec_codes(self.torch.from_numpy(audio))[:, 0].numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        with self.torch.inference_mode():
+            features = self.model.codes_to_features(self.torch.from_numpy(tokens))
+            return self.model.decode(features, bandwidth_id=self.bitrate).numpy()

@@ -1,0 +1,54 @@
+"""``codec-superb probe``: run applications on references and resyntheses, and show ceiling, value and loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from codec_superb.cli.console import TerminalProgress, print_json
+from codec_superb.cli.options import (
+    ApplicationOption,
+    BackendOption,
+    Device,
+    JsonOption,
+    OverwriteOption,
+    RunsArgument,
+    WorkersOption,
+)
+from codec_superb.cli.outcomes import as_data, exit_code, say
+from codec_superb.cli.selection import application_names
+
+
+def command(
+    runs: RunsArgument,
+    application: ApplicationOption = None,
+    backend: BackendOption = None,
+    weights: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of models: one model's files, or a folder a model.")
+    ] = None,
+    device: Annotated[Device, typer.Option(help="Where large models run; small ones run on the CPU.")] = "auto",
+    workers: WorkersOption = None,
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Probe runs: what recognisers, verifiers and listeners make of the resynthesis, beside the reference."""
+    from codec_superb.cli.figures import figure_data, measured_figures, print_figures
+    from codec_superb.pipeline.probe import probe
+
+    names = application_names(application)
+    if not names:
+        raise typer.BadParameter("expected --application NAME, such as --application asr,asv,quality")
+    with TerminalProgress() as progress:
+        outcomes = probe(
+            runs, applications=names, backends=backend or (), weights=weights, device=device,
+            workers=workers, overwrite=overwrite, progress=progress,
+        )  # fmt: skip
+    say(outcomes)
+    figures = measured_figures(outcomes)
+    if as_json:
+        print_json({"runs": as_data(outcomes), "figures": figure_data(figures)})
+    else:
+        print_figures(figures)
+    raise typer.Exit(exit_code(outcomes))

@@ -1,0 +1,107 @@
+"""Figures of applications in the terminal: a block a dataset and figure, a row a codec, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from codec_superb.applications.table import COMPOSITES, FIGURES
+from codec_superb.cli.console import print_table
+from codec_superb.web import text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from codec_superb.applications.table import Figure
+    from codec_superb.pipeline.aggregate import ApplicationAggregate
+    from codec_superb.pipeline.outcome import RunOutcome
+    from codec_superb.pipeline.rows import ClipRow, PairRow
+    from codec_superb.pipeline.score_interval import Score
+
+HEAD = ("codec", "reference", "value", "95 % interval", "loss", "95 % interval", "clips")
+
+
+class CodecFigure(NamedTuple):
+    """One figure of one codec."""
+
+    codec: str
+    backend: str
+    """Model that answered; '' for a figure over several probes."""
+    numbers: ApplicationAggregate
+
+
+def measured_figures(outcomes: Sequence[RunOutcome]) -> list[CodecFigure]:
+    """Work out the figures of the probes that a call asked for, codec by codec."""
+    from codec_superb.pipeline.aggregate import REPLICATES, SEED
+    from codec_superb.pipeline.application_aggregate import aggregate_applications
+    from codec_superb.pipeline.application_evidence import only_probes
+    from codec_superb.pipeline.run_folder import RunFolder
+
+    by_codec: dict[Path, list[RunOutcome]] = {}
+    for outcome in outcomes:
+        by_codec.setdefault(outcome.path.parent, []).append(outcome)
+    found: list[CodecFigure] = []
+    for runs in by_codec.values():
+        rows: list[ClipRow] = []
+        pairs: list[PairRow] = []
+        models: dict[tuple[str, str], str] = {}
+        for run in runs:
+            folder = RunFolder(run.path)
+            infos = {key: info for key, info in folder.info().probes.items() if key in run.probes}
+            models |= {(run.dataset, key): info.backend for key, info in infos.items()}
+            its_rows, its_pairs = only_probes(folder.rows(), folder.pairs(), infos)
+            rows += its_rows
+            pairs += its_pairs
+        found += [
+            CodecFigure(runs[0].codec, models.get((numbers.dataset, numbers.probe), ""), numbers)
+            for numbers in aggregate_applications(rows, pairs, seed=SEED, replicates=REPLICATES)
+        ]
+    return found
+
+
+def figure_data(figures: Sequence[CodecFigure]) -> list[dict[str, Any]]:
+    """Return figures as plain data for ``--json``."""
+    return [{"codec": of.codec, "backend": of.backend, **of.numbers.model_dump(mode="json")} for of in figures]
+
+
+def print_figures(figures: Sequence[CodecFigure]) -> None:
+    """Print a table for each dataset and figure."""
+    blocks: dict[tuple[str, str, str], list[CodecFigure]] = {}
+    for of in figures:
+        blocks.setdefault((of.numbers.dataset, of.numbers.figure, of.backend), []).append(of)
+    for (dataset, key, backend), members in blocks.items():
+        row = FIGURES[key] if key in FIGURES else COMPOSITES[key]
+        rows = [_cells(of, row) for of in sorted(members, key=lambda of: _place(of, row))]
+        arrow = "↑" if row.higher_is_better else "↓"
+        where = ", ".join(filter(None, (dataset, backend)))
+        print_table(f"{row.label} {arrow} ({where})", HEAD, rows)
+        print()
+
+
+def _place(of: CodecFigure, row: Figure) -> tuple[bool, float, str]:
+    value = of.numbers.resynthesis.value
+    signed = 0.0 if value is None else -value if row.higher_is_better else value
+    return value is None, signed, of.codec
+
+
+def _cells(of: CodecFigure, row: Figure) -> tuple[str, ...]:
+    numbers = of.numbers
+    clips = f"{numbers.n}" + (f" of {numbers.n + numbers.failed}" if numbers.failed else "")
+    left_out = f", {numbers.left_out} left out" if numbers.left_out else ""
+    return (
+        of.codec,
+        _number(numbers.reference, row),
+        _number(numbers.resynthesis, row),
+        _interval(numbers.resynthesis, row),
+        _number(numbers.loss, row),
+        _interval(numbers.loss, row),
+        clips + left_out,
+    )
+
+
+def _number(score: Score, row: Figure) -> str:
+    return text.number(score.value, row.decimals) + (f" {row.unit}" if row.unit and score.value is not None else "")
+
+
+def _interval(score: Score, row: Figure) -> str:
+    return text.interval(score.low, score.high, row.decimals)
