@@ -88,18 +88,16 @@ def with_application(snapshot: Snapshot, source: SourceFilter, key: str, dataset
 def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
     """Find what each model gives on the original sound, by the codec of which it answered for most clips."""
     found: dict[tuple[str, str], ApplicationRow] = {}
-    for row in rows:
-        figure = row.applications[key]
+    for drawn in rows:
+        figure = drawn.applications[key]
         place = (figure.model.name, figure.dataset)
         if figure.reference.value is not None and (place not in found or found[place].value.n < figure.value.n):
             found[place] = figure
     several = len({dataset for _, dataset in found}) > 1
     return [
-        Ceiling(
-            f"{figure.model.backend}, {figure.dataset}" if several else figure.model.backend, figure.reference.value
-        )
-        for _, figure in sorted(found.items())
-        if figure.reference.value is not None
+        Ceiling(row.model.backend + (f", {row.dataset}" if several and row.dataset else ""), row.reference.value)
+        for _, row in sorted(found.items())
+        if row.reference.value is not None
     ]
 
 

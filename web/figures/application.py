@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from codec_superb.web.figures.board import board_chart
@@ -12,6 +12,8 @@ from codec_superb.web.quantity import Quantity
 from codec_superb.web.site.board import BoardRow
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import LIGHT
+
+_NAMES_AT = ((0.01, "left"), (0.99, "right"), (0.5, "center"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +28,12 @@ class Ceiling:
 def application_chart(rows: Sequence[BoardRow], quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:
     """Draw the application's metric of all rows that have it and a bitrate, and a line for each ceiling.
 
-    Up is better. Where several models answered, each has families of its own, and there is no Pareto front.
-    ``quantity`` is one of :data:`codec_superb.web.applications.APPLICATIONS`.
+    Up is better. ``quantity`` is one of :data:`codec_superb.web.applications.APPLICATIONS`.
     """
-    models = {row.applications[quantity.key].model.name for row in rows if quantity.key in row.applications}
-    figure = board_chart([_named(row, quantity.key) for row in rows] if len(models) > 1 else rows, quantity)
-    if len(models) > 1:  # what different models say makes no common front
-        figure["data"] = [trace for trace in figure["data"] if "front" not in trace["meta"]["role"]]
+    figure = board_chart(rows, quantity)
     if figure["data"]:
         figure["layout"]["xaxis"]["title"]["text"] = "Bitrate (kbps, logarithmic)"
     return with_ceilings(figure, quantity, ceilings)
-
-
-def _named(row: BoardRow, key: str) -> BoardRow:
-    """Give the codecs of each model families of their own."""
-    found = row.applications.get(key)
-    if found is None or row.source == "literature":  # the chart names the table beside the family by itself
-        return row
-    return replace(row, result=replace(row.result, family=f"{row.result.family} ({found.model.backend})"))
 
 
 def with_ceilings(figure: Figure, quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:
@@ -53,7 +43,7 @@ def with_ceilings(figure: Figure, quantity: Quantity, ceilings: Sequence[Ceiling
         return figure
     layout["yaxis"]["range"] = _with_room(layout["yaxis"]["range"], [ceiling.value for ceiling in ceilings])
     layout["shapes"] = [_line(ceiling.value) for ceiling in ceilings]
-    layout["annotations"] = [_name(ceiling, quantity) for ceiling in ceilings]
+    layout["annotations"] = [_name(ceiling, quantity, place) for place, ceiling in enumerate(ceilings)]
     return figure
 
 
@@ -70,7 +60,9 @@ def _line(value: float) -> dict[str, Any]:
     return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": value, "y1": value, "line": line}
 
 
-def _name(ceiling: Ceiling, quantity: Quantity) -> dict[str, Any]:
-    position = {"xref": "paper", "x": 0.01, "xanchor": "left", "yref": "y", "y": ceiling.value, "yanchor": "bottom"}
+def _name(ceiling: Ceiling, quantity: Quantity, place: int) -> dict[str, Any]:
+    """Write the name over the line; names of neighbouring lines stand left, right and in the middle by turns."""
+    x, anchor = _NAMES_AT[place % len(_NAMES_AT)]
+    position = {"xref": "paper", "x": x, "xanchor": anchor, "yref": "y", "y": ceiling.value, "yanchor": "bottom"}
     text = f"original: {quantity.write(ceiling.value)} ({chart_text(ceiling.label, 30)})"
     return {**position, "text": text, "showarrow": False, "font": {"size": 12, "color": LIGHT.ink}}

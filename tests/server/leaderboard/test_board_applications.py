@@ -147,6 +147,10 @@ class TestPages:
         assert "<small>openai-whisper:large</small>" in page
         assert "original sound 4.00, loss +4.00 [3.50, 4.50]" in page
         assert "only what one model answered is ranked together" in page
+        assert "Models differ by more than codecs do" in page
+        assert 'id="front-words"' not in page
+        assert "Models differ" not in board.get("/", headers=HTML).text
+        assert 'id="front-words"' in board.get(f"/?{WER}&dataset=more", headers=HTML).text
 
     def test_a_codec_page_has_its_figures_by_dataset(self, board: TestClient) -> None:
         """Original sound, resynthesis, loss, clips, model, how it was asked, and counted errors."""
