@@ -47,6 +47,7 @@ CODECS = (
 )  # fmt: skip
 """From 0.7 to 128 kbps: what a telephone, a radio and a music service would send."""
 SUMMARY = "bench.json"
+_SUMMARY_KEYS = {"fingerprint", "files", "ranking", "applications"}
 
 
 def command(
@@ -57,6 +58,10 @@ def command(
     metric: MetricOption = None,
     application: ApplicationOption = None,
     backend: BackendOption = None,
+    probe_codec: Annotated[
+        list[str] | None,
+        typer.Option("--probe-codec", metavar="NAME…", help="Codecs that are probed.", show_default="(all)"),
+    ] = None,
     pesq_backend: PesqOption = "fast",
     category: CategoryOption = None,
     device: DeviceOption = "auto",
@@ -97,13 +102,24 @@ def command(
             )  # fmt: skip
             if applications:
                 outcomes += probe(
-                    runs, applications=applications, backends=backend or (), device=device, overwrite=overwrite,
-                    progress=progress, executor=pool,
+                    _probed(runs, probe_codec), applications=applications, backends=backend or (), device=device,
+                    overwrite=overwrite, progress=progress, executor=pool,
                 )  # fmt: skip
     say_failures(outcomes)
     page = report or out / "report.html"
     summary = _publish(runs, out, page)
     _finish(summary, outcomes, page, as_json=as_json)
+
+
+def _probed(runs: Sequence[Path], chosen: Sequence[str] | None) -> list[Path]:
+    """Return the runs of the codecs that applications are asked of: all, unless some are named."""
+    if not chosen:
+        return list(runs)
+    names = codec_names(chosen)
+    found = [run for run in runs if run.parent.name in names]
+    if missing := [name for name in names if all(run.parent.name != name for run in found)]:
+        raise typer.BadParameter(f"--probe-codec {', '.join(missing)}: expected codecs of this benchmark")
+    return found
 
 
 def _refuse_mixture(datasets: Sequence[str]) -> None:
@@ -140,6 +156,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
         and all(map(Path.is_file, map(Path, before["files"])))
     ):
         return before
+    from codec_superb.cli import figure_matrix
     from codec_superb.cli.commands.report import load, rank, write
     from codec_superb.cli.ranking import as_data as ranking_data
     from codec_superb.cli.report_data import codec_results
@@ -150,7 +167,8 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
     rankings = rank(results)
     write(results, rankings, page)
     ranking = ranking_data(codec_results(results, rankings))
-    summary = {"fingerprint": fingerprint, "files": files, "ranking": ranking}
+    figures = figure_matrix.as_data(results)
+    summary = {"fingerprint": fingerprint, "files": files, "ranking": ranking, "applications": figures}
     write_output(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
     return summary
 
@@ -170,7 +188,7 @@ def _read_summary(path: Path) -> dict[str, Any] | None:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return data if isinstance(data, dict) and {"fingerprint", "files", "ranking"} <= data.keys() else None
+    return data if isinstance(data, dict) and data.keys() >= _SUMMARY_KEYS else None
 
 
 def _pack(runs: Sequence[Path], out: Path) -> list[str]:
@@ -199,13 +217,16 @@ def _is_random(run: Path) -> bool:
 
 
 def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:
+    from codec_superb.cli.figure_matrix import print_matrix
     from codec_superb.cli.ranking import print_ranking
 
     if as_json:
         files = {"report": str(page), "submissions": summary["files"]}
-        print_json({"ranking": summary["ranking"], "runs": as_data(outcomes), **files})
+        shared = {key: summary[key] for key in ("ranking", "applications")}
+        print_json({**shared, "runs": as_data(outcomes), **files})
     else:
         print_ranking(_rows(summary["ranking"]))
+        print_matrix(summary["applications"], [row["codec"] for row in summary["ranking"]])
         if summary["files"]:
             note(f"submissions: {len(summary['files'])} in {plain_path(Path(summary['files'][0]).parent)}/*.zip")
         typer.echo(f"report: {plain_path(page)}")

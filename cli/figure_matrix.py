@@ -1,0 +1,85 @@
+"""Figures of applications in one small table a dataset: a row a codec, the original sound first, a column a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from codec_superb.applications.table import COMPOSITES, FIGURES
+from codec_superb.cli.console import print_table
+from codec_superb.web import text
+
+if TYPE_CHECKING:
+    from codec_superb.applications.table import Figure
+    from codec_superb.pipeline.results import Results
+
+ORIGINAL = "(original)"
+_SPARE = ("dnsmos_sig", "dnsmos_bak")
+"""Figures that are left out where there is little room: parts of another one."""
+
+
+def as_data(results: Sequence[Results]) -> list[dict[str, Any]]:
+    """Return each figure of each codec with its ceiling and the model behind it, as plain data."""
+    return [
+        {
+            "codec": entry.card.name,
+            "dataset": of.dataset,
+            "figure": of.figure,
+            "backend": _backend(entry, of.dataset, of.probe),
+            "reference": of.reference.value,
+            "value": of.resynthesis.value,
+            "clips": of.n,
+            "failed": of.failed,
+            "left_out": of.left_out,
+        }
+        for entry in results
+        for of in entry.aggregates.applications
+    ]
+
+
+def _backend(entry: Results, dataset: str, probe: str) -> str:
+    found = entry.dataset(dataset)
+    return next((used.backend for used in found.probes if used.probe == probe), "") if found else ""
+
+
+def print_matrix(data: Sequence[dict[str, Any]], order: Sequence[str]) -> None:
+    """Print a table for each dataset; codecs in ``order``, which is that of the ranking."""
+    for dataset in dict.fromkeys(entry["dataset"] for entry in data):
+        chosen = [entry for entry in data if entry["dataset"] == dataset]
+        columns = list(dict.fromkeys((entry["figure"], entry["backend"]) for entry in chosen))
+        cells = {(entry["codec"], entry["figure"], entry["backend"]): entry for entry in chosen}
+        codecs = [codec for codec in dict.fromkeys(order) if any(entry["codec"] == codec for entry in chosen)]
+        ceilings = [_number(_ceiling(chosen, *column), column[0]) for column in columns]
+        rows = [(ORIGINAL, *ceilings), *((codec, *_values(cells, codec, columns)) for codec in codecs)]
+        heads = [_head(figure) for figure, _ in columns]
+        spare = [head for head, (figure, _) in zip(heads, columns, strict=True) if figure in _SPARE]
+        print_table(f"applications ({dataset})", ("codec", *heads), rows, spare=spare)
+        models = dict.fromkeys(backend for _, backend in columns if backend)
+        print(f"by {', '.join(models)}; what each number is: docs/applications.md\n")
+
+
+def _values(
+    cells: dict[tuple[str, str, str], dict[str, Any]], codec: str, columns: Sequence[tuple[str, str]]
+) -> list[str]:
+    found = [(cells.get((codec, *column)), column[0]) for column in columns]
+    return [_number(entry["value"], key) + ("*" if entry["failed"] else "") if entry else "" for entry, key in found]
+
+
+def _ceiling(chosen: Sequence[dict[str, Any]], figure: str, backend: str) -> float | None:
+    """Return what the original sound reached, of the codec with most clips: one with failed clips rests on fewer."""
+    found = [entry for entry in chosen if (entry["figure"], entry["backend"]) == (figure, backend)]
+    best: float | None = max(found, key=lambda entry: entry["clips"])["reference"]
+    return best
+
+
+def _row(figure: str) -> Figure:
+    return FIGURES[figure] if figure in FIGURES else COMPOSITES[figure]
+
+
+def _head(figure: str) -> str:
+    row = _row(figure)
+    return f"{row.key.removesuffix('_pct')}{' %' if row.unit else ''} {'↑' if row.higher_is_better else '↓'}"
+
+
+def _number(value: float | None, figure: str) -> str:
+    return text.number(value, _row(figure).decimals)
