@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.figures import Evidence, Floats
 
-
 _CHUNK = 2**21
 """Draws times pairs at once: 16 MiB an array."""
 

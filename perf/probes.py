@@ -5,7 +5,8 @@
 Each backend answers for the clips of its probes' categories of an installed dataset, on the CPU. One process uses all
 its threads; of several processes each uses one, as the pipeline runs a backend whose models are small. The best round
 counts, loading is apart. Seconds of processor time, of the same processes, say how fast it is where the machine has
-something else to do: seconds of audio a second are then about the number of cores over that. That batches give the answers of single clips is checked on the way.
+something else to do: seconds of audio a second are then about the number of cores over that. That batches give the
+answers of single clips is checked on the way.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def measure(job: Job) -> tuple[float, float, float, float, int, bool]:
 
 
 def alone(job: Job) -> tuple[float, float]:
-    """Return the best seconds and the least processor seconds for the job's clips one by one, beside other processes."""
+    """Return the least seconds, on the clock and of the processor, for the job's clips one by one."""
     backend = open_backend(job.spec, job.weights)
     backend.load(job.model, "cpu", job.threads)
     sounds = sounds_of(job, backend)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from codec_superb.metrics.table import METRICS, Category
+from codec_superb.pipeline.compare_applications import PairedApplication, compare_applications
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.record import Record
 from codec_superb.pipeline.results import Results, combine, load_results
@@ -19,7 +20,7 @@ class LeftOut(Record):
     """Something that was not compared."""
 
     what: str
-    """Dataset or metric."""
+    """Dataset or metric; a probe with its dataset."""
     reason: str
 
 
@@ -32,8 +33,10 @@ class ComparisonReport(Record):
     """By dataset and category, with every metric that both have."""
     categories: tuple[PairedCategory, ...]
     """Overall score by category."""
+    applications: tuple[PairedApplication, ...] = ()
+    """By dataset and figure, where the same model answered for both."""
     left_out: tuple[LeftOut, ...]
-    """Datasets and metrics that cannot be compared, with the reason."""
+    """Datasets, metrics and probes that cannot be compared, with the reason."""
 
 
 def compare(first: Path, second: Path) -> ComparisonReport:
@@ -58,11 +61,14 @@ def compare_results(first: Results, second: Results) -> ComparisonReport:
         else:
             metrics.append(key)
     paired = compare_paired(_only(first.rows, datasets), _only(second.rows, datasets), metrics=metrics)
+    applications, apart = compare_applications(first, second, datasets)
+    left_out += [LeftOut(what=f"{entry.probe} on {entry.dataset}", reason=entry.reason) for entry in apart]
     return ComparisonReport(
         first=first.card.name,
         second=second.card.name,
         datasets=paired.datasets,
         categories=paired.categories,
+        applications=applications,
         left_out=tuple(left_out),
     )
 

@@ -41,6 +41,12 @@ def librivox() -> tuple[Sound, ...]:
     )
 
 
+def noise(seconds: float, seed: int, language: str | None = "en") -> Sound:
+    """Return noise at 16 kHz that a dataset says is speech in some language."""
+    samples = 0.1 * np.random.default_rng(seed).standard_normal(round(seconds * SPEECH_RATE))
+    return Sound(item(f"noise{seed}", language=language), samples.astype(np.float32))
+
+
 def read_wav(data: bytes) -> NDArray[np.float32]:
     """Return the samples of a recording at 16 kHz."""
     samples, rate = soundfile.read(io.BytesIO(data), dtype="float32")

@@ -6,6 +6,7 @@ import hashlib
 import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -15,11 +16,12 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from support_cards import make_card
 
+from codec_superb.applications.table import FIGURES, probe_of_figure
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.overall import category_score, dataset_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, metrics_for, overall_metrics
-from codec_superb.pipeline.aggregate import Aggregates
-from codec_superb.pipeline.run_info import Provenance
+from codec_superb.pipeline.aggregate import Aggregates, ApplicationAggregate, Score
+from codec_superb.pipeline.run_info import ProbeInfo, Provenance
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.submission.schema import SubmittedDataset, Submitter
 from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Submission, now
@@ -34,6 +36,44 @@ _OTHERS = MappingProxyType(
 )
 _LEAST_SIGMOID = 0.55
 """Where a distance becomes implausibly large: its normalised value is always above a half."""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """One figure of an application, as a submission says it."""
+
+    figure: str
+    value: float
+    ceiling: float
+    dataset: str = "mini"
+    backend: str = "faster-whisper:tiny.en"
+    sha256: str = "ab" * 32
+    failed: int = 0
+    width: float = 0.5
+
+    @property
+    def probe(self) -> str:
+        """Key of the probe that reports it."""
+        return probe_of_figure(self.figure).key
+
+    def info(self) -> ProbeInfo:
+        """Say how the probe was run."""
+        return ProbeInfo(
+            probe=self.probe, version="1", backend=self.backend, model_sha256=self.sha256, settings={"beam": 1}
+        )
+
+    def aggregate(self) -> ApplicationAggregate:
+        """Put value, ceiling and loss beside their counts."""
+        lost = self.ceiling - self.value if FIGURES[self.figure].higher_is_better else self.value - self.ceiling
+        value, reference, loss = (
+            Score(value=at, low=at - self.width, high=at + self.width) for at in (self.value, self.ceiling, lost)
+        )
+        words = {"words": 400, "reference.substitutions": 9, "resynthesis.substitutions": 31}
+        return ApplicationAggregate(
+            probe=self.probe, figure=self.figure, dataset=self.dataset, n=CLIPS - 2 - self.failed, left_out=2,
+            failed=self.failed, pairs=0, reference=reference, resynthesis=value, loss=loss,
+            totals=words if self.probe == "asr" else {},
+        )  # fmt: skip
 
 
 def make_submission(
@@ -53,13 +93,14 @@ def make_submission(
     submitter: str = "The testers",
     samples: Sequence[Mapping[str, Any]] = (),
     file_sha256: str | None = None,
+    applications: Sequence[Probed] = (),
 ) -> str:
     """Store the next version of ``codec`` with complete results; return the id.
 
     ``score`` (0 to 1) is reached on each dataset by metrics that fit it; ``metrics`` replaces means, and the score
     follows. That of ``audio`` is made of distances alone and lies above a half. ``width`` is half of each interval.
     ``card`` and ``result`` replace fields of the card and of every row of results (``largest_lag``, ``failed`` …).
-    ``owner`` None makes an anonymous upload.
+    ``owner`` None makes an anonymous upload. ``applications`` are figures of probes, see :class:`Probed`.
     """
     account = None if owner is None else _one(session, Account, owner)
     row = _one(session, Codec, codec)
@@ -73,7 +114,7 @@ def make_submission(
             setattr(entry, name, value)
     parts = [entry for entry in results if entry.dataset]
     keys = sorted({key for entry in results for key in entry.metrics})
-    document = _document(made_card, datasets, keys, submitter, samples)
+    document = _document(made_card, datasets, keys, submitter, samples, applications)
     identity = "".join(secrets.choice("abcdefghijkmnpqrstuvwxyz23456789") for _ in range(10))
     session.add(
         Submission(
@@ -185,8 +226,9 @@ def _document(
     keys: Sequence[str],
     submitter: str,
     samples: Sequence[Mapping[str, Any]],
+    applications: Sequence[Probed],
 ) -> dict[str, Any]:
-    """``submission.json`` without card and aggregates, as the schema has it."""
+    """``submission.json`` without card and aggregates but for applications, as the service keeps it."""
     document = Document(
         kind="named",
         created="2025-01-02T03:04:05+00:00",
@@ -196,7 +238,8 @@ def _document(
             SubmittedDataset(
                 name=name, title=name.title(), manifest_hash=_sha(name), clips=CLIPS * len(categories),
                 selected=CLIPS * len(categories), ok=CLIPS * len(categories), failed=0, undefined=0, licence="CC0-1.0",
-                spec_hash=_sha(card.name + name), provenance=(_stamp("resynth"), _stamp("score")),
+                spec_hash=_sha(card.name + name), probes=_probes(applications, name),
+                provenance=(_stamp("resynth"), _stamp("score")),
             )
             for name, categories in sorted(datasets.items())
         ),
@@ -205,7 +248,13 @@ def _document(
         samples=tuple(samples),
         clips_sha256=_sha("clips"),
     )  # fmt: skip
-    return document.seal().model_dump(mode="json", exclude={"codec", "aggregates"})
+    figures = [entry.aggregate().model_dump(mode="json") for entry in applications]
+    return document.seal().model_dump(mode="json", exclude={"codec", "aggregates"}) | {"applications": figures}
+
+
+def _probes(applications: Sequence[Probed], dataset: str) -> tuple[ProbeInfo, ...]:
+    infos = {entry.probe: entry.info() for entry in applications if entry.dataset == dataset}
+    return tuple(info for _, info in sorted(infos.items()))
 
 
 def _stamp(stage: Any) -> Provenance:

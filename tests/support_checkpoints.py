@@ -11,6 +11,7 @@ from typing import Any
 from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.base_codec.registry import open_codec
+from codec_superb.base_codec.torchaudio_import import mend_torchaudio
 from codec_superb.base_codec.weights import RANDOM_KEY
 
 
@@ -84,6 +85,7 @@ def save_checkpoint(family: str, folder: Path, *, marked: bool = True, seed: int
     """Write a tiny model of ``family`` into ``folder`` as transformers does, marked as never trained."""
     import torch
 
+    mend_torchaudio()
     torch.manual_seed(seed)
     model = MODELS[family]().eval()
     _enliven(model, GAIN.get(family, 1))

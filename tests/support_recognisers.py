@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import whisper
 from support_ct2 import openai_checkpoint
 
 from codec_superb.applications.model_files import embedded
@@ -70,13 +71,50 @@ def save_tiny_en(folder: Path) -> None:
 
 def save_random_whisper(folder: Path) -> None:
     """Save a tiny multilingual Whisper that knows English and German, with seeded random weights."""
+    _save_whisper(_random_whisper(), embedded("whisper-tiny.en") / "tokenizer.json", folder)
+    mark_random(folder)
+
+
+def save_random_ct2(folder: Path) -> None:
+    """Save the same model for CTranslate2."""
+    from ctranslate2.converters.transformers import WhisperLoader
+
+    source = embedded("whisper-tiny.en")
+    spec = WhisperLoader().get_model_spec(_random_whisper())
+    # CTranslate2 knows a multilingual vocabulary by its empty token.
+    spec.register_vocabulary([*(source / "vocabulary.txt").read_text().split("\n")[:51864], ""])
+    spec.config.lang_ids, spec.config.suppress_ids, spec.config.suppress_ids_begin = [50258, 50260], [], []
+    spec.config.alignment_heads = [[0, 0]]
+    spec.validate()
+    spec.optimize()
+    folder.mkdir(exist_ok=True)
+    spec.save(str(folder))
+    shutil.copy(source / "tokenizer.json", folder)
+    mark_random(folder)
+
+
+def save_random_openai(file: Path) -> None:
+    """Save a tiny multilingual checkpoint of openai-whisper, which knows its 99 languages."""
+    dims = {
+        "n_mels": 80, "n_audio_ctx": 1500, "n_audio_state": 16, "n_audio_head": 2, "n_audio_layer": 1,
+        "n_vocab": 51865, "n_text_ctx": 448, "n_text_state": 16, "n_text_head": 2, "n_text_layer": 1,
+    }  # fmt: skip
+    torch.manual_seed(0)
+    state = whisper.model.Whisper(whisper.model.ModelDimensions(**dims)).state_dict()
+    for values in state.values():
+        if values.ndim > 1:
+            torch.nn.init.normal_(values, std=0.5)  # the positions of its decoder openai-whisper does not set at all
+    torch.save({"dims": dims, "model_state_dict": state}, file)
+
+
+def _random_whisper() -> Any:
     import_torchaudio()
     from transformers import WhisperConfig, WhisperForConditionalGeneration
 
     torch.manual_seed(0)
     model = WhisperForConditionalGeneration(
         WhisperConfig(
-            vocab_size=51864, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+            vocab_size=51865, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
             decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, init_std=0.5,
         )
     )  # fmt: skip
@@ -84,8 +122,7 @@ def save_random_whisper(folder: Path) -> None:
         model.generation_config, is_multilingual=True, lang_to_id={"<|en|>": 50258, "<|de|>": 50260},
         task_to_id={"transcribe": 50358, "translate": 50357},
     )  # fmt: skip
-    _save_whisper(model, embedded("whisper-tiny.en") / "tokenizer.json", folder)
-    mark_random(folder)
+    return model
 
 
 def _set(config: Any, **values: Any) -> None:

@@ -18,7 +18,7 @@ import soundfile
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, expect
 from support_audio import speech_like
-from support_board import make_submission
+from support_board import Probed, make_submission
 from support_site import running_site, visitor
 from support_submissions import reseal, rewrite
 
@@ -122,6 +122,8 @@ def pages_of(tour: Tour) -> dict[str, str]:
         "board": "/", "board tiny": "/?source=tiny", "board table3": "/?source=table3&category=music",
         "board ultraeval": "/?source=ultraeval", "board all": "/?source=all&metric=pesq",
         "board empty": "/?kbps_min=900",
+        "board applications": "/?metric=asr_wer_pct", "codec probed": "/codecs/lc3_24k",
+        "compare probed": "/compare?codec=lc3_16k&codec=lc3_32k&codec=mp3_32k",
         "codec": "/codecs/opus_16k", "literature": "/codecs/Mimi%20(8bit)",
         "chooser": "/compare", "compare": f"/compare?{codecs}", "listen": f"/compare/listen?{codecs}&seed=one",
         "clip": f"/compare/clip?{codecs}&dataset=voices&clip=speech0.wav",
@@ -168,11 +170,23 @@ def _fill(database: Database, files: Files) -> tuple[str, str]:
                 make_submission(
                     session, f"{family}_{rate:g}k".replace(".", "_"), rate, min(0.95, 0.6 + 0.05 * math.log2(2 * rate)),
                     card={"family": family}, result=tokens_a_second, status="verified" if rate > 100 else "published",
+                    applications=_probed(family, rate),
                 )  # fmt: skip
         made = [
             tokens.create(session, f"{scope}ter", (scope,), actor="the tests")[1] for scope in ("submit", "moderate")
         ]
     return made[0], made[1]
+
+
+def _probed(family: str, rate: float) -> list[Probed]:
+    """Make figures of two families of codecs, a word error rate by two recognisers."""
+    if family not in {"lc3", "mp3"}:
+        return []
+    backend, sha256 = ("faster-whisper:tiny.en", "ab" * 32) if family == "lc3" else ("openai-whisper:large", "cd" * 32)
+    return [
+        Probed("asr_wer_pct", 4.0 + 60 / rate, 4.0, backend=backend, sha256=sha256),
+        Probed("sim_pct", 100 - 90 / rate, 100.0, backend="resemblyzer", sha256="ef" * 32),
+    ]
 
 
 def make_files(folder: Path) -> Files:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from codec_superb.applications.table import FIGURES, PROBES, Figure, Probe
+from codec_superb.applications.table import COMPOSITES, PROBES, Figure, Probe
+from codec_superb.metrics.table import Category
 from codec_superb.web.quantity import Quantity
 
 
@@ -18,7 +19,7 @@ class Application:
 
     figure: Figure
     probe: Probe | None
-    """None for a figure that only published tables have."""
+    """None for a figure over several probes, and for one that only published tables have."""
     quantity: Quantity
 
 
@@ -34,10 +35,6 @@ def _published(key: str, label: str, unit: str, higher_is_better: bool, maximum:
 
 _PUBLISHED = (
     _published(
-        "ultra_average", "average", "", True, 100.0,
-        "Mean of nine: 100 minus error rate, speaker similarity and acoustics, on each of three datasets.",
-    ),
-    _published(
         "ultra_error_rate_pct", "word or character error rate", "%", False, inf,
         "Word error rate of English (Whisper-large-v3), character error rate of Chinese (Paraformer-zh).",
     ),
@@ -52,9 +49,18 @@ _PUBLISHED = (
 
 APPLICATION_FIGURES: dict[str, Application] = {
     **{f.key: Application(f, probe, from_figure(f)) for probe in PROBES.values() for f in probe.figures},
-    **{f.key: Application(f, None, from_figure(f)) for f in _PUBLISHED if f.key not in FIGURES},
+    **{f.key: Application(f, None, from_figure(f)) for f in (*COMPOSITES.values(), *_PUBLISHED)},
 }
 """By key, in the order in which they are shown."""
 
+PUBLISHED_ONLY = frozenset(figure.key for figure in _PUBLISHED)
+"""Keys that no probe of this program computes."""
+
 APPLICATIONS: dict[str, Quantity] = {key: application.quantity for key, application in APPLICATION_FIGURES.items()}
 """Their quantities, likewise."""
+
+
+def belongs_to(key: str, category: Category) -> bool:
+    """Tell whether a figure looks at clips of ``category``; one over several probes belongs to every category."""
+    probe = APPLICATION_FIGURES[key].probe
+    return probe is None or category in probe.categories

@@ -109,4 +109,5 @@ def _session(path: Path, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other workers want the cores
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -71,7 +71,7 @@ class Utmos(TorchListener):
         """
         path = self._found()
         settings = {"scale": "2 x + 3", "pooling": "mean of frames"}
-        return Model("utmos22-strong", sha256_of([path]), settings, path, random=is_random(path.parent))
+        return Model("utmos:utmos22_strong", sha256_of([path]), settings, path, random=is_random(path.parent))
 
     def _found(self) -> Path:
         own = codec_superb_home() / "models" / "utmos"

@@ -2,7 +2,10 @@
 
 Nothing here runs a model: it reads figures that were measured and says whether the average can be taken of them, and
 whether the models were those of the published table. A figure of another model (a small Whisper, another speaker
-encoder) still has an average, which is not comparable with the published one; :func:`departures` says so.
+encoder) is not comparable with the published one; :func:`departures` names it.
+
+The published speaker model, ``wavlm_large_finetune.pth``, is WavLM-Large under an ECAPA-TDNN head; the usual checkpoint
+of ``wavlm-sv``, ``wavlm-base-plus-sv``, is another model, and its similarities depart.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ class UltraDataset:
     opinion_figures: tuple[str, ...]
     """Keys of the figures behind acoustics, all of them needed."""
     backends: Mapping[str, tuple[str, ...]]
-    """By probe: backends that run the published model; a bare name stands for its default and its local copies."""
+    """By probe: names under which results have the published model, whole."""
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -39,10 +42,16 @@ class UltraDataset:
 
 SIMILARITY = "sim_pct"
 _DNSMOS = ("dnsmos_ovrl", "dnsmos_p808")
-_WHISPER = ("faster-whisper:large-v3", "openai-whisper:large-v3", "transformers-asr:openai/whisper-large-v3")
-_LISTENERS = {"sim": ("wavlm-sv",), "dnsmos": ("dnsmos",)}
-_ENGLISH: Mapping[str, tuple[str, ...]] = {"asr": _WHISPER, **_LISTENERS, "utmos": ("utmos",)}
-_CHINESE: Mapping[str, tuple[str, ...]] = {"asr": ("paraformer",), **_LISTENERS}
+_WHISPER = (
+    "faster-whisper:large-v3", "faster-whisper:large", "faster-whisper:local:faster-whisper-large-v3",
+    "openai-whisper:large-v3", "openai-whisper:large", "openai-whisper:local:large-v3",
+    "transformers-asr:openai/whisper-large-v3", "transformers-asr:local:whisper-large-v3",
+)  # fmt: skip
+_PARAFORMER_FOLDER = "speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-pytorch"
+_PARAFORMER = (f"paraformer:{_PARAFORMER_FOLDER}@v2.0.4", f"paraformer:local:{_PARAFORMER_FOLDER}")
+_LISTENERS = {"sim": ("wavlm-sv:local:wavlm_large_finetune",), "dnsmos": ("dnsmos",)}
+_ENGLISH: Mapping[str, tuple[str, ...]] = {"asr": _WHISPER, **_LISTENERS, "utmos": ("utmos:utmos22_strong",)}
+_CHINESE: Mapping[str, tuple[str, ...]] = {"asr": _PARAFORMER, **_LISTENERS}
 
 DATASETS: tuple[UltraDataset, ...] = (
     UltraDataset("librispeech_dev_clean", "en", "asr_wer_pct", ("utmos", *_DNSMOS), _ENGLISH),
@@ -98,9 +107,5 @@ def departures(backends: Mapping[tuple[str, str], str]) -> tuple[str, ...]:
         f"{row.name}: {probe} was answered by {backends[row.name, probe]}, the published table has {published[0]}"
         for row in DATASETS
         for probe, published in row.backends.items()
-        if (row.name, probe) in backends and not _is_published(backends[row.name, probe], published)
+        if backends.get((row.name, probe), published[0]) not in published
     )
-
-
-def _is_published(backend: str, published: tuple[str, ...]) -> bool:
-    return any(backend == name or (":" not in name and backend.startswith(f"{name}:")) for name in published)

@@ -27,6 +27,7 @@ from codec_superb.base_codec.families.batching import Chunking, groups, spans
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import CheckpointCodec, Packets
 from codec_superb.base_codec.options import Dtype
+from codec_superb.base_codec.torchaudio_import import mend_torchaudio
 from codec_superb.base_codec.weights import read_config
 
 Tokens = NDArray[np.int32]
@@ -76,6 +77,7 @@ class TransformersCodec(CheckpointCodec):
             raise RefusedSetting(
                 f"{self.card.name}: expected the model type {self.model_type} in {self.folder}, got {kind}"
             )
+        mend_torchaudio()
         model_class = getattr(transformers, self.model_class)
         # A bar for each worker would hide the run's own.
         transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""``codec-superb codecs env``: the private environments of codecs whose packages fit into no common one."""
+"""``codec-superb codecs env``: private environments of codecs, and models of probes, that fit into no common one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from codec_superb.base_codec.isolation.lock import lock_names, open_lock
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption, plain_path
 
-app = typer.Typer(help="List, build or remove private environments of codecs.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, build or remove private environments of codecs and of models of probes.", no_args_is_help=True
+)
 
 
 @app.command("list")

@@ -82,8 +82,24 @@ def _say(report: ComparisonReport) -> None:
     categories = [(entry.category, *_cells(entry.score), ", ".join(entry.datasets), "") for entry in report.categories]
     typer.echo("")
     print_table("overall score by category", (*COLUMNS[:-2], "datasets", ""), categories)
+    _say_applications(report)
     for entry in report.left_out:
         typer.echo(f"not compared: {entry.what}: {entry.reason}")
+
+
+def _say_applications(report: ComparisonReport) -> None:
+    """Show the figures of applications, a table a dataset, each with what its model gives on the originals."""
+    for dataset in dict.fromkeys(entry.dataset for entry in report.applications):
+        rows = [
+            (
+                entry.figure, *_cells(entry.result), str(entry.n),
+                "–" if entry.reference is None else f"{entry.reference:.3f}", entry.backend,
+            )
+            for entry in report.applications
+            if entry.dataset == dataset
+        ]  # fmt: skip
+        typer.echo("")
+        print_table(f"applications on {dataset}", (*COLUMNS[:-1], "originals", "model"), rows)
 
 
 def _cells(result: Difference | None) -> tuple[str, ...]:

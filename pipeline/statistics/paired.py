@@ -118,7 +118,7 @@ def compare_paired(
                 only_first=ok[0],
                 only_second=ok[1],
                 metrics=tuple(_metric(joint, column, codecs) for column in range(len(joint.keys))),
-                score=_difference(*scores, joint.score_n) if scores else None,
+                score=difference_of(*scores, joint.score_n) if scores else None,
             )
         )
         if joint.clips:
@@ -135,7 +135,7 @@ def _metric(joint: Joint, column: int, codecs: Sequence[dict[str, ClipRow]]) -> 
     ahead = sign * (shared[:, 0] - shared[:, 1])
     result = None
     if len(shared):
-        result = _difference(joint.means[:, column], joint.replicates[:, :, column], len(shared), sign)
+        result = difference_of(joint.means[:, column], joint.replicates[:, :, column], len(shared), sign)
     return PairedMetric(
         metric=key,
         n=len(shared),
@@ -152,7 +152,7 @@ def _has(row: ClipRow, key: str) -> bool:
     return key in row.metrics and row.metrics[key].value is not None
 
 
-def _difference(point: Floats, draws: Floats, n: int, sign: int = 1) -> Difference:
+def difference_of(point: Floats, draws: Floats, n: int, sign: int = 1) -> Difference:
     """Difference of two statistics: ``point`` of shape ``(2,)``, ``draws`` of shape ``(replicates, 2)``."""
     differences = draws[:, 0] - draws[:, 1]
     # Equal codecs must tie whatever the order in which their sums were taken.
@@ -180,7 +180,9 @@ def _category(category: Category, groups: Sequence[Group], joints: dict[Group, J
     score = None
     if known and len(known) == len(used):
         point = category_score([values for values, _ in known])
-        score = _difference(point, category_score([draws for _, draws in known]), min(joint.score_n for joint in used))
+        score = difference_of(
+            point, category_score([draws for _, draws in known]), min(joint.score_n for joint in used)
+        )
     return PairedCategory(
         category=category,
         datasets=tuple(joint.group.dataset for joint in used),

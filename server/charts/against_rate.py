@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.pipeline.literature.tables import TABLES, published_table
 from codec_superb.server.charts.choices import chosen_among
 from codec_superb.server.charts.rows import datasets_with, rows_of, source_choices, source_text
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.application import Ceiling, application_chart
-from codec_superb.web.figures.board import board_chart
+from codec_superb.web.figures.board import application_value, board_chart
 from codec_superb.web.quantity import SCORE_KEY, Quantity
-from codec_superb.web.report_data import Estimate
+from codec_superb.web.report_data import ApplicationRow, Estimate
 from codec_superb.web.site.board import BoardRow, SourceFilter
 from codec_superb.web.site.charts import ChartState, Column, Data, Drawn
 from codec_superb.web.text import count
@@ -47,16 +46,17 @@ def applications(snapshot: Snapshot, state: ChartState) -> Drawn:
     """Draw an application's metric against bitrate, with what it reaches on the original sound."""
     key = chosen_among("application", state.application or next(iter(APPLICATIONS)), list(APPLICATIONS))
     source = application_source(snapshot, state, key)
-    rows = _with_application(snapshot, source, key)
+    dataset = chosen_among("dataset", state.dataset, ["", *snapshot.datasets(source)])
+    rows = with_application(snapshot, source, key, dataset)
     quantity = APPLICATIONS[key]
     ceilings = _ceilings(rows, key)
     data, without = _data(rows, quantity)
-    said = f" The dashed line is the original sound: {quantity.write(ceilings[0].value)}." if ceilings else ""
+    on = f" on {dataset}" if dataset else ""
     caption = (
-        f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}, against bitrate on a logarithmic "
-        f"axis; up is better.{said}{_left_out(without)} {source_text(source)}"
+        f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{on}, against bitrate on a "
+        f"logarithmic axis; up is better.{_said(ceilings, quantity)}{_left_out(without)} {source_text(source)}"
     )
-    resolved = replace(state, source=source, application=key)
+    resolved = replace(state, source=source, application=key, dataset=dataset)
     figure = application_chart(rows, quantity, ceilings)
     return Drawn(resolved, f"{quantity.label}, against bitrate", caption, figure, data)
 
@@ -70,32 +70,54 @@ def application_source(snapshot: Snapshot, state: ChartState, key: str) -> Sourc
     """Return the chosen source, or the first that has the application: submissions before published tables."""
     if state.source:
         return state.source
-    have = (source for source, _ in source_choices(snapshot) if _with_application(snapshot, source, key))
+    have = (source for source, _ in source_choices(snapshot) if with_application(snapshot, source, key, state.dataset))
     return next(have, "table3")
 
 
-def _with_application(snapshot: Snapshot, source: SourceFilter, key: str) -> list[BoardRow]:
-    """Rows that have the application, with the bitrate on the category of sound that it listens to."""
+def with_application(snapshot: Snapshot, source: SourceFilter, key: str, dataset: str) -> list[BoardRow]:
+    """Rows that have the application on a dataset, with the bitrate on the category of sound that it listens to."""
     own: Category = "audio" if key.startswith(_CLASSIFIES_EVENTS) else "speech"
     rows: dict[str, BoardRow] = {}
     for category in (own, *(category for category in CATEGORIES if category != own)):
-        for row in rows_of(snapshot.frame(category, "", source)):
+        for row in rows_of(snapshot.frame(category, dataset, source)):
             if key in row.applications:
                 rows.setdefault(row.result.codec, row)
     return [rows[codec] for codec in sorted(rows)]
 
 
 def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
-    """Ceilings of the published tables that the rows come from."""
-    named = {row.result.codec.partition(":")[0] for row in rows if row.source == "literature"}
-    tables = [published_table(name) for name in TABLES if name in named]
-    return [Ceiling(table.label, table.ceiling[key]) for table in tables if key in table.ceiling]
+    """Find what each model gives on the original sound, by the codec of which it answered for most clips."""
+    found: dict[tuple[str, str], ApplicationRow] = {}
+    for drawn in rows:
+        figure = drawn.applications[key]
+        place = (figure.model.name, figure.dataset)
+        if figure.reference.value is not None and (place not in found or found[place].value.n < figure.value.n):
+            found[place] = figure
+    several = len({dataset for _, dataset in found}) > 1
+    return [
+        Ceiling(row.model.backend + (f", {row.dataset}" if several and row.dataset else ""), row.reference.value)
+        for _, row in sorted(found.items())
+        if row.reference.value is not None
+    ]
+
+
+def _said(ceilings: Sequence[Ceiling], quantity: Quantity) -> str:
+    """Say in words what the dashed lines show."""
+    if not ceilings:
+        return ""
+    if len(ceilings) == 1:
+        return f" The dashed line is the original sound: {quantity.write(ceilings[0].value)}."
+    values = ", ".join(f"{quantity.write(ceiling.value)} ({ceiling.label})" for ceiling in ceilings)
+    return (
+        f" The dashed lines are the original sound, by each model: {values}. Values of different models are drawn "
+        "together and compared nowhere: there is no Pareto front."
+    )
 
 
 def value_of(row: BoardRow, quantity: Quantity) -> Estimate | None:
-    """Return the value of a row, that of an application without an interval."""
+    """Return the value of a row: of a score, a metric or an application."""
     if quantity.key in APPLICATIONS:
-        return Estimate(row.applications.get(quantity.key))
+        return application_value(row, quantity.key)
     return quantity.of(row.result)
 
 
@@ -105,6 +127,7 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[Data, int]:
         Column("codec", "Codec"),
         Column("family", "Family"),
         Column("source", "Source"),
+        Column("model", "Model"),
         Column("kbps", "kbps", 2),
         Column(quantity.key, quantity.title, quantity.decimals),
         Column("low", "95 % from", quantity.decimals),
@@ -120,9 +143,10 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[Data, int]:
             without += 1
             continue
         name = row.result.title if row.source == "literature" else row.result.codec
+        model = row.applications[quantity.key].model.name if quantity.key in APPLICATIONS else None
         values = (estimate.value, estimate.low, estimate.high, estimate.n or None)
-        found.append((name, row.result.family, row.source_label, row.result.kbps, *values))
-    return _without_empty(Data(columns, sorted(found, key=lambda cells: (cells[3], cells[0])))), without
+        found.append((name, row.result.family, row.source_label, model, row.result.kbps, *values))
+    return _without_empty(Data(columns, sorted(found, key=lambda cells: (cells[4], cells[0])))), without
 
 
 def _without_empty(data: Data) -> Data:

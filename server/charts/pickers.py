@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from codec_superb.metrics.table import CATEGORIES
+from codec_superb.server.charts.against_rate import application_source
 from codec_superb.server.charts.rows import datasets_with, source_choices
 from codec_superb.server.charts.spread import metric_keys
 from codec_superb.server.charts.usual import entries_of_state
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.site.board import SourceFilter
 from codec_superb.web.site.charts import PICKERS, ChartState, Option, Picker
 
 _Choices = Sequence[tuple[str, str]]
@@ -45,8 +45,11 @@ def _sources(snapshot: Snapshot, _state: ChartState) -> _Choices:
 
 
 def _datasets(snapshot: Snapshot, state: ChartState) -> _Choices:
+    if state.chart == "applications":  # whichever sound they listen to
+        source = application_source(snapshot, state, state.application or next(iter(APPLICATIONS)))
+        return [("", "All datasets of each codec"), *((name, name) for name in snapshot.datasets(source))]
     over_clips = state.chart in {"clips", "distribution"}
-    source: SourceFilter = "runs" if over_clips else state.source or snapshot.default_source
+    source = "runs" if over_clips else state.source or snapshot.default_source
     names = [(name, name) for name in datasets_with(snapshot, source, state.category)]
     return names if over_clips else [("", "All datasets of each codec"), *names]
 
@@ -64,8 +67,10 @@ def _methods(_snapshot: Snapshot, _state: ChartState) -> _Choices:
     return [("pearson", "Pearson (values)"), ("spearman", "Spearman (ranks)")]
 
 
-def _applications(_snapshot: Snapshot, _state: ChartState) -> _Choices:
-    return [(key, quantity.title) for key, quantity in APPLICATIONS.items()]
+def _applications(snapshot: Snapshot, _state: ChartState) -> _Choices:
+    entries = snapshot.entries("all")
+    there = {key for entry in entries for figures in entry.applications.values() for key in figures}
+    return [(key, quantity.title) for key, quantity in APPLICATIONS.items() if key in there]
 
 
 _OFFERS: Mapping[str, tuple[str, Callable[[Snapshot, ChartState], _Choices]]] = {

@@ -20,6 +20,7 @@ from codec_superb.server.codecs.results import codec_result
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.errors import NotFound
 from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.submissions.applications import stored_applications
 from codec_superb.server.submissions.blocks import Values, category_values
 from codec_superb.web.figures.distribution import summarise
 from codec_superb.web.report_data import CodecResult
@@ -166,6 +167,9 @@ def view_of(
         ),
         card=facts.card_facts(card),
         categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
+        applications=stored_applications(
+            card.name, submission.document.get("applications"), submission.document["datasets"]
+        ),
         published=published_views(published),
         samples=samples,
         machines=provenance.machines(found.datasets),

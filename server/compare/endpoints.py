@@ -26,6 +26,7 @@ from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.site import compare_page
 from codec_superb.web.site.clip import ComparedClip
 from codec_superb.web.site.compare import FEWEST, MOST, Comparison, metric_choices, quantity_of
+from codec_superb.web.site.compare_applications import application_tables
 from codec_superb.web.site.page import render
 
 router = APIRouter()
@@ -110,6 +111,7 @@ def _page(request: Request, names: list[str], metric: str) -> Made:
         lines=compare_page.gap_lines(found, quantity.key),
         clips_by=clips_by and quantity_of(clips_by),
         clip_lines=compare_page.clip_lines(found, clips_by),
+        application_tables=application_tables(found),
         most=MOST,
         page=compare_page,
     )

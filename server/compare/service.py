@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.results import Results
+from codec_superb.server.compare.applications import compare_applications
 from codec_superb.server.compare.listening import shared_samples
 from codec_superb.server.compare.pairs import compare_pair
 from codec_superb.server.compare.rates import compare_rates
@@ -78,12 +79,15 @@ def compare(session: Session, names: Sequence[str], kept: Kept, on_miss: Callabl
         on_miss()
     pairs = [kept.get(key, partial(_pair, side, baseline)) for key, side in zip(keys, others, strict=True)]
     rates, notes = kept.get(rates_key, partial(compare_rates, session, families)) if len(families) > 1 else ([], [])
+    applications, alone = compare_applications(session, submissions)
     return Comparison(
         codecs=_described(session, submissions),
         pairs=pairs,
         rates=rates,
         rates_left_out=notes,
         listening_clips=len(shared_samples(session, submissions)),
+        applications=applications,
+        applications_left_out=alone,
     )
 
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from codec_superb.web.report_data import Estimate
+from codec_superb.web.report_data import ApplicationRow, Estimate
 from codec_superb.web.site.board import BoardRow, BoardView, to_query
 from codec_superb.web.site.fragments import Fragments
 
@@ -86,7 +86,8 @@ def _rest(row: BoardRow) -> dict[str, Any]:
         "lossless": result.lossless,
         "score": estimate_answer(result.score),
         "metrics": {key: estimate_answer(estimate) for key, estimate in result.metrics.items()},
-        "applications": row.applications,
+        "applications": {key: found.value.value for key, found in row.applications.items()},
+        "application_details": {key: application_answer(found) for key, found in row.applications.items()},
         "datasets": list(result.datasets),
         "clips": result.clips,
         "failed": result.failed,
@@ -97,6 +98,23 @@ def _rest(row: BoardRow) -> dict[str, Any]:
         "encode_rtf": result.encode_rtf,
         "decode_rtf": result.decode_rtf,
         "compression_ratio": result.compression_ratio,
+    }
+
+
+def application_answer(found: ApplicationRow) -> dict[str, Any]:
+    """Describe a figure of an application, with its ceiling and the model that answered."""
+    return {
+        "dataset": found.dataset or None,
+        "value": estimate_answer(found.value),
+        "reference": estimate_answer(found.reference),
+        "loss": estimate_answer(found.loss),
+        "left_out": found.left_out,
+        "pairs": found.pairs,
+        "totals": dict(found.totals),
+        "model": found.model.backend,
+        "model_sha256": found.model.sha256 or None,
+        "version": found.model.version or None,
+        "settings": dict(found.model.settings),
     }
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from codec_superb.metrics.table import Category, overall_metrics
+from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.report_data import ApplicationRow, CodecResult, Estimate
 from codec_superb.web.site.board import BoardRow, Source
 
 MetricFigures = tuple[float | None, float | None, float | None, int, int, int, float | None]
@@ -61,8 +62,8 @@ class Entry:
     """By category and dataset; '' for all datasets together."""
     definitions: Mapping[str, str] = field(default_factory=dict)
     """Metric key to version of the definition that its values follow."""
-    applications: Mapping[str, float] = field(default_factory=dict)
-    dataset_applications: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    applications: Mapping[str, Mapping[str, ApplicationRow]] = field(default_factory=dict)
+    """By dataset ('' for all datasets together) and figure; see :mod:`codec_superb.server.submissions.applications`."""
     _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Rows without rank that have been shown; an entry lives as long as its submission counts."""
 
@@ -77,13 +78,20 @@ class Entry:
         return f"{self.codec}\n{self.title}\n{self.family}".casefold()
 
     def definitions_behind(self, key: str, category: Category) -> tuple[str | None, ...]:
-        """Versions of all definitions that a quantity follows: its own, or those of the metrics of a score."""
+        """Versions of all definitions that a score or a metric follows: its own, or those of the score's metrics."""
         keys = overall_metrics(category) if key == SCORE_KEY else (key,)
         return tuple(self.definitions.get(each) for each in keys)
 
-    def applications_on(self, dataset: str) -> Mapping[str, float]:
-        """Application metrics over all ('') or on one dataset."""
-        return self.dataset_applications.get(dataset, {}) if dataset else self.applications
+    def applications_on(self, category: Category, dataset: str) -> dict[str, ApplicationRow]:
+        """Figures of applications on clips of a category, over all ('') or on one dataset."""
+        keys = self.applications.get(dataset, {})
+        return {key: row for key in keys if (row := self.application(key, category, dataset)) is not None}
+
+    def application(self, key: str, category: Category, dataset: str) -> ApplicationRow | None:
+        """One of them; None where there is none. Tables of papers have one for all categories."""
+        if self.source != "literature" and not belongs_to(key, category):
+            return None
+        return self.applications.get(dataset, {}).get(key)
 
 
 def estimate_figures(values: Mapping[str, Any]) -> MetricFigures:
@@ -134,7 +142,7 @@ def _row_without_rank(entry: Entry, category: Category, dataset: str) -> BoardRo
         causal=entry.causal,
         undefined=most_undefined(figures),
         unranked="",
-        applications=dict(entry.applications_on(dataset)),
+        applications=entry.applications_on(category, dataset),
         identity=f"{entry.submission or entry.codec}/{entry.source}/{category}/{dataset}",
     )
 

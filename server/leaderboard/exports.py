@@ -1,8 +1,9 @@
 """The rows of the board as CSV and Parquet: exactly what the filters leave, all pages, in the order shown.
 
 One row a codec, one column a number; an estimate ``K`` is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_undefined`` and
-``K_failed``. What was chosen and the revision stand in Parquet's metadata and in the first line of the CSV, which
-begins with ``#`` (``pandas.read_csv(file, skiprows=1)``).
+``K_failed``. A figure ``K`` of an application is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_failed``, ``K_left_out``,
+``K_reference``, ``K_loss``, ``K_model`` and ``K_model_sha256``. What was chosen and the revision stand in Parquet's
+metadata and in the first line of the CSV, which begins with ``#`` (``pandas.read_csv(file, skiprows=1)``).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _PARTS = ("low", "high", "n", "undefined", "failed")
 _WHOLE = frozenset({
     "sampling_rate", "rank_best", "rank_worst", "clips", "failed", "undefined", "largest_lag", "clipped_samples",
 })  # fmt: skip
+_COUNTS = ("n", "undefined", "failed", "left_out")
 _YES_OR_NO = frozenset({"open_weights", "causal", "lossless", "complete"})
 _TEXTS = frozenset({
     "codec", "title", "family", "category", "source", "source_label", "source_url", "submission", "received",
@@ -50,8 +52,11 @@ def _flat(row: Mapping[str, Any], metrics: Sequence[str], applications: Sequence
         elif name == "metrics":
             for key in metrics:
                 flat |= _estimate(key, value.get(key, {}))
+        elif name == "application_details":
+            for key in applications:
+                flat |= _application(key, value.get(key, {}))
         elif name == "applications":
-            flat |= {key: value.get(key) for key in applications}
+            continue
         else:
             flat[name] = value
     return flat
@@ -59,6 +64,14 @@ def _flat(row: Mapping[str, Any], metrics: Sequence[str], applications: Sequence
 
 def _estimate(key: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value.get("value"), **{f"{key}_{part}": value.get(part) for part in _PARTS}}
+
+
+def _application(key: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    value = found.get("value", {})
+    flat = {key: value.get("value"), **{f"{key}_{part}": value.get(part) for part in ("low", "high", "n", "failed")}}
+    flat |= {f"{key}_left_out": found.get("left_out")}
+    flat |= {f"{key}_{part}": found.get(part, {}).get("value") for part in ("reference", "loss")}
+    return flat | {f"{key}_{part}": found.get(part) for part in ("model", "model_sha256")}
 
 
 def board_csv(view: BoardView) -> str:
@@ -101,8 +114,10 @@ def _arrow_type(name: str) -> str:
         return "string"
     if name in _YES_OR_NO:
         return "bool"
-    stem, _, part = name.rpartition("_")
-    counted = part in {"n", "undefined", "failed"} and (stem in METRICS or stem == "score")
+    if name.endswith(("_model", "_model_sha256")):
+        return "string"
+    stem, part = next(((name.removesuffix(f"_{end}"), end) for end in _COUNTS if name.endswith(f"_{end}")), (name, ""))
+    counted = part and (stem in METRICS or stem in APPLICATIONS or stem == "score")
     return "int64" if counted or name in _WHOLE else "double"
 
 

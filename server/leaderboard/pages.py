@@ -12,6 +12,7 @@ from codec_superb.server.leaderboard.entries import board_row
 from codec_superb.server.leaderboard.select import ordered, quantity_of, rank, select
 from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.server.pages.public import public_page
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.site.address import with_query
 from codec_superb.web.site.board import BoardRow, BoardState, to_query
@@ -40,6 +41,10 @@ def front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     """Find the codecs of the chart's Pareto front, over all pages, lowest bitrate first."""
     ranked = rank(snapshot, state)
     frame, found = ranked.frame, ordered(ranked, state)
+    if state.metric in APPLICATIONS:
+        valued = found[~np.isnan(frame.numbers(state.metric)[found])]
+        if len(np.unique(frame.combinations(state.metric).numbers[valued])) > 1:
+            return []  # what different models say, or of different datasets, makes no common front
     rates, values = frame.numbers("kbps")[found], frame.numbers(state.metric)[found]
     lossy = ~frame.flags("lossless")[found]
     drawn = np.flatnonzero((rates > 0) & ~np.isnan(values) & lossy)

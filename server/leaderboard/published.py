@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.literature.tables import PublishedCodec, PublishedTable, TableName, literature
 from codec_superb.server.leaderboard.entries import Entry, Figures, MetricFigures, by_codec
+from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.report_data import ApplicationRow, Estimate, ProbeModel
 
 
 @cache
@@ -42,8 +45,7 @@ def _entry(table: PublishedTable, codec: PublishedCodec) -> Entry:
         open_weights=None,
         causal=None,
         figures=figures,
-        applications=codec.applications,
-        dataset_applications=codec.dataset_applications,
+        applications={name: _applications(table, codec, name) for name in ("", *codec.dataset_applications)},
     )
 
 
@@ -70,6 +72,32 @@ def _figures(
         score=_bare(score),
         metrics={key: _bare(value) for key, value in metrics.items()},
     )
+
+
+def _applications(table: PublishedTable, codec: PublishedCodec, dataset: str) -> dict[str, ApplicationRow]:
+    """Figures of applications as published: the models are the paper's, and the table's name stands for them."""
+    values = codec.dataset_applications[dataset] if dataset else codec.applications
+    ceilings = {} if dataset else table.ceiling
+    model, kbps = ProbeModel(table.label), math.nan if codec.kbps is None else codec.kbps
+    return {
+        key: ApplicationRow(
+            codec=f"{table.name}:{codec.id}",
+            dataset=dataset,
+            figure=key,
+            model=model,
+            kbps=kbps,
+            reference=Estimate(ceilings.get(key)),
+            value=Estimate(value),
+            loss=Estimate(_loss(key, ceilings.get(key), value)),
+        )
+        for key, value in values.items()
+    }
+
+
+def _loss(key: str, ceiling: float | None, value: float) -> float | None:
+    if ceiling is None:
+        return None
+    return ceiling - value if APPLICATIONS[key].higher_is_better else value - ceiling
 
 
 def _bare(value: float | None) -> MetricFigures:

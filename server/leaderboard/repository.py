@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Revision, Submission
 from codec_superb.server.leaderboard.entries import Entry, Figures, estimate_figures, is_open
+from codec_superb.server.submissions.applications import by_dataset, stored_applications
 
 _AT_ONCE = 100
 """Submissions of one query: a statement takes only so many parameters."""
@@ -65,6 +66,7 @@ def _heads() -> Any:
             Submission.card,
             Submission.metrics,
             Submission.document["datasets"].label("datasets"),
+            Submission.document["applications"].label("applications"),
         )
         .join(Codec, Submission.codec_id == Codec.id)
         .outerjoin(Account, Submission.account_id == Account.id)
@@ -101,6 +103,7 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> Entry:
         causal=card["causal"],
         figures=figures,
         definitions=head.metrics,
+        applications=by_dataset(stored_applications(head.codec, head.applications, head.datasets)),
     )
 
 

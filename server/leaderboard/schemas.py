@@ -25,6 +25,31 @@ class EstimateAnswer(_Answer):
     sd: float | None
 
 
+class ApplicationAnswer(_Answer):
+    """One figure of an application on one dataset, with the original sound beside it."""
+
+    dataset: str | None
+    """None for a figure over several datasets, and where a paper does not say."""
+    value: EstimateAnswer
+    """On the resynthesis."""
+    reference: EstimateAnswer
+    """On the original sound: the ceiling."""
+    loss: EstimateAnswer
+    """Paired difference, positive where the codec lost."""
+    left_out: int
+    """Clips without the label that is needed."""
+    pairs: int
+    """Trials or ranks behind the figure."""
+    totals: dict[str, float]
+    """Sums of counts, such as ``words`` and ``resynthesis.substitutions``."""
+    model: str
+    """What answered; figures of different models are not comparable. For a published table its name."""
+    model_sha256: str | None
+    version: str | None
+    """Of the probe's definition."""
+    settings: dict[str, str]
+
+
 class RowAnswer(_Answer):
     """One codec."""
 
@@ -55,7 +80,10 @@ class RowAnswer(_Answer):
     lossless: bool
     score: EstimateAnswer
     metrics: dict[str, EstimateAnswer]
-    applications: dict[str, float]
+    applications: dict[str, float | None]
+    """Figure to value, on one dataset or over several in one figure; ranked among equal models alone."""
+    application_details: dict[str, ApplicationAnswer]
+    """What stands behind each of them."""
     datasets: list[str]
     clips: int
     failed: int

@@ -83,13 +83,18 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     combination = -1
     datasets: tuple[str, ...] = ()
     fit = passed & (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
-    if basis == "intervals":
+    if state.metric in APPLICATIONS:  # models differ by more than codecs do: one model, one order
+        combination, datasets = _most_common(frame, fit, state.metric)
+        fit &= frame.combinations(state.metric).numbers == combination
+    elif basis == "intervals":
         combination, datasets = _most_common(frame, passed, state.metric)
-        fit &= (frame.combinations(state.metric).numbers == combination) & ~np.isnan(low)
+        fit &= frame.combinations(state.metric).numbers == combination
+    elif basis == "values":
+        datasets = _most_common(frame, passed, state.metric)[1]
+    if basis == "intervals":
+        fit &= ~np.isnan(low)
     else:
         low = high = frame.numbers(state.metric)
-        if basis == "values":
-            datasets = _most_common(frame, passed, state.metric)[1]
     best, worst = np.zeros(len(frame), np.int64), np.zeros(len(frame), np.int64)
     better = quantity_of(state.metric).higher_is_better
     best[fit], worst[fit] = rank_ranges(low[fit], high[fit], higher_is_better=better)
@@ -137,18 +142,40 @@ def reason_without_rank(ranked: Ranked, position: int) -> str:
     if ranked.best[position]:
         return ""
     figures = ranked.frame.figures[position]
-    if ranked.basis == "intervals":
-        combinations = ranked.frame.combinations(ranked.key)
-        own = int(combinations.numbers[position])
-        if own != ranked.combination:
-            if combinations.states[own] == combinations.states[ranked.combination]:
-                return f"{quantity_of(ranked.key).label} by another version of its definition"
-            return _elsewhere(figures.datasets, ranked.datasets)
+    apart = _other_model if ranked.key in APPLICATIONS else _other_definition
+    reason = apart(ranked, position)
+    if reason:
+        return reason
     if not figures.complete:
         return _incomplete(figures)
     if ranked.basis == "intervals" and not np.isnan(ranked.frame.numbers(ranked.key)[position]):
         return "no interval: fewer than two clips"
     return f"no value of {quantity_of(ranked.key).label}"
+
+
+def _other_definition(ranked: Ranked, position: int) -> str:
+    """Say that a codec was measured on other datasets or by another definition; '' where neither is so."""
+    combinations = ranked.frame.combinations(ranked.key)
+    own = int(combinations.numbers[position])
+    if ranked.basis != "intervals" or own == ranked.combination:
+        return ""
+    if combinations.states[own] == combinations.states[ranked.combination]:
+        return f"{quantity_of(ranked.key).label} by another version of its definition"
+    return _elsewhere(ranked.frame.figures[position].datasets, ranked.datasets)
+
+
+def _other_model(ranked: Ranked, position: int) -> str:
+    """Say that the application was run elsewhere or answered by another model; '' where neither is so."""
+    frame, combinations = ranked.frame, ranked.frame.combinations(ranked.key)
+    own, model = int(combinations.numbers[position]), frame.model(ranked.key, position)
+    if not model or ranked.combination in {-1, own}:
+        return ""
+    there = frame.model(ranked.key, int(np.flatnonzero(combinations.numbers == ranked.combination)[0]))
+    if model != there:
+        return f"answered by {model}; ranked are those answered by {there}"
+    if combinations.states[own] != combinations.states[ranked.combination]:
+        return _elsewhere(combinations.datasets[own], ranked.datasets)
+    return f"{model} was asked in another way than those ranked"
 
 
 def _elsewhere(mine: Sequence[str], ranked: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ for a codec that is shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from threading import Lock
@@ -24,12 +24,15 @@ from codec_superb.server.leaderboard.published import published_entries
 from codec_superb.server.leaderboard.repository import counted_submissions, load_entries, revision_number
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
+from codec_superb.web.report_data import ProbeModel
 from codec_superb.web.site.board import SourceFilter
 from codec_superb.web.site.fragments import Fragments
 
 Numbers = NDArray[np.float64]
 _PARTS = {"low": 1, "high": 2}
 """Where the ends of an interval stand in a metric's figures."""
+_States = tuple[tuple[str, str], ...]
+"""Datasets, each with what tells its state."""
 T = TypeVar("T")
 _MOST_RANKED = 200
 """Choices of filters and metric whose ranks are kept: some 30 kB each with 2,000 codecs."""
@@ -58,7 +61,7 @@ class Frame:
         return self._kept(f"number {key}", lambda: self._numbers_at(key, range(len(self))))
 
     def ends(self, key: str) -> tuple[Numbers, Numbers]:
-        """Lower and upper ends of the intervals of ``score`` or a metric; NaN where there is none."""
+        """Lower and upper ends of the intervals of ``score``, a metric or an application; NaN where there is none."""
         low = self._kept(f"low {key}", lambda: self._ends_at(key, 1, range(len(self))))
         return low, self._kept(f"high {key}", lambda: self._ends_at(key, 2, range(len(self))))
 
@@ -77,12 +80,33 @@ class Frame:
         )
 
     def combinations(self, key: str) -> Combinations:
-        """Which datasets, in which state, each codec was run on, and by which definitions ``key`` was computed."""
+        """Which datasets, in which state, each codec was run on, and by which definitions ``key`` was computed.
+
+        For an application: on which dataset, and which model answered in which way.
+        """
         return self._kept(f"combinations {key}", lambda: self._combinations_for(key))
 
     def _combinations_for(self, key: str) -> Combinations:
+        if key in APPLICATIONS:
+            return _combinations([self._answered(key, i) for i in range(len(self))])
         behind = [entry.definitions_behind(key, self.category) for entry in self.entries]
-        return _combinations(self.figures, behind)
+        states = [tuple(zip(one.datasets, one.states, strict=True)) for one in self.figures]
+        return _combinations(list(zip(states, behind, strict=True)))
+
+    def _answered(self, key: str, index: int) -> tuple[_States, ProbeModel | None]:
+        """On which dataset an application was run, and which model answered, asked in which way."""
+        entry, figures = self.entries[index], self.figures[index]
+        row = entry.application(key, self.category, self.dataset)
+        if row is None:
+            return (), None
+        states = dict(zip(figures.datasets, figures.states, strict=True))
+        names = (row.dataset,) if row.dataset else figures.datasets
+        return tuple((name, states.get(name, "")) for name in names), row.model
+
+    def model(self, key: str, index: int) -> str:
+        """Name the model behind an application's figure; '' where there is none."""
+        row = self.entries[index].application(key, self.category, self.dataset)
+        return "" if row is None else row.model.name
 
     def quantities(self) -> tuple[str, ...]:
         """Keys of the score, the metrics and the applications of which some codec has a value."""
@@ -91,19 +115,17 @@ class Frame:
     def _present(self) -> tuple[str, ...]:
         wanted = (SCORE_KEY, *METRICS, *APPLICATIONS)
         there: set[str] = {key for figures in self.figures for key, v in figures.metrics.items() if v[0] is not None}
-        there |= {key for entry in self.entries for key in entry.applications_on(self.dataset)}
+        there |= {key for entry in self.entries for key in entry.applications_on(self.category, self.dataset)}
         if any(figures.score[0] is not None for figures in self.figures):
             there.add(SCORE_KEY)
         return tuple(key for key in wanted if key in there)
 
     def _value(self, key: str, index: int) -> float | None:
         value: float | None
-        if key in METRICS or key == SCORE_KEY:
+        if key in METRICS or key == SCORE_KEY or key in APPLICATIONS:
             value = self._estimate(key, index)[0]
             return value
         entry, figures = self.entries[index], self.figures[index]
-        if key in APPLICATIONS:
-            return entry.applications_on(self.dataset).get(key)
         if key == "undefined":
             return most_undefined(figures)
         if key == "received":
@@ -112,6 +134,9 @@ class Frame:
         return value
 
     def _estimate(self, key: str, index: int) -> tuple[Any, ...]:
+        if key in APPLICATIONS:
+            row = self.entries[index].application(key, self.category, self.dataset)
+            return (None, None, None) if row is None else (row.value.value, row.value.low, row.value.high)
         figures = self.figures[index]
         return figures.score if key == SCORE_KEY else figures.metrics.get(key, (None, None, None))
 
@@ -156,11 +181,10 @@ class Combinations:
     """State of each of them."""
 
 
-def _combinations(figures: Sequence[Figures], definitions: Sequence[tuple[str | None, ...]]) -> Combinations:
-    known: dict[tuple[tuple[tuple[str, str], ...], tuple[str | None, ...]], int] = {}
+def _combinations(states_and_definitions: Sequence[tuple[_States, Hashable]]) -> Combinations:
+    known: dict[tuple[_States, Hashable], int] = {}
     numbers = [
-        known.setdefault((tuple(sorted(zip(one.datasets, one.states, strict=True))), behind), len(known))
-        for one, behind in zip(figures, definitions, strict=True)
+        known.setdefault((tuple(sorted(states)), behind), len(known)) for states, behind in states_and_definitions
     ]
     return Combinations(
         np.array(numbers, np.int64),

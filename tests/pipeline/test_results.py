@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support_probed import probe_run
 from support_stats import KEYS, card, draw_rows, failed, write_run
 from support_submissions import change_number, rewrite
 
@@ -27,6 +28,30 @@ def test_a_run_and_its_submission_are_the_same_results(tmp_path: Path) -> None:
     assert [dataset.info for dataset in one.datasets] == [dataset.info for dataset in two.datasets]
     assert (one.datasets[0].source, two.datasets[0].source) == (run.path, packed)
     assert not one.datasets[0].custom
+
+
+def test_applications_are_the_same_from_a_run_and_its_submission(tmp_path: Path) -> None:
+    """Pairs, how probes were run, and every figure; datasets joined, each with its own."""
+    runs = [write_run(tmp_path, draw_rows(n, 30, dataset=name), card=CARD) for n, name in enumerate("ab")]
+    probe_run(runs[0], ["asv", "sim"])
+    probe_run(runs[1], ["asr"])
+    (one,) = combine([load_results(run.path) for run in runs])
+    two = load_results(pack(runs, tmp_path / "a.zip"))
+    assert one.aggregates == two.aggregates
+    assert {entry.dataset for entry in one.aggregates.applications} == {"a", "b"}
+    assert sorted(one.pairs, key=repr) == sorted(two.pairs, key=repr)
+    assert [[info.probe for info in dataset.probes] for dataset in one.datasets] == [["asv", "sim"], ["asr"]]
+    assert [dataset.probes for dataset in one.datasets] == [dataset.probes for dataset in two.datasets]
+
+
+def test_what_a_killed_probing_left_is_in_no_results(tmp_path: Path) -> None:
+    """Columns and pairs that run.json does not name are not shown."""
+    run = write_run(tmp_path, draw_rows(1, 30), card=CARD)
+    probe_run(run, ["asv", "sim"])
+    run.write_info(run.info().model_copy(update={"probes": {}}))
+    found = load_results(run.path)
+    assert (found.pairs, found.aggregates.applications) == ((), ())
+    assert all(not row.probes for row in found.rows)
 
 
 def test_an_own_folder_stays_custom_through_a_submission(tmp_path: Path) -> None:

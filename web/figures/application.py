@@ -13,6 +13,8 @@ from codec_superb.web.site.board import BoardRow
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import LIGHT
 
+_NAMES_AT = ((0.01, "left"), (0.99, "right"), (0.5, "center"))
+
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
@@ -41,7 +43,7 @@ def with_ceilings(figure: Figure, quantity: Quantity, ceilings: Sequence[Ceiling
         return figure
     layout["yaxis"]["range"] = _with_room(layout["yaxis"]["range"], [ceiling.value for ceiling in ceilings])
     layout["shapes"] = [_line(ceiling.value) for ceiling in ceilings]
-    layout["annotations"] = [_name(ceiling, quantity) for ceiling in ceilings]
+    layout["annotations"] = [_name(ceiling, quantity, place) for place, ceiling in enumerate(ceilings)]
     return figure
 
 
@@ -58,7 +60,9 @@ def _line(value: float) -> dict[str, Any]:
     return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": value, "y1": value, "line": line}
 
 
-def _name(ceiling: Ceiling, quantity: Quantity) -> dict[str, Any]:
-    position = {"xref": "paper", "x": 0.01, "xanchor": "left", "yref": "y", "y": ceiling.value, "yanchor": "bottom"}
+def _name(ceiling: Ceiling, quantity: Quantity, place: int) -> dict[str, Any]:
+    """Write the name over the line; names of neighbouring lines stand left, right and in the middle by turns."""
+    x, anchor = _NAMES_AT[place % len(_NAMES_AT)]
+    position = {"xref": "paper", "x": x, "xanchor": anchor, "yref": "y", "y": ceiling.value, "yanchor": "bottom"}
     text = f"original: {quantity.write(ceiling.value)} ({chart_text(ceiling.label, 30)})"
     return {**position, "text": text, "showarrow": False, "font": {"size": 12, "color": LIGHT.ink}}

@@ -23,18 +23,29 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
     """Draw all rows that have a value and a bitrate.
 
     Beside others, codecs of a published table make lines of their own: their figures come from other conditions than
-    those of the same family's submissions. ``quantity`` may be an application's.
+    those of the same family's submissions. ``quantity`` may be an application's: where several models answered, or on
+    several datasets, the codecs of each model make lines of their own, and there is no Pareto front over them.
     """
     mixed = len({_table(row) for row in rows}) > 1
-    results = [_drawn(row, quantity, mixed=mixed) for row in rows]
+    asked = [found for row in rows if (found := row.applications.get(quantity.key)) is not None]
+    apart = len({(found.model, found.dataset) for found in asked}) > 1
+    results = [_drawn(row, quantity, mixed=mixed, apart=apart) for row in rows]
     styles = family_styles(result.family for result in results)
     lines = len(styles) <= MOST_FAMILIES and len(results) <= MOST_CODECS
     figure = rate_chart(results, quantity, styles, lines=lines)
+    if apart:
+        figure["data"] = [trace for trace in figure["data"] if "front" not in trace["meta"]["role"]]
     published = {row.source == "literature" for row in rows}
     if True in published:  # their bitrates were not measured
         kind = "Bitrate, measured or nominal" if False in published else "Nominal bitrate"
         figure["layout"]["xaxis"]["title"]["text"] = f"{kind} (kbps, logarithmic)"
     return figure
+
+
+def application_value(row: BoardRow, key: str) -> Estimate:
+    """Return a row's figure of an application; without a value where it has none."""
+    found = row.applications.get(key)
+    return Estimate(None) if found is None else found.value
 
 
 def chart_family(row: BoardRow) -> str:
@@ -48,8 +59,11 @@ def _table(row: BoardRow) -> str:
     return row.source_label if row.source == "literature" else ""
 
 
-def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool) -> CodecResult:
+def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool, apart: bool) -> CodecResult:
     result = replace(row.result, family=chart_family(row)) if mixed else row.result
     if quantity.key not in APPLICATIONS:
         return result
-    return replace(result, metrics={quantity.key: Estimate(row.applications.get(quantity.key))})
+    found = row.applications.get(quantity.key)
+    if apart and found is not None and row.source != "literature":  # of a table the family names the source already
+        result = replace(result, family=f"{result.family} ({found.model.backend})")
+    return replace(result, metrics={quantity.key: application_value(row, quantity.key)})

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 
+from codec_superb.applications.table import Figure
 from codec_superb.metrics.table import Metric
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report_data import CodecResult, Failure, Listening, RateComparison
@@ -145,11 +146,12 @@ def definitions(metrics: Sequence[Metric], quantities: Mapping[str, Quantity]) -
         direction = "higher is better" if metric.higher_is_better else "lower is better"
         url = metric.paper if metric.paper.startswith("https://") else ""
         title = quantities[metric.key].title
-        rows.append(Definition(metric, title, _range(metric), direction, part_of, url))
+        rows.append(Definition(metric, title, number_range(metric), direction, part_of, url))
     return rows
 
 
-def _range(metric: Metric) -> str:
+def number_range(metric: Metric | Figure) -> str:
+    """Write the values that a metric, or a figure of an application, can have."""
     if isinf(metric.minimum) and isinf(metric.maximum):
         return "any number"
     if isinf(metric.maximum):

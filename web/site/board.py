@@ -10,7 +10,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from codec_superb.metrics.table import Category
-from codec_superb.web.report_data import CodecResult
+from codec_superb.web.report_data import ApplicationRow, CodecResult
 
 Source = Literal["verified", "published", "literature"]
 """``verified``: run again by the maintainers; ``published``: submitted and accepted; ``literature``: figures of a
@@ -52,8 +52,9 @@ class BoardRow:
     """Clips on which a metric is not defined: of the metric that has most of them."""
     unranked: str
     """Why it has no rank; '' when it has one."""
-    applications: dict[str, float] = field(default_factory=dict)
-    """Application metric (``asr_wer_pct``, …) to value, where the source has it."""
+    applications: dict[str, ApplicationRow] = field(default_factory=dict)
+    """Figure of an application (``asr_wer_pct``, …), with ceiling, loss and the model that answered, where the source
+    has it."""
     identity: str = ""
     """What all of the row but its rank follows from: rows of equal identity differ in ``rank`` and ``unranked`` alone,
     so that what is made of the rest can be kept. '' where nothing says so."""

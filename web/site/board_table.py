@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from urllib.parse import quote
 
 from markupsafe import Markup
 
 from codec_superb.metrics.table import METRICS, Category
-from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.applications import APPLICATION_FIGURES, APPLICATIONS
+from codec_superb.web.figures.board import application_value
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
-from codec_superb.web.report.columns import Badge, Cell, Column, codec_column, value_columns
+from codec_superb.web.report.application_details import signed
+from codec_superb.web.report.columns import Badge, Cell, Column, codec_column, estimate_cell, value_columns
+from codec_superb.web.report_data import ApplicationRow
 from codec_superb.web.site.address import Addresses
 from codec_superb.web.site.board import BoardRow, BoardView
 from codec_superb.web.site.board_rows import RANK, Fill, line, written
-from codec_superb.web.text import MISSING, count, hertz, kbps
+from codec_superb.web.text import MISSING, count, hertz, interval, kbps
 
 _SORTS = {
     "tps": "tokens_per_second",
@@ -123,14 +126,30 @@ def _of_result(column: Column) -> Fill:
 
 def _application_column(quantity: Quantity) -> tuple[Column, Fill]:
     def fill(row: BoardRow) -> Cell:
-        value = row.applications.get(quantity.key)
-        return Cell(quantity.write(value), sort="" if value is None else repr(value))
+        found = row.applications.get(quantity.key)
+        if found is None:
+            return Cell(MISSING, title="not computed")
+        return replace(estimate_cell(found.value, quantity), small=found.model.backend, title=_behind(found, quantity))
 
     arrow = "↑" if quantity.higher_is_better else "↓"
-    text = f"{quantity.label}, of an application that was given the resyntheses."
+    figure = APPLICATION_FIGURES[quantity.key].figure
+    text = f"{figure.definition} Small: the model that answered; only what one model answered is ranked together."
     best = "descending" if quantity.higher_is_better else "ascending"
     unit = f"{quantity.unit} {arrow}".strip()
     return Column(quantity.key, quantity.label, text, best, lambda _: Cell(""), unit=unit), fill  # type: ignore[arg-type]
+
+
+def _behind(found: ApplicationRow, quantity: Quantity) -> str:
+    """Say what a figure of an application rests on; a paper does not say."""
+    parts = [found.model.name]
+    ends = interval(found.value.low, found.value.high, quantity.decimals)
+    parts += [f"95 % interval {ends}"] if ends else []
+    if found.reference.value is not None:
+        parts += [f"original sound {quantity.write(found.reference.value)}", f"loss {signed(found.loss, quantity)}"]
+    counts = ((found.value.n, "clips"), (found.left_out, "left out"), (found.value.failed, "failed"))
+    parts += [f"{n} {what}" for n, what in counts if n]
+    parts += [f"on {found.dataset}"] if found.dataset else []
+    return ", ".join(parts)
 
 
 def _sampling_rate_column() -> tuple[Column, Fill]:
@@ -226,7 +245,7 @@ def in_words(rows: Sequence[BoardRow], quantity: Quantity) -> list[tuple[BoardRo
 def value_of(row: BoardRow, quantity: Quantity) -> float | None:
     """Return the value of a score, metric or application; None where the codec has none."""
     estimate = quantity.of(row.result)
-    return row.applications.get(quantity.key) if estimate is None else estimate.value
+    return application_value(row, quantity.key).value if estimate is None else estimate.value
 
 
 def _place(row: BoardRow, quantity: Quantity) -> str:

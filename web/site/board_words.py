@@ -30,6 +30,13 @@ RANKS: Mapping[RankBasis, str] = MappingProxyType({
 """How to read the ranks."""
 
 
+MODELS = (
+    "Models differ by more than codecs do: only codecs for which one model answered, asked in one way, are ranked, and "
+    "where several answered the chart has no Pareto front."
+)
+"""What else holds of ranks by an application."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chip:
     """One filter that is set, and the address without it."""

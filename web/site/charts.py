@@ -24,7 +24,7 @@ CHARTS: Mapping[Chart, str] = MappingProxyType({
 """Key to what the tab says."""
 PICKERS: Mapping[Chart, tuple[str, ...]] = MappingProxyType({
     "rate": ("category", "source", "dataset", "metric"),
-    "applications": ("source", "application"),
+    "applications": ("source", "dataset", "application"),
     "metrics": ("category", "source", "dataset", "method"),
     "clips": ("category", "dataset", "method"),
     "distribution": ("category", "dataset", "metric", "codec"),

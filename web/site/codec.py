@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from codec_superb.metrics.table import Category
 from codec_superb.web.figures.distribution import Summary
 from codec_superb.web.figures.radar import LEAST_AXES, RadarAxis
-from codec_superb.web.report_data import CodecResult
-from codec_superb.web.site import codec_tables
+from codec_superb.web.report_data import ApplicationRow, CodecResult
+from codec_superb.web.site import codec_applications, codec_tables
 from codec_superb.web.site.page import Chrome, render
 
 
@@ -206,6 +206,7 @@ class CodecView:
     """None for a codec that only published tables know."""
     card: Sequence[Fact]
     categories: Sequence[CategoryView] = ()
+    applications: Sequence[ApplicationRow] = ()
     published: Sequence[PublishedView] = ()
     samples: Sequence[SampleView] = ()
     machines: str = ""
@@ -233,6 +234,7 @@ class CodecView:
         candidates: tuple[tuple[str, str, object], ...] = (
             ("card", "Card", self.card),
             ("results", "Results", self.categories),
+            ("applications", "Applications", self.applications),
             ("published", "Published figures", self.published),
             ("efficiency", "Efficiency", self.categories),
             ("listen", "Listen", self.samples),
@@ -245,4 +247,4 @@ class CodecView:
 
 def codec_page(chrome: Chrome, view: CodecView) -> str:
     """Render the page."""
-    return render("codec.html.j2", chrome, view=view, tables=codec_tables)
+    return render("codec.html.j2", chrome, view=view, tables=codec_tables, applications=codec_applications)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
+from codec_superb.web.report_data import Estimate
 
 Verdict = Literal["better", "worse", "unclear"]
 """Of a codec against the baseline: the interval lies on one side of zero, or it does not."""
@@ -179,6 +180,31 @@ class RateNote:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedFigure:
+    """One figure of an application of one codec."""
+
+    codec: str
+    reference: Estimate
+    """On the original sound of the clips that take part: the ceiling."""
+    value: Estimate
+    loss: Estimate
+    """Paired difference to the original sound, positive where the codec lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedApplication:
+    """One figure on one dataset, answered by one model in one way for several of the codecs."""
+
+    figure: str
+    dataset: str
+    """'' for a figure over several."""
+    model: str
+    model_sha256: str
+    codecs: Sequence[ComparedFigure]
+    """In the order of their choice; those that another model answered for are not among them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Everything about the chosen codecs; the first one is the baseline."""
 
@@ -189,6 +215,9 @@ class Comparison:
     rates_left_out: Sequence[RateNote]
     listening_clips: int
     """Clips that can be heard through every one of the codecs."""
+    applications: Sequence[ComparedApplication] = ()
+    applications_left_out: Sequence[LeftOutItem] = ()
+    """Figures of a single one of the codecs, or by a model that answered for no other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from math import ceil
 
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.site.address import Addresses
 from codec_superb.web.site.board import BoardRow, BoardState, BoardView
 from codec_superb.web.site.board_table import board_table, in_words, quantity_of, value_of
-from codec_superb.web.site.board_words import RANKS, SOURCES, chips, plain
+from codec_superb.web.site.board_words import MODELS, RANKS, SOURCES, chips, plain
 from codec_superb.web.site.page import Chrome, render
 from codec_superb.web.site.paging import page_links
 from codec_superb.web.text import hertz
@@ -50,7 +51,7 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], chrome: Chrome)
         sources=[(key, f"{label} ({amount})") for key, label, amount in view.choices.sources],
         rates=[(rate, hertz(rate), rate in state.rates) for rate in sorted({*view.choices.rates, *state.rates})],
         source_words=SOURCES[state.source],
-        rank_words=RANKS[view.rank_basis],
+        rank_words=RANKS[view.rank_basis] + (f" {MODELS}" if state.metric in APPLICATIONS else ""),
         credit=_credit(view),
         chips=chips(state, addresses),
         cleared=addresses.cleared(),

@@ -1,17 +1,27 @@
-"""The page ``/metrics``: every metric's definition from the metric table itself, the overall score, the statistics."""
+"""The page ``/metrics``: every metric and every figure of an application as its own table defines it, and the score."""
 
 from __future__ import annotations
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.web.applications import APPLICATION_FIGURES, PUBLISHED_ONLY
 from codec_superb.web.quantity import from_metric
-from codec_superb.web.report.sections import definitions
+from codec_superb.web.report.application_details import LABELS
+from codec_superb.web.report.sections import definitions, number_range
 from codec_superb.web.site.page import Chrome, render
 
 
 def metrics_page(chrome: Chrome) -> str:
     """Render the page."""
     rows = definitions(list(METRICS.values()), {key: from_metric(metric) for key, metric in METRICS.items()})
-    return render("metrics.html.j2", chrome, rows=rows, overall=[(each, _parts(each)) for each in CATEGORIES])
+    return render(
+        "metrics.html.j2",
+        chrome,
+        rows=rows,
+        overall=[(each, _parts(each)) for each in CATEGORIES],
+        applications=[(key, each, number_range(each.figure)) for key, each in APPLICATION_FIGURES.items()],
+        published_only=PUBLISHED_ONLY,
+        labels=LABELS,
+    )
 
 
 def _parts(category: Category) -> list[str]:

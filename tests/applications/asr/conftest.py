@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support_asr import loaded
+from support_asr import librivox, loaded
 
 from codec_superb.applications.asr.faster_whisper import FasterWhisper
+from codec_superb.applications.interface import Prediction
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +18,9 @@ def tiny() -> Iterator[FasterWhisper]:
     loaded(backend)
     yield backend
     backend.close()
+
+
+@pytest.fixture(scope="session")
+def heard(tiny: FasterWhisper) -> list[Prediction | Exception]:
+    """Transcribe the five LibriVox recordings with it, together."""
+    return list(tiny.predict(librivox()))

@@ -21,7 +21,7 @@ from codec_superb.applications.asr.faster_whisper import FasterWhisper
 from codec_superb.applications.asr.openai_whisper import OpenAIWhisper
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed, UnknownApplication
-from codec_superb.applications.interface import Sound
+from codec_superb.applications.interface import Prediction, Sound
 from codec_superb.applications.model_files import embedded
 
 network = pytest.mark.network
@@ -51,10 +51,10 @@ def original(checkpoint: Path) -> OpenAIWhisper:
 class TestTranscripts:
     """What it hears with the weights of tiny.en."""
 
-    def test_both_whisper_backends_agree(self, original: OpenAIWhisper, tiny: FasterWhisper) -> None:
+    def test_both_whisper_backends_agree(self, original: OpenAIWhisper, heard: list[Prediction | Exception]) -> None:
         """From the same weights both give the same transcript of each recording, letter by letter."""
         transcripts = original.predict(librivox())
-        assert transcripts == tiny.predict(librivox())
+        assert transcripts == heard
         assert transcripts[4] == "He might even have been made amiable himself."
 
     def test_both_divide_long_sounds_alike(self, original: OpenAIWhisper, tiny: FasterWhisper) -> None:

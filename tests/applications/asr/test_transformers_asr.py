@@ -7,21 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support_asr import item, librivox, loaded
+from support_asr import item, librivox, loaded, noise
 from support_recognisers import save_random_wav2vec2, save_random_whisper, save_tiny_en
 
-from codec_superb.applications.asr.faster_whisper import FasterWhisper
 from codec_superb.applications.asr.transformers_asr import TransformersASR
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import ApplicationError, MissingModel, OutOfMemory, PredictionFailed
-from codec_superb.applications.interface import Backend, Sound
+from codec_superb.applications.interface import Backend, Prediction, Sound
 
 network = pytest.mark.network
-
-
-def _noise(seconds: float, seed: int, language: str | None = "en") -> Sound:
-    samples = 0.1 * np.random.default_rng(seed).standard_normal(round(seconds * 16_000))
-    return Sound(item(f"noise{seed}", language=language), samples.astype(np.float32))
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +49,15 @@ def multilingual(tmp_path_factory: pytest.TempPathFactory) -> Backend:
 class TestWhisper:
     """Whisper through transformers."""
 
-    def test_the_same_weights_give_the_same_transcripts(self, converted: Backend, tiny: FasterWhisper) -> None:
+    def test_the_same_weights_give_the_same_transcripts(
+        self, converted: Backend, heard: list[Prediction | Exception]
+    ) -> None:
         """With the weights of tiny.en all recordings in one batch read as CTranslate2 reads them one by one."""
-        assert converted.predict(librivox()) == tiny.predict(librivox())
+        assert converted.predict(librivox()) == heard
 
     def test_a_batch_gives_what_single_sounds_give(self, multilingual: Backend) -> None:
         """Sounds of several lengths and languages together give what each gives alone, and again the same."""
-        sounds = [_noise(1, 0), _noise(33, 1, "de-AT"), _noise(4, 2), _noise(2, 3, "de")]
+        sounds = [noise(1, 0), noise(33, 1, "de-AT"), noise(4, 2), noise(2, 3, "de")]
         together = multilingual.predict(sounds)
         assert together == [multilingual.predict([sound])[0] for sound in sounds]
         assert together == multilingual.predict(sounds)
@@ -70,34 +66,34 @@ class TestWhisper:
     def test_a_transcript_has_an_end(self, multilingual: Backend) -> None:
         """A model that never ends says 224 tokens, as with the other Whisper backends."""
         recogniser = multilingual._recogniser  # type: ignore[attr-defined]
-        (text,) = multilingual.predict([_noise(1, 0)])
-        features = recogniser._features(_noise(1, 0).samples, sampling_rate=16_000, return_tensors="pt").input_features
+        (text,) = multilingual.predict([noise(1, 0)])
+        features = recogniser._features(noise(1, 0).samples, sampling_rate=16_000, return_tensors="pt").input_features
         tokens = recogniser._model.generate(features, do_sample=False, language="en", task="transcribe")
         assert tokens.shape[1] == 224
         assert recogniser._tokenizer.decode(tokens[0], skip_special_tokens=True).strip() == text
 
     def test_the_language_is_told(self, multilingual: Backend) -> None:
         """The same sound in another language is another prompt: random weights answer otherwise."""
-        english, german = (_noise(3, 0, language) for language in ("en", "de"))
+        english, german = (noise(3, 0, language) for language in ("en", "de"))
         assert multilingual.predict([english]) != multilingual.predict([german])
 
     def test_an_unknown_language_costs_its_clip(self, multilingual: Backend) -> None:
         """A language that the model has no token for is an error of that clip alone."""
-        lost, kept = multilingual.predict([_noise(1, 0, "xx"), _noise(1, 1)])
+        lost, kept = multilingual.predict([noise(1, 0, "xx"), noise(1, 1)])
         assert isinstance(lost, PredictionFailed)
         assert "does not know the language xx" in str(lost)
         assert isinstance(kept, str)
 
     def test_a_model_of_english_alone_says_so(self, converted: Backend) -> None:
         """A French clip costs itself."""
-        (answer,) = converted.predict([_noise(1, 0, "fr")])
+        (answer,) = converted.predict([noise(1, 0, "fr")])
         assert isinstance(answer, PredictionFailed)
 
 
 class TestCtc:
     """wav2vec 2.0 through transformers."""
 
-    SOUNDS = (_noise(0.5, 0), _noise(2.0, 1), _noise(1.1, 2), _noise(31.0, 3))
+    SOUNDS = (noise(0.5, 0), noise(2.0, 1), noise(1.1, 2), noise(31.0, 3))
 
     @pytest.mark.parametrize("norm", ["layer", "group"])
     def test_a_batch_gives_what_single_sounds_give(self, ctc: dict[str, Backend], norm: str) -> None:
@@ -178,7 +174,7 @@ class TestPrepare:
     def test_another_kind_of_checkpoint(self, tmp_path: Path, content: str) -> None:
         """What is no recogniser is refused with what was expected."""
         (tmp_path / "config.json").write_text(content)
-        with pytest.raises(ApplicationError, match="expected"):
+        with pytest.raises(ApplicationError, match=r"expected a|cannot be read as JSON"):
             TransformersASR("", tmp_path).prepare()
 
     def test_missing_tensors_are_named(self, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ XLS_R_SQA = PackageFile(
 def backend() -> DistillMos:
     """Return DistillMOS, loaded once."""
     made = DistillMos()
-    made.load(made.prepare(), "cpu", 2)
+    made.load(made.prepare(), "cpu", 1)
     return made
 
 

@@ -15,6 +15,7 @@ from support_utmos import composed_opinion, random_export, save_export
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.quality.utmos import FILE, URL, Utmos, renamed, strong_learner
+from codec_superb.applications.ultra.protocol import DATASETS
 
 RATE = 16_000
 
@@ -91,8 +92,9 @@ class TestModel:
         """The mark beside the file makes results random; without it they are not. No path is in the identity."""
         model = Utmos(weights=folder).prepare()
         unmarked = Utmos(weights=save_export(tmp_path, marked=False)).prepare()
-        assert (model.name, model.random, unmarked.random) == ("utmos22-strong", True, False)
+        assert (model.name, model.random, unmarked.random) == ("utmos:utmos22_strong", True, False)
         assert model.sha256 == unmarked.sha256
+        assert model.name in DATASETS[0].backends["utmos"]
 
     def test_the_file_itself_may_be_named(self, folder: Path) -> None:
         """``utmos:FILE`` is the same model as the folder that holds it."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from codec_superb.applications.asr.paraformer import Paraformer
 from codec_superb.applications.catalogue import BACKENDS
+from codec_superb.applications.quality.dnsmos import DnsMos
 from codec_superb.applications.table import APPLICATIONS, FIGURES, PROBES
 from codec_superb.applications.ultra.average import average
 from codec_superb.applications.ultra.protocol import DATASETS, departures, readiness
 from codec_superb.data_manifests.catalogue import load_manifest
 
 VALUES = {"asr_wer_pct": 5.0, "asr_cer_pct": 5.0, "sim_pct": 80.0}
-WHISPER = "faster-whisper:large-v3"
 WHOLE = {(row.name, key): VALUES.get(key, 3.0) for row in DATASETS for key in row.needed}
 
 
@@ -56,21 +57,36 @@ def test_nothing_measured_names_everything() -> None:
     assert "asr_cer_pct, sim_pct, dnsmos_ovrl, dnsmos_p808 on aishell1" in text
 
 
+EN, ZH = "librispeech_dev_clean", "aishell1"
+
+
 @pytest.mark.parametrize(
-    ("backends", "said"),
+    ("place", "model", "published"),
     [
-        ({("aishell1", "asr"): "paraformer", ("librispeech_dev_clean", "asr"): "faster-whisper:large-v3"}, []),
-        ({("aishell1", "asr"): "paraformer:paraformer-zh", ("librispeech_dev_clean", "sim"): "wavlm-sv:large"}, []),
-        ({("mini", "asr"): "pocketsphinx"}, []),
-        (
-            {("librispeech_dev_clean", "asr"): "faster-whisper:tiny.en", ("aishell1", "sim"): "resemblyzer"},
-            [
-                f"librispeech_dev_clean: asr was answered by faster-whisper:tiny.en, the published table has {WHISPER}",
-                "aishell1: sim was answered by resemblyzer, the published table has wavlm-sv",
-            ],
-        ),
+        ((EN, "asr"), "faster-whisper:tiny.en", "faster-whisper:large-v3"),
+        ((EN, "asr"), "faster-whisper:large-v3-turbo", "faster-whisper:large-v3"),
+        ((EN, "sim"), "resemblyzer", "wavlm-sv:local:wavlm_large_finetune"),
+        ((ZH, "sim"), "wavlm-sv:wavlm-base-plus-sv", "wavlm-sv:local:wavlm_large_finetune"),
+        ((EN, "utmos"), "utmos:other", "utmos:utmos22_strong"),
     ],
 )
-def test_other_models_are_said(backends: dict[tuple[str, str], str], said: list[str]) -> None:
-    """A figure of another model than the published table's is named; other datasets do not matter."""
-    assert list(departures(backends)) == said
+def test_other_models_are_said(place: tuple[str, str], model: str, published: str) -> None:
+    """A figure of another model than the published table's is named, with what the table has."""
+    dataset, probe = place
+    expected = f"{dataset}: {probe} was answered by {model}, the published table has {published}"
+    assert departures({place: model, ("mini", "asr"): "pocketsphinx"}) == (expected,)
+
+
+def test_the_published_models_do_not_depart() -> None:
+    """Every name under which a result has the published model is taken, and nothing is said of what did not run."""
+    assert departures({}) == ()
+    for row in DATASETS:
+        for probe, names in row.backends.items():
+            assert [departures({(row.name, probe): name}) for name in names] == [()] * len(names)
+
+
+@pytest.mark.network
+def test_names_are_those_that_models_have() -> None:
+    """The listeners' models are called here what they call themselves in results."""
+    assert DnsMos().prepare().name in DATASETS[0].backends["dnsmos"]
+    assert Paraformer.usual.name == DATASETS[2].backends["asr"][0].removeprefix("paraformer:")

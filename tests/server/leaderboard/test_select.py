@@ -209,13 +209,13 @@ class TestPublishedTables:
     def test_applications_can_be_chosen(self, snapshot: Snapshot) -> None:
         """Word error rate ranks upside down and is offered where the source has it."""
         found = view(snapshot, source="table3", metric="asr_wer_pct")
-        assert found.rows[0].applications["asr_wer_pct"] == 2.96
+        assert found.rows[0].applications["asr_wer_pct"].value.value == 2.96
         assert found.rows[0].result.rank == (1, 1)
         assert "asr_wer_pct" in found.choices.metrics
         assert "asr_wer_pct" not in view(snapshot).choices.metrics
         assert view(snapshot, source="ultraeval").rows[0].result.codec == "ultraeval:Spark"
         chinese = view(snapshot, source="ultraeval", dataset="aishell1", metric="ultra_utmos")
-        assert {row.unranked for row in chinese.rows} == {"no value of UTMOS"}
+        assert {row.unranked for row in chinese.rows} == {"no value of UltraEval: UTMOS"}
 
     def test_an_unknown_bitrate_lies_in_no_range(self, snapshot: Snapshot) -> None:
         """Codecs whose table does not state it are filtered out, and their bitrate is not a number."""

@@ -13,16 +13,22 @@ from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.board import MOST_CODECS, board_chart
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.quantity import SCORE
-from codec_superb.web.report_data import CodecResult
+from codec_superb.web.report_data import ApplicationRow, CodecResult, Estimate, ProbeModel
 from codec_superb.web.site.board import BoardRow, Source
 
 
 def row(result: CodecResult, source: Source = "published", **applications: float) -> BoardRow:
     """Make a row of the board."""
     label = "Table 3" if source == "literature" else source
+    figures = {
+        key: ApplicationRow(
+            result.codec, "mini", key, ProbeModel("x"), result.kbps, Estimate(2.0), Estimate(value), Estimate(None)
+        )
+        for key, value in applications.items()
+    }
     return BoardRow(
         result, source, label, None, "id", "2025-01-02", "", 48000, "classical",
-        True, True, 0, "", applications,
+        True, True, 0, "", figures,
     )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def _copy(folder: Path, loader: str) -> Path:
 
 def test_imports_with_what_is_installed_here() -> None:
     """Whatever build is installed, what is written in Python works, and asking twice is no trouble."""
-    code = "from codec_superb.applications.torchaudio_import import import_torchaudio as go\nassert go() == go()\n"
+    code = "from codec_superb.base_codec.torchaudio_import import import_torchaudio as go\nassert go() == go()\n"
     _run(code + _USE)
 
 
@@ -81,7 +81,7 @@ def test_libraries_that_do_not_fit_are_done_without(tmp_path: Path, loader: str)
     """Missing libraries of CUDA, and a build for another CUDA, cost only the libraries; no file is changed."""
     path = _copy(tmp_path, f"if _LIB_DIR.is_dir(): {loader}")
     before = sorted((file, file.stat().st_mtime_ns) for file in tmp_path.rglob("*.py"))
-    code = "from codec_superb.applications.torchaudio_import import import_torchaudio\nprint(import_torchaudio())\n"
+    code = "from codec_superb.base_codec.torchaudio_import import import_torchaudio\nprint(import_torchaudio())\n"
     assert _run(code + _USE + "assert torchaudio.__file__.startswith(sys.path[0])", path) == "False"
     assert sorted((file, file.stat().st_mtime_ns) for file in tmp_path.rglob("*.py")) == before
 
@@ -92,26 +92,44 @@ def test_an_import_that_works_is_left_alone(tmp_path: Path) -> None:
     code = """
 import torchaudio
 known = {name: module for name, module in sys.modules.items() if name.startswith("torchaudio")}
-from codec_superb.applications.torchaudio_import import import_torchaudio
+from codec_superb.base_codec.torchaudio_import import import_torchaudio
 import_torchaudio()
 assert known == {name: module for name, module in sys.modules.items() if name.startswith("torchaudio")}
 """
     _run(code, path)
 
 
-def test_what_cannot_be_mended_is_said(tmp_path: Path) -> None:
-    """A torchaudio that fails for another reason, or is not there, is named with what to install."""
-    code = """
-from codec_superb.applications.errors import MissingPackage
-from codec_superb.applications.torchaudio_import import import_torchaudio
+_SAY = """
+from codec_superb.{package} import torchaudio_import
+from codec_superb.{package}.errors import {error}
 try:
-    import_torchaudio()
-except MissingPackage as error:
+    torchaudio_import.import_torchaudio()
+except {error} as error:
     print(error)
 """
+
+
+@pytest.mark.parametrize(
+    ("package", "error"), [("base_codec", "MissingDependency"), ("applications", "MissingPackage")]
+)
+def test_what_cannot_be_mended_is_said(tmp_path: Path, package: str, error: str) -> None:
+    """A torchaudio that fails for another reason, or is not there, is named with what to install."""
+    code = _SAY.format(package=package, error=error)
     broken = _run(code, _copy(tmp_path, 'raise OSError("the disk is gone")'))
     assert broken.startswith(
         "torchaudio cannot be imported beside this torch: the disk is gone\ninstall the torchaudio"
     )
     absent = _run("import sys; sys.modules['torchaudio'] = None" + code)
     assert absent == "torchaudio is not installed: pip install 'codec-superb[applications]'"
+
+
+def test_codecs_of_transformers_load_beside_it() -> None:
+    """Models that take torchaudio along import after it is mended; where it is not installed nothing is asked for."""
+    code = """
+from codec_superb.base_codec.torchaudio_import import mend_torchaudio
+mend_torchaudio()
+from transformers import EncodecModel, MimiModel
+"""
+    _run(code)
+    without = "import importlib.util\nimportlib.util.find_spec = lambda _: None\n" + code.replace("from transf", "#")
+    _run(without + "import sys\nassert 'torchaudio' not in sys.modules")

@@ -1,0 +1,45 @@
+"""Figures of applications of a submission, as stored, as the rows that pages and the board take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import nan
+from typing import Any
+
+from codec_superb.pipeline.aggregate import ApplicationAggregate
+from codec_superb.pipeline.run_info import ProbeInfo
+from codec_superb.web.application_rows import application_rows
+from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.report_data import ApplicationRow
+
+
+def stored_applications(
+    codec: str, applications: Sequence[Mapping[str, Any]] | None, datasets: Sequence[Mapping[str, Any]] | None
+) -> list[ApplicationRow]:
+    """Read the parts ``applications`` and ``datasets`` of a stored document; none of one without probes.
+
+    Bitrates are those of the codec's results, not repeated here. A figure that the table no longer has is left out.
+    """
+    figures = [ApplicationAggregate.model_validate(entry) for entry in applications or ()]
+    if not figures:
+        return []
+    probes = {
+        str(dataset["name"]): [ProbeInfo.model_validate(probe) for probe in dataset.get("probes", ())]
+        for dataset in datasets or ()
+    }
+    rows = application_rows(codec, figures, probes, lambda _: nan)
+    return [row for row in rows if row.figure in APPLICATIONS]
+
+
+def by_dataset(rows: Sequence[ApplicationRow]) -> dict[str, dict[str, ApplicationRow]]:
+    """Sort rows by dataset and figure; under '' those over several, and those that exist on one dataset alone.
+
+    A figure on several datasets has no place there: rates of errors of different datasets make no sum.
+    """
+    found: dict[str, dict[str, ApplicationRow]] = {}
+    datasets: dict[str, list[ApplicationRow]] = {}
+    for row in rows:
+        found.setdefault(row.dataset, {})[row.figure] = row
+        datasets.setdefault(row.figure, []).append(row)
+    alone = {key: those[0] for key, those in datasets.items() if len(those) == 1}
+    return {**found, "": {**alone, **found.get("", {})}} if rows else {}

@@ -1,0 +1,118 @@
+"""S3Tokenizer in its private environment, really built: tokens of the package's own model with random weights."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from codec_superb.base_codec import registry
+from codec_superb.base_codec.card import Card, Weights
+from codec_superb.base_codec.errors import CodecUnusable, CodingFailed, RefusedSetting
+from codec_superb.base_codec.isolation.codec import IsolatedCodec
+from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.lock import open_lock
+
+pytestmark = pytest.mark.isolated
+
+SCRIPT = Path(__file__).with_name("s3tokenizer_checkpoints.py")
+Made = tuple[Path, Path, IsolatedCodec]
+
+
+def random_card(name: str, folder: Path) -> Card:
+    """Return the card of ``name`` with the weights of ``folder``, marked as random."""
+    card = registry.card(name)
+    settings = {**card.settings, "weights": str(folder)}
+    return card.model_copy(update={"settings": settings, "weights": Weights(source="random")})
+
+
+@pytest.fixture(scope="module", params=["s3tokenizer_v1_50hz", "s3tokenizer_v2_25hz"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    """Build the environment, write a checkpoint as the publisher's is read, and open the codec with it."""
+    folder = tmp_path_factory.mktemp("s3tokenizer")
+    python = ensure(open_lock("s3tokenizer")).python
+    card = random_card(request.param, folder)
+    subprocess.run([python, "-I", SCRIPT, "make", card.settings["model"], folder], check=True, capture_output=True)
+    codec = IsolatedCodec(card).load()
+    yield python, folder, codec
+    codec.close()
+    next(folder.glob("*.onnx")).unlink()  # half a gigabyte
+
+
+def noise(seconds: float) -> Any:
+    """Return noise at 16 kHz."""
+    return (0.1 * np.random.default_rng(0).standard_normal((1, round(seconds * 16000)))).astype(np.float32)
+
+
+@pytest.mark.parametrize("seconds", [0.05, 1.7])
+def test_tokens_and_bits_are_those_of_the_card(made: Made, seconds: float) -> None:
+    """One token a frame for the whole clip; bits are counted from them."""
+    check_tokens(made, seconds)
+
+
+@pytest.mark.parametrize("made", ["s3tokenizer_v2_25hz"], indirect=True)
+def test_a_long_clip_is_encoded_whole(made: Made) -> None:
+    """Beyond 30 s the package divides the clip and joins the tokens."""
+    check_tokens(made, 31.0)
+
+
+def check_tokens(made: Made, seconds: float) -> None:
+    """Compare shape and bits with the card."""
+    card = made[2].card
+    encoded = made[2].encode(noise(seconds), 16000)
+    assert isinstance(encoded.payload, np.ndarray)
+    assert card.frame_rate is not None
+    assert card.codebook_size is not None
+    assert encoded.payload.shape[0] == 1
+    assert abs(encoded.payload.shape[1] - seconds * card.frame_rate) <= 2
+    assert encoded.bits == math.ceil(encoded.payload.size * math.log2(card.codebook_size) - 1e-9)
+
+
+def test_the_worker_gives_what_the_package_gives_by_itself(made: Made, tmp_path: Path) -> None:
+    """Tokens are those of the package called directly in its environment, and they depend on the sound."""
+    python, folder, codec = made
+    np.save(tmp_path / "clip.npy", noise(2.0))
+    files = [tmp_path / "clip.npy", tmp_path / "out.npy"]
+    command = [python, "-I", SCRIPT, "tokens", codec.card.settings["model"], folder, *files]
+    subprocess.run(command, check=True, capture_output=True)
+    payload = codec.encode(noise(2.0), 16000).payload
+    assert isinstance(payload, np.ndarray)
+    assert len(np.unique(payload)) > 5
+    assert not np.array_equal(payload, codec.encode(noise(2.0)[:, ::-1].copy(), 16000).payload)
+    assert np.array_equal(payload[0], np.load(files[1]))
+
+
+def test_there_is_no_way_back(made: Made) -> None:
+    """Decoding is refused with the reason, and a clip shorter than the spectrum's window costs itself."""
+    with pytest.raises(RefusedSetting, match=r"encode-only|only encodes"):
+        made[2].decode(made[2].encode(noise(0.5), 16000))
+    with pytest.raises(CodingFailed, match="expected 201 samples at 16 kHz or more, got 160"):
+        made[2].encode(noise(0.01), 16000)
+
+
+def test_a_missing_file_is_named(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the file in the folder, and offline without a folder, the error names it and its publisher."""
+    card = made[2].card
+    with pytest.raises(CodecUnusable, match=f"no file {card.settings['model']}.onnx in the folder of weights"):
+        IsolatedCodec(random_card(card.name, tmp_path)).load()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    with pytest.raises(CodecUnusable, match=r"no file .* of https://www.modelscope.cn/models/iic/.* \(HF_HUB_OFFLINE"):
+        IsolatedCodec(registry.card(card.name)).load()
+
+
+def test_another_file_than_the_publishers_is_refused(made: Made, tmp_path: Path, monkeypatch: Any) -> None:
+    """What lies in the cache under the publisher's name must have the hash that the package states."""
+    card = registry.card(made[2].card.name)
+    cached = tmp_path / "hub" / "checkpoints" / f"{card.settings['model']}.onnx"
+    cached.parent.mkdir(parents=True)
+    cached.write_bytes(b"half a download")
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    assert card.weights is not None
+    with pytest.raises(CodecUnusable, match=f"with SHA-256 {card.weights.sha256}; delete it and fetch again"):
+        IsolatedCodec(card).load()

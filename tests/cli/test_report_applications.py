@@ -1,0 +1,72 @@
+"""From probed runs to the report: every figure arrives with its model, its counts and its bitrate."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from support_probed import probe_run
+from support_stats import card, draw_rows, write_run
+
+from codec_superb.cli.commands.report import load, rank, write
+from codec_superb.cli.report_data import report_data
+from codec_superb.pipeline.application_rate import measured_kbps
+from codec_superb.pipeline.results import Results
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
+    """Load two probed codecs, the second by another recogniser, and one that nobody probed."""
+    root = tmp_path_factory.mktemp("runs")
+    for seed, name in enumerate(("opus_16k", "opus_24k", "opus_32k")):
+        run = write_run(root, draw_rows(seed, 15), card=card(name))
+        if seed < 2:
+            probe_run(run, ["asr", "aec"], seed, backend=f"model:{seed}")
+    return load([root])
+
+
+def test_every_figure_arrives_whole(results: list[Results]) -> None:
+    """Value, ceiling, loss, counts and model are those of the aggregates and of the run."""
+    rows = report_data(results, rank(results), "Test").applications
+    found = {(row.codec, row.figure): row for row in rows}
+    assert {codec for codec, _ in found} == {"opus_16k", "opus_24k"}
+    for entry in results:
+        for aggregate in entry.aggregates.applications:
+            row = found[entry.card.name, aggregate.figure]
+            assert (row.value.value, row.value.low, row.value.high) == tuple(
+                aggregate.resynthesis.model_dump().values()
+            )
+            assert (row.reference.value, row.loss.value) == (aggregate.reference.value, aggregate.loss.value)
+            assert (row.value.n, row.left_out, row.value.failed) == (aggregate.n, aggregate.left_out, aggregate.failed)
+            assert (row.pairs, row.totals) == (aggregate.pairs, aggregate.totals)
+    assert found["opus_16k", "asr_wer_pct"].model.backend == "model:0"
+    assert found["opus_24k", "asr_wer_pct"].model.sha256 == "a" * 64
+
+
+def test_the_bitrate_is_that_of_the_sound_the_probe_looks_at(results: list[Results]) -> None:
+    """Speech alone for a recogniser, audio and music together for events; not known where nothing is."""
+    aggregates = results[0].aggregates
+    parts = {part.category: part for part in aggregates.datasets}
+    assert measured_kbps(aggregates, "asr", "mini") == pytest.approx(parts["speech"].kbps)
+    bits = parts["audio"].bits + parts["music"].bits
+    seconds = parts["audio"].seconds + parts["music"].seconds
+    assert measured_kbps(aggregates, "aec", "mini") == pytest.approx(bits / seconds / 1000)
+    assert measured_kbps(aggregates, "a figure over several", "") == pytest.approx(
+        sum(part.bits for part in parts.values()) / sum(part.seconds for part in parts.values()) / 1000
+    )
+    assert math.isnan(measured_kbps(aggregates, "asr", "elsewhere"))
+
+
+def test_models_stand_in_the_provenance(results: list[Results]) -> None:
+    """Both recognisers are named, with the hash of their files."""
+    provenance = dict(report_data(results, rank(results), "Test").provenance)
+    assert provenance["model of asr"] == " | ".join(f"model:{n}, SHA-256 {'a' * 64}, definition 1" for n in (0, 1))
+
+
+def test_the_page_has_them(results: list[Results], tmp_path: Path) -> None:
+    """The command writes a page with the section, a column for each model."""
+    write(results, rank(results), tmp_path / "report.html", listening=0)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'id="applications"' in page
+    assert page.count('<span class="unit">model:0</span>') == page.count('<span class="unit">model:1</span>') > 0

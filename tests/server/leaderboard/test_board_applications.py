@@ -1,0 +1,187 @@
+"""Applications on the service: what one model answered is ranked; everything else stands beside it and says so."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from sqlalchemy.orm import Session
+from starlette.testclient import TestClient
+from support_board import Probed, make_submission
+from support_compare import running_board
+
+from codec_superb.metrics.table import Category
+from codec_superb.server.leaderboard.schemas import BoardAnswer
+from codec_superb.server.settings import Settings
+
+PATH = "/api/v1/leaderboard"
+HTML = {"Accept": "text/html"}
+WER = "metric=asr_wer_pct"
+
+
+def wer(value: float, ceiling: float = 4.0, **changes: Any) -> Probed:
+    """Make a word error rate."""
+    return Probed("asr_wer_pct", value, ceiling, **changes)
+
+
+def fill(session: Session, _settings: Settings) -> None:
+    """Put codecs on the board: four by one model, one by another, one with failed clips, one without figures."""
+    events = Probed("aec_map_pct", 40.0, 45.0, backend="yamnet", sha256="ee" * 32)
+    voices = Probed("sim_pct", 80.0, 100.0, backend="resemblyzer", sha256="ff" * 32)
+    make_submission(session, "opus_24k", 24, applications=[wer(5.0), events])
+    make_submission(session, "opus_12k", 12, applications=[wer(8.0)])
+    make_submission(session, "opus_6k", 6, applications=[wer(30.0), voices])
+    make_submission(session, "mp3_32k", 32, applications=[wer(4.5, failed=3)], result={"failed": 3, "complete": False})
+    other = wer(2.9, 1.9, backend="openai-whisper:large", sha256="cd" * 32)
+    make_submission(session, "encodec_6k", 6, applications=[other])
+    both: dict[str, Sequence[Category]] = {"mini": ("speech", "audio", "music"), "more": ("speech",)}
+    make_submission(session, "two", 10, datasets=both, applications=[wer(6.5), wer(9.0, 5.0, dataset="more")])
+    make_submission(session, "flac", 600)
+
+
+@pytest.fixture(scope="module", params=("sqlite", "postgresql"))
+def board(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Run the service for all tests that only read."""
+    with running_board(request, tmp_path_factory.mktemp("board"), fill) as client:
+        yield client
+
+
+def rows(board: TestClient, query: str = WER) -> dict[str, dict[str, Any]]:
+    """Ask the API for the board, by codec, in order."""
+    answer = board.get(f"{PATH}?{query}")
+    assert answer.status_code == 200, answer.text
+    BoardAnswer.model_validate(answer.json())
+    return {row["codec"]: row for row in answer.json()["rows"]}
+
+
+class TestRanks:
+    """Only what one model answered, asked in one way, is put into one order."""
+
+    def test_equal_models_are_ranked_and_others_say_why_not(self, board: TestClient) -> None:
+        """The better figure of a larger model does not come first: it has no rank, with both models named."""
+        found = rows(board)
+        assert {name: row["rank"] for name, row in found.items() if row["rank"]} == {
+            "opus_24k": [1, 1], "opus_12k": [2, 2], "opus_6k": [3, 3],
+        }  # fmt: skip
+        assert list(found)[:3] == ["opus_24k", "opus_12k", "opus_6k"]
+        reason = "answered by openai-whisper:large (cdcdcdcdcdcd); ranked are those answered by faster-whisper:tiny.en"
+        assert found["encodec_6k"]["unranked"].startswith(reason)
+        assert found["mp3_32k"]["unranked"].startswith("incomplete: 3 of")
+        assert found["flac"]["unranked"] == "no value of Speech recognition: word error rate"
+
+    def test_figures_of_several_datasets_are_not_summed(self, board: TestClient) -> None:
+        """Over all datasets a codec with two has no figure; on each it has its own, ranked among those of the same."""
+        assert rows(board)["two"]["applications"] == {}
+        assert rows(board, f"{WER}&dataset=mini")["two"]["rank"] == [2, 2]
+        more = rows(board, f"{WER}&dataset=more")
+        assert [(name, row["rank"], row["applications"]["asr_wer_pct"]) for name, row in more.items()] == [
+            ("two", [1, 1], 9.0)
+        ]
+
+    def test_a_mixed_board_keeps_models_apart(self, board: TestClient) -> None:
+        """With published tables beside them the 19 codecs of the paper's model are ranked, submissions are not."""
+        found = rows(board, f"{WER}&source=all")
+        ranked = [name for name, row in found.items() if row["rank"]]
+        assert ranked
+        assert all(name.startswith("table3:") for name in ranked)
+        assert "ranked are those answered by Codec-SUPERB, Table 3" in found["opus_24k"]["unranked"]
+
+    def test_a_figure_stands_where_its_sound_is(self, board: TestClient) -> None:
+        """Error rates of speech are not offered for music, and events are in audio and music."""
+        music = board.get(f"{PATH}?category=music").json()["choices"]["metrics"]
+        assert "asr_wer_pct" not in music
+        assert "aec_map_pct" in music
+        assert "aec_map_pct" not in board.get(PATH).json()["choices"]["metrics"]
+
+
+class TestAnswers:
+    """What stands behind a figure goes wherever the figure goes."""
+
+    def test_the_api_has_ceiling_loss_counts_and_model(self, board: TestClient) -> None:
+        """Every number can be traced from one row."""
+        found = rows(board)["opus_12k"]["application_details"]["asr_wer_pct"]
+        assert (found["value"]["value"], found["value"]["low"], found["value"]["high"]) == (8.0, 7.5, 8.5)
+        assert (found["reference"]["value"], found["loss"]["value"], found["left_out"]) == (4.0, 4.0, 2)
+        assert (found["value"]["n"], found["value"]["failed"], found["dataset"]) == (18, 0, "mini")
+        assert (found["model"], found["model_sha256"], found["version"]) == ("faster-whisper:tiny.en", "ab" * 32, "1")
+        assert found["totals"]["resynthesis.substitutions"] == 31
+        assert found["settings"] == {"beam": "1"}
+
+    def test_exports_have_columns_of_each_part(self, board: TestClient) -> None:
+        """CSV and Parquet hold value, interval, counts, ceiling, loss and model; empty where a codec has none."""
+        lines = list(csv.DictReader(io.StringIO(board.get(f"{PATH}.csv?{WER}").text.split("\n", 1)[1])))
+        by_codec = {line["codec"]: line for line in lines}
+        assert by_codec["opus_12k"]["asr_wer_pct_reference"] == "4.0"
+        assert by_codec["encodec_6k"]["asr_wer_pct_model"] == "openai-whisper:large"
+        assert by_codec["flac"]["asr_wer_pct"] == ""
+        table = pq.read_table(io.BytesIO(board.get(f"{PATH}.parquet?{WER}").content))
+        types = {name: str(table.schema.field(name).type) for name in table.column_names if name.startswith("asr_wer")}
+        assert types == {
+            "asr_wer_pct": "double", "asr_wer_pct_low": "double", "asr_wer_pct_high": "double",
+            "asr_wer_pct_n": "int64", "asr_wer_pct_failed": "int64", "asr_wer_pct_left_out": "int64",
+            "asr_wer_pct_reference": "double", "asr_wer_pct_loss": "double",
+            "asr_wer_pct_model": "string", "asr_wer_pct_model_sha256": "string",
+        }  # fmt: skip
+
+    def test_the_chart_keeps_models_apart(self, board: TestClient) -> None:
+        """A family for each model, a line for each ceiling, and no front over both."""
+        figure = board.get("/api/v1/charts/applications?application=asr_wer_pct&source=runs").json()
+        families = {trace["meta"]["family"] for trace in figure["data"] if trace["meta"]["role"] == "family"}
+        assert len([name for name in families if "openai-whisper:large" in name]) == 1
+        assert not [trace for trace in figure["data"] if trace["meta"]["role"] == "front"]
+        assert sorted(shape["y0"] for shape in figure["layout"]["shapes"]) == [1.9, 4.0]
+        alone = board.get("/api/v1/charts/applications?application=asr_wer_pct&source=runs&dataset=more").json()
+        assert [shape["y0"] for shape in alone["layout"]["shapes"]] == [5.0]
+
+
+class TestPages:
+    """What visitors read."""
+
+    def test_the_board_shows_the_model_beside_the_value(self, board: TestClient) -> None:
+        """The model is the cell's second line, and all that stands behind it is its title."""
+        page = board.get(f"/?{WER}", headers=HTML).text
+        assert "<small>openai-whisper:large</small>" in page
+        assert "original sound 4.00, loss +4.00 [3.50, 4.50]" in page
+        assert "only what one model answered is ranked together" in page
+        assert "Models differ by more than codecs do" in page
+        assert 'id="front-words"' not in page
+        assert "Models differ" not in board.get("/", headers=HTML).text
+        assert 'id="front-words"' in board.get(f"/?{WER}&dataset=more", headers=HTML).text
+
+    def test_a_codec_page_has_its_figures_by_dataset(self, board: TestClient) -> None:
+        """Original sound, resynthesis, loss, clips, model, how it was asked, and counted errors."""
+        page = board.get("/codecs/two", headers=HTML).text
+        for words in (
+            "On mini; in brackets", "On more; in brackets", "+2.50", "2 left out", "abababababab", "ab" * 32,
+            "Counted errors", "9 → 31", "/metrics#asr_wer_pct", "clips of speech, those with a transcript",
+        ):  # fmt: skip
+            assert words in page, words
+        assert 'id="applications"' not in board.get("/codecs/flac", headers=HTML).text
+
+    def test_a_comparison_has_figures_of_one_model_side_by_side(self, board: TestClient) -> None:
+        """Those of another model, or of one codec alone, are named as left out."""
+        query = "codec=opus_12k&codec=opus_24k&codec=encodec_6k"
+        found = board.get(f"/api/v1/compare?{query}").json()
+        (part,) = found["applications"]
+        assert (part["figure"], part["dataset"], part["model"]) == ("asr_wer_pct", "mini", "faster-whisper:tiny.en")
+        assert [(entry["codec"], entry["value"]["value"]) for entry in part["codecs"]] == [
+            ("opus_12k", 8.0), ("opus_24k", 5.0),
+        ]  # fmt: skip
+        assert [item["reason"].partition(":")[0] for item in found["applications_left_out"]] == [
+            "of encodec_6k alone", "of opus_24k alone",
+        ]  # fmt: skip
+        page = board.get(f"/compare?{query}", headers=HTML).text
+        assert "On mini, by faster-whisper:tiny.en (abababababab)" in page
+        assert "2 figures with nothing beside" in page
+
+    def test_the_definitions_are_those_of_the_table(self, board: TestClient) -> None:
+        """Every figure has a place with its sentence, and the rule about models stands above them."""
+        page = board.get("/metrics", headers=HTML).text
+        for key in ("asr_wer_pct", "asv_mindcf", "warpq", "ultra_utmos", "ultra_average"):
+            assert f'id="{key}"' in page
+        assert "ranked among equals alone" in page
+        assert "Of published tables alone" in page

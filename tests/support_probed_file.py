@@ -1,0 +1,35 @@
+"""One submission file with every probe, for tests that look into it or change it."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from support_probed import probe_run
+from support_stats import card, draw_rows, failed, write_run
+
+from codec_superb.pipeline.submission.check import CheckReport
+from codec_superb.pipeline.submission.pack import pack
+
+ROWS = [*draw_rows(1, 30), failed("mini/broken")]
+CARD = card()
+
+
+@lru_cache(maxsize=1)
+def _packed() -> bytes:
+    with TemporaryDirectory() as folder:
+        run = write_run(Path(folder), ROWS, card=CARD)
+        probe_run(run)
+        return pack([run], Path(folder) / "a.zip").read_bytes()
+
+
+def packed() -> io.BytesIO:
+    """Pack :data:`ROWS` with every probe, once for all tests."""
+    return io.BytesIO(_packed())
+
+
+def problems(report: CheckReport) -> str:
+    """Say where the problems are, what was expected, and what came."""
+    return " | ".join(f"{problem.path}: expected {problem.expected}, got {problem.got}" for problem in report.problems)
