@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from support_home import home_with_models
+from support_probe import ENTRIES
 from support_speech import recordings
 
+from codec_superb.applications.catalogue import BACKENDS
 from codec_superb.cli.main import call
 
 CODECS = ["codec2_700", "opus_24k"]
@@ -144,6 +146,24 @@ class TestBench:
         used = {of["probe"]: of["backend"] for of in submission["datasets"][0]["probes"]}
         assert used == {"asr": "faster-whisper:tiny.en", "sim": "resemblyzer"}
 
+    def test_a_model_nobody_trained_is_measured_and_never_packed(
+        self,
+        home: Path,
+        speech: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """The page is written, the submission is not, and that is said."""
+        assert home.is_dir()
+        monkeypatch.setitem(BACKENDS, "levels", ENTRIES["levels"])
+        out = tmp_path / "runs"
+        command = ["bench", "--codec", "g711_alaw", "--dataset", str(speech), "--out", str(out), "--metric", "si_sdr"]
+        assert call([*command, "--application", "dnsmos", "--backend", "levels:random"]) == 0
+        assert "random weights, a model nobody trained: measured, never packed" in capsys.readouterr().err
+        assert (out / "report.html").is_file()
+        assert not list(out.glob("*.zip"))
+
     def test_labels_are_looked_at_before_anything_is_made(
         self, home: Path, speech: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -174,7 +194,6 @@ class TestApplications:
 
     def test_the_list_fits_every_probe_and_backend(self, capsys: pytest.CaptureFixture[str]) -> None:
         """No name is missing from the tables."""
-        from codec_superb.applications.catalogue import BACKENDS
         from codec_superb.applications.table import PROBES
 
         assert call(["applications"]) == 0
