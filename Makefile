@@ -8,8 +8,11 @@ INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 
 .PHONY: demo test test-slow test-isolated test-pesq check lint format types layers perf serve clean help chromium postgres
 
-demo: $(VENV)/.installed ## install, fetch the dataset `mini`, benchmark real codecs on it, print the ranking, write runs/report.html
-	@$(VENV)/bin/codec-superb bench --out runs
+# Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.
+PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k
+
+demo: $(VENV)/.installed ## install, fetch `mini`, benchmark and probe real codecs on it, print the ranking, write runs/report.html
+	@$(VENV)/bin/codec-superb bench --out runs --application asr,asv,quality --probe-codec $(PROBED)
 
 serve: $(VENV)/.server ## run the leaderboard on http://127.0.0.1:8000, on SQLite with nothing configured
 	@$(VENV)/bin/codec-superb serve
@@ -66,7 +69,7 @@ $(VENV)/.installed: $(INPUTS)
 	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing codec-superb into $(VENV) (pesq and pyworld are compiled the first time) ..."
-	$(VENV)/bin/pip install $(PIP_FLAGS) -e .
+	$(VENV)/bin/pip install $(PIP_FLAGS) -e '.[probes]'
 	@touch $@
 
 # The demo does not wait for the packages of the service.
