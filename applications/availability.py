@@ -19,6 +19,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "resemblyzer": ("webrtcvad",),
     "speechbrain": ("speechbrain", "torch"),
     "wavlm-sv": _TORCH,
+    "wavlm-large-sv": _TORCH,
     "wavlm-emotion": _TORCH,
     "emotion2vec": (),
     "yamnet": ("onnxruntime",),
@@ -41,6 +42,8 @@ EMBEDDED = {
 """Backends whose usual model comes from a package file: name in ``models.yaml``."""
 NO_FILES = frozenset({"pocketsphinx", "visqol", "warpq"})
 """Backends that need no file besides their packages."""
+BROUGHT = frozenset({"utmos", "wavlm-large-sv"})
+"""Backends whose one file lies in no index and on no hub that is asked: the user brings it."""
 
 State = Literal["ready", "fetches", "needs model", "needs packages"]
 
@@ -73,5 +76,7 @@ def availability(entry: BackendEntry) -> Availability:
         return Availability("fetches", f"{model.file.size / 1e6:.0f} MB are fetched at first use", licence)
     if entry.name in NO_FILES:
         return Availability("ready", "needs no file besides its package", licence)
+    if entry.name in BROUGHT:
+        return Availability("needs model", f"bring its file: by --weights DIR or {entry.name}:FILE", licence)
     detail = f"name a model: from the hub, by --weights DIR or {entry.name}:DIR"
     return Availability("needs model", detail, licence)

@@ -62,7 +62,11 @@ _ROWS = (
     ),
     BackendEntry(
         "wavlm-sv", ("asv", "sim"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
-        "WavLM with an x-vector head, UltraEval-Audio's",
+        "WavLM with an x-vector head; not UltraEval-Audio's",
+    ),
+    BackendEntry(
+        "wavlm-large-sv", ("asv", "sim"), f"{_ROOT}.asv.wavlm_large_sv:WavLMLargeSV", "applications",
+        "WavLM-Large under an ECAPA-TDNN, UltraEval-Audio's, from a local file",
     ),
     BackendEntry(
         "wavlm-emotion", ("er",), f"{_ROOT}.er.wavlm_emotion:WavLMEmotion", "applications",

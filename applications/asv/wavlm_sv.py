@@ -1,9 +1,9 @@
 """Backend ``wavlm-sv``: WavLM with an x-vector head, through transformers.
 
 ``microsoft/wavlm-base-plus-sv`` unless another checkpoint of ``WavLMForXVector`` is named. The speaker model of
-Seed-TTS-Eval and of evaluations after it, ``wavlm_large_finetune.pth``, is WavLM-Large under an ECAPA-TDNN head in a
-format of its own: it is not such a checkpoint, and figures of the two are not comparable. The weights of the hub could
-not be had where this was written; the code is tested on checkpoints with seeded random weights.
+Seed-TTS-Eval and of evaluations after it is another, with figures that are not comparable: ``wavlm-large-sv``. The
+weights of the hub could not be had where this was written; the code is tested on checkpoints with seeded random
+weights.
 """
 
 from __future__ import annotations

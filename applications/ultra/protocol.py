@@ -4,8 +4,9 @@ Nothing here runs a model: it reads figures that were measured and says whether 
 whether the models were those of the published table. A figure of another model (a small Whisper, another speaker
 encoder) is not comparable with the published one; :func:`departures` names it.
 
-The published speaker model, ``wavlm_large_finetune.pth``, is WavLM-Large under an ECAPA-TDNN head; the usual checkpoint
-of ``wavlm-sv``, ``wavlm-base-plus-sv``, is another model, and its similarities depart.
+The published speaker model, ``wavlm_large_finetune.pth``, is WavLM-Large under an ECAPA-TDNN head: the backend
+``wavlm-large-sv``, which gives its results this name for that very file alone. The usual checkpoint of ``wavlm-sv``,
+``wavlm-base-plus-sv``, is another model, and its similarities depart.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _WHISPER = (
 )  # fmt: skip
 _PARAFORMER_FOLDER = "speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-pytorch"
 _PARAFORMER = (f"paraformer:{_PARAFORMER_FOLDER}@v2.0.4", f"paraformer:local:{_PARAFORMER_FOLDER}")
-_LISTENERS = {"sim": ("wavlm-sv:local:wavlm_large_finetune",), "dnsmos": ("dnsmos",)}
+_LISTENERS = {"sim": ("wavlm-large-sv:wavlm_large_finetune",), "dnsmos": ("dnsmos",)}
 _ENGLISH: Mapping[str, tuple[str, ...]] = {"asr": _WHISPER, **_LISTENERS, "utmos": ("utmos:utmos22_strong",)}
 _CHINESE: Mapping[str, tuple[str, ...]] = {"asr": _PARAFORMER, **_LISTENERS}
 

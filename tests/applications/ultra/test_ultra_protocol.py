@@ -65,8 +65,9 @@ EN, ZH = "librispeech_dev_clean", "aishell1"
     [
         ((EN, "asr"), "faster-whisper:tiny.en", "faster-whisper:large-v3"),
         ((EN, "asr"), "faster-whisper:large-v3-turbo", "faster-whisper:large-v3"),
-        ((EN, "sim"), "resemblyzer", "wavlm-sv:local:wavlm_large_finetune"),
-        ((ZH, "sim"), "wavlm-sv:wavlm-base-plus-sv", "wavlm-sv:local:wavlm_large_finetune"),
+        ((EN, "sim"), "resemblyzer", "wavlm-large-sv:wavlm_large_finetune"),
+        ((ZH, "sim"), "wavlm-sv:wavlm-base-plus-sv", "wavlm-large-sv:wavlm_large_finetune"),
+        ((ZH, "sim"), "wavlm-large-sv:local:wavlm_large_finetune", "wavlm-large-sv:wavlm_large_finetune"),
         ((EN, "utmos"), "utmos:other", "utmos:utmos22_strong"),
     ],
 )
