@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -152,4 +153,13 @@ class TestMetricsInternal:
         assert 'method="other"' in answer.text
         for secret in ("opus_12k", "nothing-of-that-name", "BREW"):
             assert secret not in answer.text
-        assert "codec_superb_database_connections 1.0" in answer.text  # of this very request
+
+    def test_counts_the_connection_of_this_very_request(self, client: TestClient, database: Database) -> None:
+        """The one connection in use is its own; the thread that watches for new results has one now and then too."""
+        headers = {"authorization": f"Bearer {_token(database, 'metrics')}"}
+        deadline = time.monotonic() + 20
+        while "codec_superb_database_connections 1.0" not in (
+            told := client.get("/metrics-internal", headers=headers).text
+        ):
+            assert time.monotonic() < deadline, told
+            time.sleep(0.05)
