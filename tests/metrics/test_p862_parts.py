@@ -128,7 +128,7 @@ class TestFrames:
     )
     def test_the_quick_transform_finds_the_lags_of_the_plain_one(self, length: int, hop: int, count: int) -> None:
         """Forwards and backwards, in full and partly filled batches: the same lags, and limits but for rounding."""
-        # The last frame ends at sample 9264: compiled code reads what is there, and beyond the end that may be anything.
+        # The last frame ends at sample 9264, and compiled code reads there whether the array goes on or not.
         first, second = np.random.default_rng(7).standard_normal((2, 9300)).astype(F32)
         first[37:] += second[:-37]
         at = frames.bench(length)
