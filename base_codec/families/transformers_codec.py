@@ -195,7 +195,7 @@ class TransformersCodec(CheckpointCodec):
         return round(SECONDS_AT_ONCE * self._frame_rate)
 
     def _encode_frames(self, batch: Audio) -> Tokens:
-        """Encode ``(clips, channels, frames x hop)``, in chunks where it is long."""
+        """Encode ``(clips, channels, frames x hop_in)``, in chunks where it is long."""
         parts = []
         for span in spans(batch.shape[2] // self.hop_in, self._frame_rate, self.chunking):
             piece = self._tensor(batch[:, :, span.start * self.hop_in : span.end * self.hop_in])

@@ -39,7 +39,8 @@ class XCodec2(TransformersCodec):
     def load(self, device: str = "cpu") -> Self:
         """Build the model as every family does, and what computes the mel spectra."""
         super().load(device)
-        self._extractor = transformers.SeamlessM4TFeatureExtractor(sampling_rate=SPECTRA_RATE)
+        extractor = transformers.SeamlessM4TFeatureExtractor
+        self._extractor = extractor(sampling_rate=SPECTRA_RATE)  # type: ignore[no-untyped-call] # transformers' own
         return self
 
     def _facts(self, config: Any) -> dict[str, int]:
