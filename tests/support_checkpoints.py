@@ -62,6 +62,23 @@ def _xcodec() -> Any:
     return XcodecModel(XcodecConfig(acoustic_model_config=acoustic, semantic_model_config=semantic))
 
 
+def xcodec2(name: str, **changes: Any) -> Any:
+    """Return a tiny ``Xcodec2`` or ``NeuCodec``, which have the same parts."""
+    import transformers
+
+    semantic = transformers.Wav2Vec2BertConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, output_hidden_size=32,
+        conv_depthwise_kernel_size=7,
+    )  # fmt: skip
+    # Two channels for each of the 32 groups of its normalisation: one alone has no variance in a clip of one frame.
+    own = {
+        "hidden_size": 64, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "num_key_value_heads": 2, "head_dim": 32, "encoder_hidden_size": 2, "quantization_dim": 96,
+    }  # fmt: skip
+    config = getattr(transformers, f"{name}Config")(**{**own, "semantic_model_config": semantic, **changes})
+    return getattr(transformers, f"{name}Model")(config)
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "encodec": _encodec,
     "encodec_48k": _encodec_48k,
@@ -69,14 +86,16 @@ MODELS: dict[str, Callable[[], Any]] = {
     "dac_24k": lambda: _dac(24000, 32, [2, 4, 5, 8]),
     "mimi": _mimi,
     "xcodec": _xcodec,
+    "xcodec2": lambda: xcodec2("Xcodec2"),
+    "neucodec": lambda: xcodec2("NeuCodec"),
     "dac_44k": lambda: _dac(44100, 9, [2, 4, 8, 8]),
 }
 
-GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0, "xcodec": 2.0}
+GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0, "xcodec": 2.0, "xcodec2": 6.0, "neucodec": 6.0}
 """By how much the weights that transformers draws are too small for tokens that differ."""
 FAMILIES = [("encodec_24k_6bps", "encodec"), ("encodec_48k_3bps", "encodec_48k"),
     ("dac_16k", "dac_16k"), ("dac_24k_3cb", "dac_24k"), ("dac_44k_2cb", "dac_44k"), ("mimi_8cb", "mimi"),
-    ("xcodec_2k", "xcodec"),
+    ("xcodec_2k", "xcodec"), ("xcodec2", "xcodec2"), ("neucodec", "neucodec"),
 ]  # fmt: skip
 """A codec of each family, and the model that serves it."""
 

@@ -58,6 +58,8 @@ class TransformersCodec(CheckpointCodec):
     """Frames from which on clips of different lengths share a batch; None for a model that is not causal."""
     compiled: ClassVar[tuple[str, ...]] = ("encoder", "decoder")
     """Parts of the model that ``torch.compile`` takes."""
+    input_dtype: ClassVar[Dtype | None] = None
+    """Precision of the audio that :meth:`_to_tokens` gets; None: that of the model."""
 
     def __init__(self, card: Card, folder: Any) -> None:
         super().__init__(card, folder)
@@ -67,6 +69,8 @@ class TransformersCodec(CheckpointCodec):
         self._codebooks, self._codebook_size = card.codebooks, card.codebook_size
         self._frame_rate = float(card.frame_rate)
         self.hop = round(card.sampling_rate / card.frame_rate)
+        # Of a frame, in samples at the rate that the encoder takes: only NeuCodec's is not the card's.
+        self.hop_in = self.hop
         self.device = "cpu"
         self._model: Any = None
 
@@ -160,11 +164,11 @@ class TransformersCodec(CheckpointCodec):
         return self._decode_batch([(packets, channels)])[0]
 
     def _encode_batch(self, audios: Sequence[Audio]) -> list[Packets]:
-        frames = [ceil((audio.shape[1] + self._lost_samples()) / self.hop) for audio in audios]
+        frames = [ceil((audio.shape[1] + self._lost_samples()) / self.hop_in) for audio in audios]
         out: list[Packets | None] = [None] * len(audios)
         for group in groups(frames, self._budget, self.mixable):
             longest = max(frames[index] for index in group)
-            batch = np.zeros((len(group), audios[group[0]].shape[0], longest * self.hop), dtype=np.float32)
+            batch = np.zeros((len(group), audios[group[0]].shape[0], longest * self.hop_in), dtype=np.float32)
             for row, index in enumerate(group):
                 batch[row, :, : audios[index].shape[1]] = audios[index]
             tokens = self._encode_frames(batch)
@@ -191,12 +195,12 @@ class TransformersCodec(CheckpointCodec):
         return round(SECONDS_AT_ONCE * self._frame_rate)
 
     def _encode_frames(self, batch: Audio) -> Tokens:
-        """Encode ``(clips, channels, frames x hop)``, in chunks where it is long."""
+        """Encode ``(clips, channels, frames x hop_in)``, in chunks where it is long."""
         parts = []
-        for span in spans(batch.shape[2] // self.hop, self._frame_rate, self.chunking):
-            piece = self._tensor(batch[:, :, span.start * self.hop : span.end * self.hop])
+        for span in spans(batch.shape[2] // self.hop_in, self._frame_rate, self.chunking):
+            piece = self._tensor(batch[:, :, span.start * self.hop_in : span.end * self.hop_in])
             with self._inference():
-                tokens = self._to_tokens(piece.to(getattr(torch, self._settings.dtype)))
+                tokens = self._to_tokens(piece.to(getattr(torch, self.input_dtype or self._settings.dtype)))
             parts.append(tokens[:, :, span.keep_from - span.start : span.keep_to - span.start].int().cpu().numpy())
         return np.concatenate(parts, axis=2)
 

@@ -26,8 +26,10 @@ from codec_superb.base_codec.families.transformers_codec import TransformersCode
 from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.options import CodecOptions
 
-SAME_WHEN_CUT = {"xcodec": 0.5}
-"""Share of tokens that stay where a clip is cut; X-Codec normalises over all that is coded at one go."""
+SAME_WHEN_CUT = {"xcodec": 0.5, "xcodec2": 0.2, "neucodec": 0.2}
+"""Share of tokens that stay where a clip is cut; these normalise over all that is coded at one go."""
+ALIKE_WHEN_CUT = {"xcodec2": 0.9, "neucodec": 0.9}
+"""Correlation of the sound with that of one go; in these the decoder too attends to and normalises over all of it."""
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 TESTS = Path(__file__).parents[1]
 
@@ -180,7 +182,11 @@ def test_long_clips_are_cut_without_a_gap(name: str, family: str, monkeypatch: p
     cut = codec.encode(clip, rate)
     assert np.shape(cut.payload) == np.shape(whole.payload)
     assert np.mean(np.asarray(cut.payload) == np.asarray(whole.payload)) > SAME_WHEN_CUT.get(family, 0.97)
-    np.testing.assert_allclose(codec.decode(whole), expected, atol=1e-3)
+    sound = codec.decode(whole)
+    if family in ALIKE_WHEN_CUT:
+        assert np.corrcoef(sound[0], expected[0])[0, 1] > ALIKE_WHEN_CUT[family]
+    else:
+        np.testing.assert_allclose(sound, expected, atol=1e-3)
 
 
 @pytest.mark.slow

@@ -1,0 +1,54 @@
+"""NeuCodec through transformers: X-Codec 2's model, which takes 16 kHz and gives 24 kHz.
+
+A clip is resampled straight to 16 kHz; what comes back is resampled from 24 kHz. The published extractor drops what is
+left of a clip after its last whole frame; here that is filled up with silence to a frame, so that nothing is lost, and
+as there the encoder gets one frame of silence more, which has no token of its own.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from codec_superb.base_codec import fitting
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import RefusedSetting
+from codec_superb.base_codec.families.xcodec2 import SPECTRA_RATE, XCodec2
+from codec_superb.base_codec.fitting import Audio
+
+
+class NeuCodec(XCodec2):
+    """NeuCodec: one token of 16 bits for each 20 ms; the card's sampling rate is that of the decoder."""
+
+    model_class = "NeuCodecModel"
+    model_type = "neucodec"
+
+    def __init__(self, card: Card, folder: Path) -> None:
+        super().__init__(card, folder)
+        self.hop_in = round(SPECTRA_RATE / self._frame_rate)
+
+    def _refuse_other_model(self, model: Any) -> None:
+        super()._refuse_other_model(model)
+        if model.config.input_sampling_rate != SPECTRA_RATE:
+            raise RefusedSetting(
+                f"{self.card.name}: the checkpoint in {self.folder} takes audio at {model.config.input_sampling_rate} "
+                f"Hz, not {SPECTRA_RATE}"
+            )
+
+    def _facts(self, config: Any) -> dict[str, int]:
+        return {
+            "sampling rate": config.output_sampling_rate, "channels": 1, "frame length": config.hop_length,
+            "codebook size": prod(config.quantization_levels), "codebooks": 1,
+        }  # fmt: skip
+
+    def _coded(self, audio: Audio, rate: int) -> Audio:
+        fitting.check_audio(audio, rate)
+        mono = fitting.fit_channels(audio, self.card.channels)
+        return fitting.resample(mono, rate, SPECTRA_RATE, fitting.resampled_length(audio.shape[1], rate, SPECTRA_RATE))
+
+    def _to_tokens(self, audio: torch.Tensor) -> torch.Tensor:
+        longer = torch.nn.functional.pad(audio, (0, self.hop_in))
+        return self._tokens_of(longer, longer)

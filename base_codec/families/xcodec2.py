@@ -1,0 +1,70 @@
+"""X-Codec 2 through transformers: one codebook of 65,536 over an acoustic encoder and Wav2Vec2-BERT.
+
+The semantic encoder takes Kaldi's mel spectra, normalised over the clip. They are computed here in float32 whatever
+precision the model has, with the extractor that the model was published with: transformers' newer one needs torchaudio.
+Encoder and decoder attend to the whole clip and normalise over it, so no clip shares a batch with one of another
+length, and a clip over 60 s, which is coded in chunks of 30 s with 5 s of context on both sides, has other tokens and
+another sound than at one go.
+
+The published extractor adds a frame of silence to a clip that is a whole number of frames long; here none is added.
+Every other clip is filled up as there and has the same tokens.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+import torch
+import transformers
+
+from codec_superb.base_codec.families.batching import Chunking
+from codec_superb.base_codec.families.transformers_codec import TransformersCodec
+
+SPECTRA_RATE = 16000
+"""Hz at which the semantic encoder's mel spectra are taken."""
+
+
+class XCodec2(TransformersCodec):
+    """X-Codec 2: one token of 16 bits for each 20 ms."""
+
+    model_class = "Xcodec2Model"
+    model_type = "xcodec2"
+    chunking = Chunking(limit=60, chunk=30, before=5, after=5)
+    compiled = ("acoustic_encoder", "acoustic_decoder")
+    input_dtype = "float32"
+    _extractor: Any = None
+
+    def load(self, device: str = "cpu") -> Self:
+        """Build the model as every family does, and what computes the mel spectra."""
+        super().load(device)
+        extractor = transformers.SeamlessM4TFeatureExtractor
+        self._extractor = extractor(sampling_rate=SPECTRA_RATE)  # type: ignore[no-untyped-call] # transformers' own
+        return self
+
+    def _facts(self, config: Any) -> dict[str, int]:
+        return {
+            "sampling rate": config.sampling_rate, "channels": 1, "frame length": config.hop_length,
+            "codebook size": prod(config.quantization_levels), "codebooks": 1,
+        }  # fmt: skip
+
+    def _to_tokens(self, audio: torch.Tensor) -> torch.Tensor:
+        half = self.hop_in // 2
+        return self._tokens_of(audio, torch.nn.functional.pad(audio, (half, half)))
+
+    def _tokens_of(self, audio: torch.Tensor, heard: torch.Tensor) -> torch.Tensor:
+        """Encode ``audio``; the semantic encoder gets the spectra of ``heard``, 2 for each of its frames."""
+        features = self._tensor(np.stack([self._spectra(clip) for clip in heard[:, 0].cpu().numpy()]))
+        dtype = self.model.dtype
+        codes: torch.Tensor = self.model.encode(audio.to(dtype), input_features=features.to(dtype)).audio_codes
+        return codes
+
+    def _spectra(self, clip: np.ndarray[Any, np.dtype[np.float32]]) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Return ``(frames, 160)``, two mel spectra a frame; each clip alone, as its mean and variance are its own."""
+        features = self._extractor(clip, sampling_rate=SPECTRA_RATE, return_tensors="np")["input_features"][0]
+        return np.asarray(features, dtype=np.float32)
+
+    def _to_audio(self, tokens: torch.Tensor) -> torch.Tensor:
+        audio: torch.Tensor = self.model.decode(tokens).audio_values
+        return audio
