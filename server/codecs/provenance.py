@@ -11,7 +11,8 @@ from codec_superb.server.database.models import Submission
 from codec_superb.web.site.codec import Fact, StageView
 from codec_superb.web.text import count
 
-_STAGES = {"resynth": "Resynthesis", "score": "Scoring"}
+STAGES = {"resynth": "Resynthesis", "score": "Scoring", "probe": "Probing"}
+"""Every stage of a stamp, in words."""
 
 
 def stages(submission: Submission, datasets: Sequence[SubmittedDataset]) -> list[StageView]:
@@ -24,7 +25,7 @@ def stages(submission: Submission, datasets: Sequence[SubmittedDataset]) -> list
             same = stamp.model_copy(update={"command": "", "started": ""}).model_dump_json()
             shared.setdefault(same, (stamp, []))[1].append((dataset.title, stamp))
     for stamp, runs in shared.values():
-        found.append(StageView(f"{_STAGES[stamp.stage]} of {_listed([title for title, _ in runs])}", _stage(runs)))
+        found.append(StageView(f"{STAGES[stamp.stage]} of {_listed([title for title, _ in runs])}", _stage(runs)))
     return found
 
 

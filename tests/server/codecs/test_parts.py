@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from math import nan
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,11 +17,12 @@ from support_stats import sha, stamp
 from codec_superb.base_codec.card import Card, Isolation, Weights
 from codec_superb.metrics.overall import normalise
 from codec_superb.metrics.table import METRICS, Category
+from codec_superb.pipeline.run_info import Provenance
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs.band import FACTOR, axes, band_of
 from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
 from codec_superb.server.codecs.facts import card_facts, web_address
-from codec_superb.server.codecs.provenance import machines
+from codec_superb.server.codecs.provenance import STAGES, machines
 from codec_superb.server.codecs.published import entries_of
 from codec_superb.server.codecs.scales import SCALES
 from codec_superb.server.database.models import Codec, Submission
@@ -28,6 +30,11 @@ from codec_superb.server.leaderboard.entries import Entry, Figures
 from codec_superb.web.report_data import CodecResult
 
 MINI = {"mini": "1"}
+
+
+def test_every_stage_of_a_stamp_has_a_word() -> None:
+    """A page that meets a stage it has no word for cannot be shown at all."""
+    assert STAGES.keys() == set(get_args(Provenance.model_fields["stage"].annotation))
 
 
 class TestScales:
