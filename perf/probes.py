@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import soxr
@@ -28,6 +29,7 @@ from codec_superb.applications.catalogue import backend_entry, open_backend
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Sound
 from codec_superb.applications.table import probe
 from codec_superb.data_manifests import open_dataset
+from codec_superb.pipeline.executor import SINGLE_THREAD
 
 DEFAULT = ("faster-whisper:tiny.en", "pocketsphinx")
 HEADS = (
@@ -138,7 +140,12 @@ def alone(job: Job) -> tuple[float, float]:
 def processes(job: Job, count: int) -> tuple[float, float]:
     """Return the seconds of the slowest of ``count`` processes that share the clips, and the processor's of all."""
     jobs = [replace(job, part=part, parts=count, threads=1) for part in range(count)]
-    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+    # As the pipeline starts its workers: a library that makes threads of its own would have them fight for the cores.
+    single = dict.fromkeys(SINGLE_THREAD, "1")
+    with (
+        patch.dict(os.environ, single),
+        ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool,
+    ):
         measured = list(pool.map(alone, jobs))
     return max(clock for clock, _ in measured), sum(processor for _, processor in measured)
 
