@@ -114,6 +114,10 @@ SCORERS: dict[str, str] = {
 """By probe: ``module:function`` taking (:class:`Probe`, :class:`Question`)."""
 
 
+PROTOCOLS: dict[str, dict[str, str]] = {"ultra": {"asr": "faster-whisper:large-v3", "sim": "wavlm-large-sv"}}
+"""Applications whose published protocol has other models than the probes' usual ones; Chinese is asked of another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One probe and the backend that answers for it."""
@@ -127,8 +131,9 @@ def choose(applications: Sequence[str], backends: Sequence[str] = ()) -> tuple[C
     """Say which probes run with which backends.
 
     A named backend answers for every probe it can among those asked for. One of another probe of an application that
-    was asked for (``quality`` with ``visqol``) takes the place of that application's usual probes. Raises
-    UnknownApplication for a name that does not exist or a backend for which nothing was asked.
+    was asked for (``quality`` with ``visqol``) takes the place of that application's usual probes. Where none is named,
+    the models of an application's own protocol (``ultra``) go before the usual ones. Raises UnknownApplication for a
+    name that does not exist or a backend for which nothing was asked.
     """
     entries = {spec: backend_entry(spec) for spec in backends}
     probes = list(probes_of(tuple(applications)))
@@ -140,7 +145,8 @@ def choose(applications: Sequence[str], backends: Sequence[str] = ()) -> tuple[C
     for spec, entry in entries.items():
         if not set(entry.probes) & set(probes):
             raise UnknownApplication(spec, _backends_of(probes), "backend of these applications")
-    return tuple(Choice(key, _backend_of(key, entries)) for key in probes)
+    protocol = {key: spec for name in applications for key, spec in PROTOCOLS.get(name, {}).items()}
+    return tuple(Choice(key, _named(key, entries) or protocol.get(key) or probe(key).backend) for key in probes)
 
 
 def _is_quality(key: str) -> bool:
@@ -151,11 +157,11 @@ def _backends_of(probes: Sequence[str]) -> list[str]:
     return [row.name for row in _ROWS if set(row.probes) & set(probes)]
 
 
-def _backend_of(key: str, entries: dict[str, BackendEntry]) -> str:
+def _named(key: str, entries: dict[str, BackendEntry]) -> str | None:
     chosen = [spec for spec, entry in entries.items() if key in entry.probes]
     if len(chosen) > 1:
         raise ApplicationError(f"{key}: expected one backend, got {' and '.join(chosen)}; probe once with each")
-    return chosen[0] if chosen else probe(key).backend
+    return chosen[0] if chosen else None
 
 
 def backend_entry(spec: str) -> BackendEntry:

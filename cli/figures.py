@@ -78,6 +78,22 @@ def print_figures(figures: Sequence[CodecFigure]) -> None:
         print()
 
 
+def ultra_notes(figures: Sequence[CodecFigure]) -> list[str]:
+    """Say for each codec why there is no average of UltraEval-Audio: what was not measured, or by another model."""
+    from codec_superb.applications.ultra.protocol import departures, readiness
+
+    notes = []
+    for codec in dict.fromkeys(of.codec for of in figures):
+        own = [of for of in figures if of.codec == codec]
+        found = {(of.numbers.dataset, of.numbers.figure): of.numbers.resynthesis.value for of in own}
+        values = {place: value for place, value in found.items() if value is not None}
+        models = {(of.numbers.dataset, of.numbers.probe): of.backend for of in own if of.backend}
+        reasons = [readiness(values).explained(), *(f"{departure}." for departure in departures(models))]
+        if told := " ".join(filter(None, reasons)):
+            notes.append(f"{codec}: {told}")
+    return notes
+
+
 def _place(of: CodecFigure, row: Figure) -> tuple[bool, float, str]:
     value = of.numbers.resynthesis.value
     signed = 0.0 if value is None else -value if row.higher_is_better else value

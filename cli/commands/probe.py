@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from codec_superb.cli.console import TerminalProgress, print_json
+from codec_superb.cli.console import TerminalProgress, note, print_json
 from codec_superb.cli.options import (
     ApplicationOption,
     BackendOption,
@@ -34,7 +34,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Probe runs: what recognisers, verifiers and listeners make of the resynthesis, beside the reference."""
-    from codec_superb.cli.figures import figure_data, measured_figures, print_figures
+    from codec_superb.cli.figures import figure_data, measured_figures, print_figures, ultra_notes
     from codec_superb.pipeline.probe import probe
 
     names = application_names(application)
@@ -51,4 +51,6 @@ def command(
         print_json({"runs": as_data(outcomes), "figures": figure_data(figures)})
     else:
         print_figures(figures)
+        for said in ultra_notes(figures) if "ultra" in names else ():
+            note(said)
     raise typer.Exit(exit_code(outcomes))
