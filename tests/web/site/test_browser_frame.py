@@ -70,6 +70,19 @@ def test_everything_is_reached_by_the_keyboard(browser: Browser, site: str) -> N
         expect(page.locator("th[aria-sort] a")).to_be_focused()
 
 
+@pytest.mark.parametrize("pause", [0, 200, 500])
+def test_letters_choose_from_a_list_however_slowly_they_come(browser: Browser, site: str, pause: int) -> None:
+    """The content is exchanged between the letters of PESQ, and E, S and Q still belong to the P before them."""
+    with visitor(browser, site) as page:
+        page.goto("/")
+        page.wait_for_selector("#board-chart[data-state=drawn]")
+        page.locator("#metric").focus()
+        page.keyboard.type("PESQ", delay=pause)
+        expect(page).to_have_url("/?metric=pesq")
+        expect(page.locator("#metric")).to_have_value("pesq")
+        expect(page.locator("#metric")).to_be_focused()
+
+
 @pytest.mark.parametrize("width", [PHONE, DESK])
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing_serious(browser: Browser, site: str, path: str, width: int) -> None:

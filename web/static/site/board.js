@@ -6,6 +6,7 @@
   const chosen = new Set(); // codecs to compare, over all pages of the table
   const MOST = 6;
   const WAIT = 350; // ms after the last letter of a search
+  const LETTERS = 1000; // ms for which a browser takes the letters typed at a list for one word: "PESQ" must not end at "E"
   const told = document.createElement("p");
   told.className = "visually-hidden";
   told.setAttribute("role", "status");
@@ -13,7 +14,8 @@
   const here = () => location.pathname + location.search;
   let shown = here(); // address of the content
   let current = 0;
-  let timer = 0;
+  let timer = 0; // runs while a field waits for further keys
+  let pressed = -LETTERS; // when a key was last pressed in a field
 
   // The address of the form: what is empty or the default is left out, as the server does.
   function addressOf(form) {
@@ -26,7 +28,16 @@
     return text ? `/?${text}` : "/";
   }
 
+  // Show what the form says once no key has been pressed for a moment; the form is the one that the field is in then.
+  function later(field) {
+    clearTimeout(timer);
+    current++; // what is under way would take the field away
+    timer = setTimeout(() => show(addressOf(field.form), true), field.type === "search" ? WAIT : LETTERS);
+  }
+
   async function show(address, remember) {
+    clearTimeout(timer);
+    timer = 0;
     const mine = ++current; // whatever is under way is not wanted any more
     main.setAttribute("aria-busy", String(address !== shown));
     if (address === shown) return;
@@ -116,21 +127,25 @@
       else chosen.delete(target.value);
       restoreChoice();
     } else if (target.form?.id === "filters") {
-      clearTimeout(timer);
       // Another metric brings its own order.
       if (target.name === "metric") for (const old of target.form.querySelectorAll('[name="sort"], [name="descending"]')) old.remove();
-      if (target.form.checkValidity()) show(addressOf(target.form), true);
+      if (!target.form.checkValidity()) return;
+      if (performance.now() - pressed < LETTERS) later(target);
+      else show(addressOf(target.form), true);
     }
+  });
+  document.addEventListener("keydown", ({ target }) => {
+    if (target.form?.id !== "filters") return;
+    pressed = performance.now();
+    if (timer) later(target);
   });
   document.addEventListener("input", ({ target }) => {
     if (target.type !== "search" || target.form?.id !== "filters") return;
-    clearTimeout(timer);
-    timer = setTimeout(() => show(addressOf(target.form), true), WAIT);
+    later(target);
   });
   document.addEventListener("submit", (event) => {
     if (event.target.id !== "filters") return;
     event.preventDefault();
-    clearTimeout(timer);
     show(addressOf(event.target), true);
   });
   main.addEventListener("click", (event) => {
