@@ -104,7 +104,9 @@ def load_network(
     transformers = import_transformers()
     import torch
 
-    torch.set_num_threads(max(1, threads))
+    from codec_superb.applications.torch_setup import set_up_torch
+
+    set_up_torch(threads)
     try:
         network, report = getattr(transformers, class_name).from_pretrained(
             folder, local_files_only=True, dtype=torch.float32, output_loading_info=True

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.aec.windows import windows
-from codec_superb.applications.asv.torch_embedder import exact_float32, memory_errors
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Backend, Prediction, Samples, Sound
+from codec_superb.applications.one_by_one import one_by_one
 
 if TYPE_CHECKING:
     import torch
@@ -40,18 +40,20 @@ class TorchClassifier(Backend):
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Return the mean class scores of each sound, float32. Raises OutOfMemory where a clip does not fit."""
-        return [self._answer(sound.samples) for sound in batch]
+        return one_by_one(lambda sound: self._answer(sound.samples), batch)
 
-    def _answer(self, samples: Samples) -> Prediction | Exception:
+    def _answer(self, samples: Samples) -> Prediction:
         import torch
 
         if samples.size < self.shortest:
-            return PredictionFailed(f"the clip has {samples.size} samples; the model needs {self.shortest}")
+            raise PredictionFailed(f"the clip has {samples.size} samples; the model needs {self.shortest}")
         inputs = np.stack([self.features(window) for window in windows(samples, self.window)])
         found = []
-        with torch.inference_mode(), exact_float32(), memory_errors():
+        with torch.inference_mode():
             for start in range(0, len(inputs), AT_ONCE):
                 part = torch.from_numpy(inputs[start : start + AT_ONCE]).to(self.device)
                 found.append(self.scores(part).cpu().numpy().astype(np.float64))
-        mean = np.concatenate(found).mean(axis=0).astype(np.float32)
-        return mean if np.isfinite(mean).all() else PredictionFailed("the model gave scores that are not finite")
+        mean: NDArray[np.float32] = np.concatenate(found).mean(axis=0).astype(np.float32)
+        if not np.isfinite(mean).all():
+            raise PredictionFailed("the model gave scores that are not finite")
+        return mean

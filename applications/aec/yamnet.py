@@ -23,6 +23,7 @@ from codec_superb.applications.aec.yamnet_input import RATE, patches
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Setting, Sound
 from codec_superb.applications.model_files import embedded, embedded_models, sha256_of
+from codec_superb.applications.one_by_one import one_by_one
 
 NAME = "yamnet"
 NETWORK, CLASS_MAP = "YamNet_w8a8.onnx.zip", "yamnet_class_map.csv"
@@ -80,19 +81,17 @@ class YamNet(Backend):
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Return 521 probabilities of each sound, float32; a clip shorter than a patch is filled with silence."""
-        return [self._scores_of(sound) for sound in batch]
+        return one_by_one(self._scores_of, batch)
 
     def close(self) -> None:
         """Give the network back."""
         self._session = None
 
-    def _scores_of(self, sound: Sound) -> Prediction | Exception:
-        if sound.samples.size == 0:
-            return PredictionFailed("expected sound, got a clip without samples")
+    def _scores_of(self, sound: Sound) -> Prediction:
         answers = [self._probabilities(patch) for patch in patches(sound.samples)]
         scores: NDArray[np.float64] = np.stack(answers).mean(axis=0)
         if scores.shape != (self._count,):
-            return PredictionFailed(f"expected {self._count} classes, the network gave {scores.shape}")
+            raise PredictionFailed(f"expected {self._count} classes, the network gave {scores.shape}")
         return scores.astype(np.float32)
 
     def _probabilities(self, patch: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -15,12 +15,12 @@ import whisper
 from codec_superb.applications.asr import whisper_decoding
 from codec_superb.applications.asr.openai_checkpoints import find_checkpoint
 from codec_superb.applications.asr.segmenting import segments
-from codec_superb.applications.asr.torch_setup import set_up_torch
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound
 from codec_superb.applications.memory import is_out_of_memory, memory_watched
 from codec_superb.applications.model_files import sha256_of
 from codec_superb.applications.one_by_one import one_by_one
+from codec_superb.applications.torch_setup import set_up_torch
 
 NAME = "openai-whisper"
 

@@ -69,7 +69,7 @@ class TransformersASR(Backend):
         """
         assert model.path is not None
         import_transformers()
-        from codec_superb.applications.asr.torch_setup import set_up_torch
+        from codec_superb.applications.torch_setup import set_up_torch
 
         set_up_torch(threads)
         with memory_watched(model.name):

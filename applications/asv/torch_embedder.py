@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Backend, Prediction, Sound
-from codec_superb.applications.memory import memory_watched
 from codec_superb.applications.one_by_one import one_by_one
 
 if TYPE_CHECKING:
@@ -37,7 +35,9 @@ class TorchEmbedder(Backend):
         """Set torch up for this process."""
         import torch
 
-        torch.set_num_threads(max(1, threads))
+        from codec_superb.applications.torch_setup import set_up_torch
+
+        set_up_torch(threads)
         self.device = torch.device(device)
 
     def predict(self, batch: Sequence[Sound]) -> list[Prediction | Exception]:
@@ -56,33 +56,12 @@ class TorchEmbedder(Backend):
             raise PredictionFailed("the clip holds samples that are not finite")
         if not samples.any():
             raise PredictionFailed("the clip is silent: no speaker can be told")
-        with torch.inference_mode(), exact_float32():
+        with torch.inference_mode():
             clip = torch.tensor(samples, dtype=torch.float32).to(self.device)  # a copy, where torch aligns it
             vector = np.asarray(self.embed(clip[None])[0].float().cpu().numpy())
         if not np.isfinite(vector).all() or not vector.any():
             raise PredictionFailed("the speaker model answers with numbers that are zero or not finite")
         return vector
-
-
-@contextmanager
-def exact_float32() -> Iterator[None]:
-    """Compute float32 as float32, with the same algorithms each time: no TF32, no search for the fastest."""
-    import torch
-
-    matrices = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = False
-    try:
-        with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
-            yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = matrices
-
-
-@contextmanager
-def memory_errors() -> Iterator[None]:
-    """Turn what torch says when memory runs out into OutOfMemory; see :func:`memory_watched`."""
-    with memory_watched("the batch"):
-        yield
 
 
 def load_state(module: Any, state: Any, file: str) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.asv.torch_embedder import exact_float32, memory_errors
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Samples
+from codec_superb.applications.memory import memory_watched
 from codec_superb.applications.transformers_checkpoint import PREPROCESSOR, load_network, read_json
 
 SHORTEST = 400
@@ -36,7 +36,7 @@ class WavLMFeatures:
 
         if samples.size < SHORTEST:
             raise PredictionFailed(f"the clip has {samples.size} samples at 16 kHz; WavLM needs {SHORTEST}")
-        with torch.inference_mode(), exact_float32(), memory_errors():
+        with torch.inference_mode(), memory_watched("WavLM"):
             clip = torch.from_numpy(np.array(samples, np.float32))[None].to(self._device)
             if self._unit_variance:
                 clip = clip - clip.mean()

@@ -18,9 +18,9 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
 from codec_superb.applications.model_files import embedded, sha256_of
+from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.quality.files import folder_with, refuse_variant
 from codec_superb.applications.quality.mel_spectrum import MelSpectrum, decibels
 
@@ -68,11 +68,9 @@ class DnsMos(Backend):
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Answer for each sound; one without samples is a PredictionFailed."""
-        return [self._opinions(sound.samples) for sound in batch]
+        return one_by_one(lambda sound: self._opinions(sound.samples), batch)
 
-    def _opinions(self, samples: Samples) -> Prediction | Exception:
-        if samples.size == 0:
-            return PredictionFailed("dnsmos: expected sound, got a clip without samples")
+    def _opinions(self, samples: Samples) -> Prediction:
         opinions = np.mean([self._window(window) for window in windows(samples)], axis=0)
         return np.asarray(opinions, dtype=np.float32)
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from codec_superb.applications.errors import OutOfMemory, PredictionFailed
+from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Backend, Prediction, Samples, Sound
+from codec_superb.applications.one_by_one import one_by_one
+from codec_superb.applications.torch_setup import set_up_torch
 
 
 class TorchListener(Backend):
@@ -23,7 +25,7 @@ class TorchListener(Backend):
 
     def use(self, network: Any, device: str, threads: int) -> None:
         """Keep ``network`` for predictions on ``device``, with ``threads`` of the processor's cores."""
-        torch.set_num_threads(threads)
+        set_up_torch(threads)
         self.device = device
         self.network = network.eval().to(device)
 
@@ -33,17 +35,14 @@ class TorchListener(Backend):
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Answer for each sound by itself, so that no answer depends on the others. Raises OutOfMemory."""
-        return [self._answer(sound.samples) for sound in batch]
+        return one_by_one(lambda sound: self._answer(sound.samples), batch)
 
-    def _answer(self, samples: Samples) -> Prediction | Exception:
+    def _answer(self, samples: Samples) -> Prediction:
         if samples.size < self.shortest:
-            return PredictionFailed(f"expected at least {self.shortest} samples, got {samples.size}")
-        try:
-            with torch.inference_mode():
-                score = self.opinion(torch.from_numpy(np.array(samples, np.float32)).to(self.device))
-                return np.asarray(score.reshape(1).float().cpu().numpy(), dtype=np.float32)
-        except torch.OutOfMemoryError as error:
-            raise OutOfMemory(f"{type(self).__name__}: {samples.size} samples did not fit on {self.device}") from error
+            raise PredictionFailed(f"expected at least {self.shortest} samples, got {samples.size}")
+        with torch.inference_mode():
+            score = self.opinion(torch.from_numpy(np.array(samples, np.float32)).to(self.device))
+            return np.asarray(score.reshape(1).float().cpu().numpy(), dtype=np.float32)
 
     def close(self) -> None:
         """Let the network go."""

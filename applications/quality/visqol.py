@@ -23,6 +23,7 @@ import soxr
 from codec_superb.applications.errors import ApplicationError, MissingPackage, PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
 from codec_superb.applications.model_files import sha256_of
+from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.packages import require_packages
 
 SPEECH_RATE = 16_000
@@ -78,13 +79,13 @@ class VisQol(Backend):
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Compare each sound with its reference; silence and clips of less than half a second are PredictionFailed."""
-        return [self._opinion(sound) for sound in batch]
+        return one_by_one(self._opinion, batch)
 
-    def _opinion(self, sound: Sound) -> Prediction | Exception:
+    def _opinion(self, sound: Sound) -> Prediction:
         if sound.reference is None:
-            return PredictionFailed("visqol compares: expected the reference beside the sound, got none")
+            raise PredictionFailed("visqol compares: expected the reference beside the sound, got none")
         if not (sound.reference.any() and sound.samples.any()):
-            return PredictionFailed("visqol has no score where reference or resynthesis is silent")
+            raise PredictionFailed("visqol has no score where reference or resynthesis is silent")
         speech = sound.item.category == "speech"
         rate = SPEECH_RATE if speech else AUDIO_RATE
         pair = [_at(rate, samples) for samples in (sound.reference, sound.samples)]
@@ -94,9 +95,9 @@ class VisQol(Backend):
                 mos = float(mode.measure_from_arrays(*pair, rate).moslqo)
         except (ValueError, IndexError, ZeroDivisionError) as error:
             seconds = sound.samples.size / AUDIO_RATE
-            return PredictionFailed(f"visqol cannot compare this clip of {seconds:.2f} s: {error}")
+            raise PredictionFailed(f"visqol cannot compare this clip of {seconds:.2f} s: {error}") from error
         if not np.isfinite(mos):
-            return PredictionFailed(f"visqol gave {mos} instead of a score")
+            raise PredictionFailed(f"visqol gave {mos} instead of a score")
         return np.array([mos], np.float32)
 
 

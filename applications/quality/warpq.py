@@ -28,6 +28,7 @@ from scipy.fft import dct
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Setting, Sound
+from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.quality.files import refuse_variant
 from codec_superb.applications.quality.mel_spectrum import MelSpectrum, decibels
 from codec_superb.metrics.compiled import compiled
@@ -68,15 +69,12 @@ class WarpQ(Backend):
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Compare each sound with its reference; less than 0.4 s of voice on either side is a PredictionFailed."""
-        return [self._distance(sound) for sound in batch]
+        return one_by_one(self._distance, batch)
 
-    def _distance(self, sound: Sound) -> Prediction | Exception:
+    def _distance(self, sound: Sound) -> Prediction:
         if sound.reference is None:
-            return PredictionFailed("warpq compares: expected the reference beside the sound, got none")
-        try:
-            return np.array([distance(sound.reference, sound.samples)], np.float32)
-        except PredictionFailed as error:
-            return error
+            raise PredictionFailed("warpq compares: expected the reference beside the sound, got none")
+        return np.array([distance(sound.reference, sound.samples)], np.float32)
 
 
 def distance(reference: Samples, resynthesis: Samples) -> float:

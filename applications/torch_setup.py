@@ -1,4 +1,4 @@
-"""Set torch up for recognisers: float32 that is float32, the same algorithms each time, and how many threads."""
+"""Set torch up for the models of probes: float32 that is float32, the same algorithms each time, so many threads."""
 
 from __future__ import annotations
 
