@@ -51,6 +51,6 @@ def test_an_error_costs_its_clip_alone() -> None:
 
 
 def test_memory_that_runs_out_on_a_processor_is_out_of_memory() -> None:
-    """torch says it with a plain RuntimeError there; the caller must halve the batch."""
+    """Torch says it with a plain RuntimeError there; the caller must halve the batch."""
     with pytest.raises(OutOfMemory, match="does not fit into memory"):
         asked(5, 99)
