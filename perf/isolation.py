@@ -59,8 +59,8 @@ def main() -> int:
         guest = load_file(path).Guest({}, "cpu")
         worker = WorkerProcess([sys.executable, "-I", str(WORKER)], Patience())
         worker.load(path, {}, "cpu")
-        times(worker.encode, worker.decode, 5)
-        isolated = times(worker.encode, worker.decode, clips)
+        times(lambda audio: worker.encode(audio)[0], worker.decode, 5)
+        isolated = times(lambda audio: worker.encode(audio)[0], worker.decode, clips)
         here = times(guest.encode, guest.decode, clips)
         worker.bury()
     for name, taken in (("isolated", isolated), ("in process", here), ("overhead", isolated - np.median(here))):

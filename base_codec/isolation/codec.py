@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, log2
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from codec_superb.base_codec.card import Card, Isolation
 from codec_superb.base_codec.errors import CatalogueError, CodingFailed, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
+from codec_superb.base_codec.isolation.given_weights import SETTING
 from codec_superb.base_codec.isolation.host import GuestHost
 from codec_superb.base_codec.isolation.process import Payload, WorkerProcess
 
@@ -19,20 +20,35 @@ from codec_superb.base_codec.isolation.process import Payload, WorkerProcess
 class IsolatedCodec(Codec):
     """Runs the guest that the card's ``isolation`` names, in the environment that its lock describes."""
 
-    def __init__(self, card: Card) -> None:
+    def __init__(self, card: Card, folder: Path | None = None) -> None:
+        """Take the folder of a user's own weights; the guest is told its place, which the card keeps to itself."""
         super().__init__(card)
-        self._host = GuestHost(card.name, _isolation_of(card), card.model_dump(mode="json"))
+        description = card.model_dump(mode="json")
+        if folder is not None:
+            description["settings"] = {**description["settings"], SETTING: str(folder)}
+        self._host = GuestHost(card.name, _isolation_of(card), description)
 
     def load(self, device: str = "cpu") -> Self:
         """Build the environment where there is none, start a worker in it and open the model.
 
+        The card then tells which weights of the publisher were opened where it did not before.
         Raises EnvironmentFailed, RefusedSetting for a device the lock has no packages for, CodecUnusable when the
         model cannot be opened.
         """
         if device != "cpu":
-            raise RefusedSetting(f"{self.card.name}: its locked packages run on the cpu, got device {device!r}")
+            raise RefusedSetting(
+                f"{self.card.name}: its locked packages run on the cpu, got device {device!r}; "
+                "`--device auto` takes the cpu for it"
+            )
         self._host.start(device)
+        if self.card.weights is not None:
+            weights = self.card.weights.model_copy(update=self._host.weights)
+            self.card = self.card.model_copy(update={"weights": weights})
         return self
+
+    def wake(self) -> None:
+        """Start another worker, and open the model in it, where the last one died."""
+        self._host.restart()
 
     def close(self) -> None:
         """End the worker."""
@@ -44,29 +60,30 @@ class IsolatedCodec(Codec):
         return self._host.worker
 
     def _encode(self, audio: Audio) -> Packets:
-        payload = self._host.ask(lambda worker: worker.encode(audio))
-        return Packets(payload, self._bits(payload))
+        payload, side = self._host.ask(lambda worker: worker.encode(audio), "encode")
+        return Packets(payload, self._bits(payload) + 8 * len(side), side=side)
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
         self._bits(packets.payload)
-        return self._host.ask(lambda worker: worker.decode(packets.payload, channels))
+        return self._host.ask(lambda worker: worker.decode(packets.payload, channels, packets.side), "decode")
 
     def _bits(self, payload: Payload | NDArray[np.integer[Any]]) -> int:
         """Return the size of a payload in bits; raise CodingFailed unless tokens are those of the card."""
         if isinstance(payload, bytes):
             return 8 * len(payload)
-        rows, size = self.card.codebooks, self.card.codebook_size
-        if rows is None or size is None:
+        sizes = self.card.codebook_entries
+        if sizes is None:
             raise CodingFailed(f"{self.card.name}: expected bytes, its card has no codebooks; got an array")
         shape = payload.shape
-        if payload.dtype.kind not in "iu" or len(shape) != 2 or shape[0] != rows or not payload.size:  # noqa: PLR2004 - two axes
+        if payload.dtype.kind not in "iu" or len(shape) != 2 or shape[0] != len(sizes) or not payload.size:  # noqa: PLR2004 - two axes
             raise CodingFailed(
-                f"{self.card.name}: expected integer tokens ({rows}, frames), got {payload.dtype} {shape}"
+                f"{self.card.name}: expected integer tokens ({len(sizes)}, frames), got {payload.dtype} {shape}"
             )
-        low, high = int(payload.min()), int(payload.max())
-        if low < 0 or high >= size:
-            raise CodingFailed(f"{self.card.name}: expected tokens from 0 to {size - 1}, got {low} to {high}")
-        return ceil(payload.size * log2(size) - 1e-9)
+        for row, size in zip(payload, sizes, strict=True):
+            low, high = int(row.min()), int(row.max())
+            if low < 0 or high >= size:
+                raise CodingFailed(f"{self.card.name}: expected tokens from 0 to {size - 1}, got {low} to {high}")
+        return self.card.bits_of(shape[1])
 
 
 def _isolation_of(card: Card) -> Isolation:

@@ -10,12 +10,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from codec_superb.base_codec.isolation.installer import install, python_in
-from codec_superb.base_codec.isolation.lock import Lock, lock_names, open_lock
+from codec_superb.base_codec.isolation.lock import Lock, Repository, lock_names, open_lock
 from codec_superb.data_manifests.files import locked, write_atomically
 from codec_superb.data_manifests.home import codec_superb_home
 
@@ -35,6 +36,8 @@ class Environment:
     """``outdated``: no lock of this version asks for it any more."""
     installer: str | None = None
     """``uv`` or ``pip``."""
+    repositories: tuple[Repository, ...] = ()
+    """What in it is in no registry."""
 
     @property
     def python(self) -> Path:
@@ -45,7 +48,9 @@ class Environment:
         """Bytes on the disk; files shared with uv's cache count in full."""
         total = 0
         for folder, _, files in os.walk(self.folder):
-            total += sum(os.lstat(os.path.join(folder, file)).st_size for file in files)  # noqa: PTH118 - half the time
+            for file in files:
+                with suppress(FileNotFoundError):  # a build or a removal goes on
+                    total += os.lstat(os.path.join(folder, file)).st_size  # noqa: PTH118 - half the time
         return total
 
 
@@ -58,9 +63,10 @@ def find(lock: Lock) -> Environment:
     """Tell what there is for ``lock``, without building anything."""
     folder = environments_home() / lock.digest[:KEY_LENGTH]
     mark = _mark(folder)
-    if mark is not None:
-        return Environment(lock.name, folder, "built", mark.get("installer"))
-    return Environment(lock.name, folder, "interrupted" if folder.exists() else "not built")
+    if mark is not None and python_in(folder).exists():  # it links to a Python that may have been removed
+        return Environment(lock.name, folder, "built", mark.get("installer"), lock.repositories)
+    state: State = "interrupted" if folder.exists() else "not built"
+    return Environment(lock.name, folder, state, repositories=lock.repositories)
 
 
 def ensure(lock: Lock, announce: Callable[[str], None] = lambda _: None) -> Environment:

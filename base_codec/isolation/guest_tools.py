@@ -5,14 +5,21 @@ A guest gets it with ``import guest_tools``. It needs only the standard library.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
+opened: dict[str, Path] = {}
+"""The publisher's files of weights that this guest asked for, by the names they have at their sources."""
 
-def weights_folder(card: dict[str, Any], files: tuple[str, ...], subfolder: str = "") -> Path:
+
+def weights_folder(
+    card: dict[str, Any], files: tuple[str, ...], subfolder: str = "", origin: dict[str, Any] | None = None
+) -> Path:
     """Return a folder that holds ``files``: the user's (setting ``weights``), else the hub's at the card's revision.
 
-    ``subfolder`` is where they lie at the hub; the user's folder holds them at its top.
+    ``subfolder`` is where they lie at the hub; the user's folder holds them at its top. ``origin`` is another
+    repository, as ``source`` and ``revision``, for what a codec takes from elsewhere.
     Raises FileNotFoundError naming the missing file and where it was looked for. ``HF_HUB_OFFLINE`` is honoured.
     """
     given = card["settings"].get("weights")
@@ -24,22 +31,75 @@ def weights_folder(card: dict[str, Any], files: tuple[str, ...], subfolder: str 
                     f"no file {name} in the folder of weights {folder}; expected {', '.join(files)}"
                 )
         return folder
-    return _from_hub(card["weights"]["source"], card["weights"]["revision"], files, subfolder)
+    origin = origin or card["weights"]
+    return _from_hub(origin["source"], origin.get("revision"), files, subfolder)
 
 
 def _from_hub(source: str, revision: str | None, files: tuple[str, ...], subfolder: str) -> Path:
     from huggingface_hub import hf_hub_download
 
-    found = Path()
+    folder = Path()
     for name in files:
         try:
             found = Path(hf_hub_download(source, name, subfolder=subfolder or None, revision=revision))
         except Exception as error:
             raise FileNotFoundError(
                 f"no file {name} of {source} at {revision or 'its newest revision'}, neither on this machine nor from "
-                f"the hub ({type(error).__name__}); fetch it, or give a folder with {', '.join(files)} as `weights`"
+                f"the hub ({type(error).__name__}); fetch it, or give a folder with {', '.join(files)} as `weights` "
+                "(--weights DIR)"
             ) from error
-    return found.parent
+        opened[f"{source}/{name}"] = found
+        folder = found.parents[len(Path(name).parts) - 1]  # a name may have folders in it
+    return folder
+
+
+def expect_hash(card: dict[str, Any], file: Path, expected: str | None = None) -> None:
+    """Raise ValueError unless the publisher's file has the SHA-256 ``expected``; a file of the user's may be another.
+
+    Without ``expected`` it is the card's.
+    """
+    if card["settings"].get("weights") is not None:
+        return
+    found = _sha256_of(file)
+    expected = expected or card["weights"]["sha256"]
+    if found != expected:
+        raise ValueError(
+            f"expected {file.name} with SHA-256 {expected}; delete it and fetch again, or give the folder of another "
+            f"as `weights` (got {found} in {file})"
+        )
+
+
+def identity(card: dict[str, Any]) -> dict[str, str]:
+    """Return what the card does not tell of the publisher's weights that were opened: ``sha256``, ``revision``.
+
+    ``sha256`` is that of the list that ``sha256sum`` prints of the files, sorted by the names they have at their
+    sources; ``revision`` is the commit of the hub's repository. Empty where no file was asked for here, as by models of
+    probes, and for a user's folder, whose hash the card has.
+    """
+    if not opened:
+        return {}
+    weights, found = card["weights"], {}
+    if weights.get("sha256") is None:
+        listed = "".join(f"{_sha256_of(file)}  {name}\n" for name, file in sorted(opened.items()))
+        found["sha256"] = hashlib.sha256(listed.encode()).hexdigest()
+    commit = _commit(weights["source"])
+    if commit and weights.get("revision") is None:
+        found["revision"] = commit
+    return found
+
+
+def _commit(source: str) -> str | None:
+    """Return the commit that files of a hub repository were opened at, from the layout of the hub's cache."""
+    own = "models--" + source.replace("/", "--")
+    for file in opened.values():
+        if own in file.parts:
+            return file.parts[file.parts.index(own) + 2]
+    return None
+
+
+def _sha256_of(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def expect(card: dict[str, Any], **found: Any) -> None:
@@ -63,6 +123,7 @@ def weights_file(card: dict[str, Any], name: str, address: str | None = None) ->
 
     address = address or card["weights"]["source"]
     cached = Path(torch.hub.get_dir()) / "checkpoints" / name
+    opened[name] = cached
     if cached.is_file():
         return cached
     reason = "HF_HUB_OFFLINE is set"
@@ -76,5 +137,6 @@ def weights_file(card: dict[str, Any], name: str, address: str | None = None) ->
         else:
             return cached
     raise FileNotFoundError(
-        f"no file {name} of {address} ({reason}); fetch it to {cached}, or give the folder that holds it as `weights`"
+        f"no file {name} of {address} ({reason}); fetch it to {cached}, or give the folder that holds it as `weights` "
+        "(--weights DIR)"
     )

@@ -5,6 +5,8 @@ Codecs (:mod:`.codec`) and the model backends of probes run on it; it knows neit
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +14,7 @@ from typing import Any, TypeVar
 from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.errors import CatalogueError, CodecUnusable
 from codec_superb.base_codec.isolation.environment import ensure
-from codec_superb.base_codec.isolation.errors import GuestFailed, WorkerDied
+from codec_superb.base_codec.isolation.errors import EnvironmentFailed, GuestFailed, WorkerDied
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.isolation.process import WORKER, Patience, WorkerProcess
 
@@ -37,7 +39,16 @@ class GuestHost:
         self._guest = guest_file(isolation)
         self._device = "cpu"
         self._worker: WorkerProcess | None = None
-        self._failures = 0
+        self._owner = 0
+        self._turn = threading.RLock()
+        self._failures: list[str] = []
+        self._deadly: set[str] = set()
+        self._weights: dict[str, str] | None = None
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """What the worker told of the weights that it opened beyond what it was told: ``sha256``, ``revision``."""
+        return self._weights or {}
 
     @property
     def worker(self) -> WorkerProcess | None:
@@ -49,54 +60,88 @@ class GuestHost:
 
         Raises EnvironmentFailed, and CodecUnusable when the model cannot be opened.
         """
-        self._device = device
-        self._running()
+        with self._turn:
+            self._device = device
+            self._running()
 
-    def ask(self, question: Callable[[WorkerProcess], Answer]) -> Answer:
-        """Put ``question`` to the worker, starting one where there is none.
+    def restart(self) -> None:
+        """Start a worker where the last one died, so that the next question is not charged for that.
 
-        Raises GuestFailed, WorkerDied (the next question starts another worker), and CodecUnusable instead of starting
-        a fourth worker after three died in a row.
+        Raises CodecUnusable instead of starting a fourth worker after three died in a row.
         """
-        worker = self._running()
         try:
-            answer = question(worker)
-        except WorkerDied:
-            self._failures += 1
-            self.close()
-            raise
-        self._failures = 0
-        return answer
+            self.start(self._device)
+        except EnvironmentFailed as error:
+            raise CodecUnusable(f"{self.name}: {error}") from error
+
+    def ask(self, question: Callable[[WorkerProcess], Answer], kind: str) -> Answer:
+        """Put ``question`` to the worker, starting one where there is none; threads take turns.
+
+        ``kind`` names it: a codec whose ``decode`` always dies is not saved by its ``encode``. Raises GuestFailed,
+        WorkerDied (the next question starts another worker), and CodecUnusable as :meth:`restart` does.
+        """
+        with self._turn:
+            self.restart()
+            try:
+                answer = question(self._running())
+            except GuestFailed:
+                self._lived(kind)
+                raise
+            except WorkerDied as error:
+                self._failures.append(str(error))
+                self._deadly.add(kind)
+                self.close()
+                raise
+            except BaseException:
+                self.close()  # its answer may still come, and would be taken for that to the next question
+                raise
+            self._lived(kind)
+            return answer
 
     def close(self) -> None:
         """End the worker."""
         worker, self._worker = self._worker, None
-        if worker is not None:
+        if worker is not None and self._owner == os.getpid():
             worker.bury()
 
+    def _lived(self, kind: str) -> None:
+        """Forget the dead once every kind of question that killed has been answered since."""
+        self._deadly.discard(kind)
+        if not self._deadly:
+            self._failures.clear()
+
     def _running(self) -> WorkerProcess:
+        if self._owner != os.getpid():
+            self._worker = None  # a fork of the process that started it: two would read each other's answers
         if self._worker is None:
-            if self._failures >= FAILURES_IN_A_ROW:
+            if len(self._failures) >= FAILURES_IN_A_ROW:
                 raise CodecUnusable(
-                    f"{self.name}: its worker died {self._failures} times in a row, the run stops here; the rows "
-                    "of the clips say why. What is finished is kept"
+                    f"{self.name}: its worker died {len(self._failures)} times in a row, the run stops here; what is "
+                    f"finished is kept. The last time: {self._failures[-1]}"
                 )
-            self._worker = self._start()
+            self._worker, self._owner = self._start(), os.getpid()
         return self._worker
 
     def _start(self) -> WorkerProcess:
         python = ensure(open_lock(self._isolation.lock)).python
         program = [str(python), "-I", "-X", "utf8", str(WORKER)]
-        worker = WorkerProcess(program, Patience(call=self._isolation.timeout_s), self._kind)
+        worker: WorkerProcess | None = None
         try:
-            worker.load(self._guest, self._description, self._device)
-        except (GuestFailed, WorkerDied) as error:
-            worker.bury()
-            raise CodecUnusable(f"{self.name} cannot be opened: {error}") from error
-        except BaseException:
-            worker.bury()
+            worker = WorkerProcess(program, Patience(call=self._isolation.timeout_s), self._kind)
+            self._keep(worker.load(self._guest, self._description, self._device))
+        except BaseException as error:
+            if worker is not None:
+                worker.bury()
+            if isinstance(error, GuestFailed | WorkerDied):
+                raise CodecUnusable(f"{self.name} cannot be opened: {error}") from error
             raise
         return worker
+
+    def _keep(self, weights: dict[str, str]) -> None:
+        """Refuse a worker whose weights are not those of the one before it: the rows of a run are of one model."""
+        if self._weights not in (None, weights):
+            raise CodecUnusable(f"{self.name}: its weights changed while it ran, from {self._weights} to {weights}")
+        self._weights = weights
 
 
 def guest_file(isolation: Isolation) -> Path:

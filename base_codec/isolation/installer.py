@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
-from codec_superb.base_codec.isolation.lock import Lock, here
+from codec_superb.base_codec.isolation.lock import Lock
+from codec_superb.base_codec.isolation.repositories import fetch_repositories
+from codec_superb.base_codec.isolation.steps import run_step
 from codec_superb.data_manifests.pip_settings import PipSettings, read_pip_settings
 
-TAIL_LINES = 12
 INSTALLER_VARIABLE = "CODEC_SUPERB_INSTALLER"
 """``uv`` or ``pip``, for who wants another than the one that is found."""
 _UNLOADED = """
@@ -28,19 +28,20 @@ for name in sys.argv[1:]:
 
 
 def install(lock: Lock, folder: Path) -> str:
-    """Fill ``folder`` with an environment that has the packages of ``lock``; return the installer's name.
+    """Fill ``folder`` with an environment that has all that ``lock`` names; return the installer's name.
 
     Raises EnvironmentFailed with the end of the installer's output and what to do.
     """
     uv = _uv()
     if uv is not None:
-        _run([uv, "venv", "--quiet", "--python", lock.python, str(folder)], lock, uv_variables(read_pip_settings()))
+        run_step([uv, "venv", "--quiet", "--python", lock.python, str(folder)], lock, uv_variables(read_pip_settings()))
     else:
-        _run([_python_of(lock), "-m", "venv", str(folder)], lock, {})
+        run_step([_python_of(lock), "-m", "venv", str(folder)], lock, {})
+    fetch_repositories(lock, folder)  # first: without git, or without such a commit, gigabytes need not be installed
     _install_packages(lock, folder, uv)
     if lock.without_libraries:
         # A wheel made for CUDA imports without its compiled parts, which want CUDA's run time and are not called.
-        _run([str(python_in(folder)), "-I", "-c", _UNLOADED, *lock.without_libraries], lock, {})
+        run_step([str(python_in(folder)), "-I", "-c", _UNLOADED, *lock.without_libraries], lock, {})
     return "pip" if uv is None else "uv"
 
 
@@ -50,7 +51,10 @@ def python_in(folder: Path) -> Path:
 
 
 def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
-    """Ask the user's own index; where it lacks a file, ask again together with the lock's. Hashes guard both."""
+    """Ask the user's own index; where that fails, ask again together with the lock's. Hashes guard both.
+
+    Raises EnvironmentFailed with both reasons: the first may be another than a file that the index lacks, a full disk.
+    """
     python = str(python_in(folder))
     tail = ["--require-hashes", "--no-deps", "-r", str(lock.path)]
     if uv is None:
@@ -61,11 +65,16 @@ def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
         command = [uv, "pip", "install", "--quiet", "--python", python, *uv_options(settings), *tail]
         variables = uv_variables(settings)
     try:
-        _run(command, lock, variables)
-    except EnvironmentFailed:
+        run_step(command, lock, variables)
+    except EnvironmentFailed as first:
         if lock.extra_index is None:
             raise
-        _run([*command, "--extra-index-url", lock.extra_index], lock, variables)
+        # What the first left half copied, on a full disk, would count as installed.
+        anew = "--force-reinstall" if uv is None else "--reinstall"
+        try:
+            run_step([*command, anew, "--extra-index-url", lock.extra_index], lock, variables)
+        except EnvironmentFailed as second:
+            raise EnvironmentFailed(f"{first}\n\nThen, with {lock.extra_index} besides: {second}") from first
 
 
 def uv_options(settings: PipSettings) -> list[str]:
@@ -117,32 +126,3 @@ def _python_of(lock: Lock) -> str:
             f"install python{lock.python}, or install uv, which fetches it (pip install uv)"
         )
     return found
-
-
-def _run(command: Sequence[str], lock: Lock, variables: Mapping[str, str]) -> None:
-    """Run one step; its output is kept for the error."""
-    inherited = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYTHONHOME"}}
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**inherited, **variables},
-        check=False,
-    )
-    if done.returncode:
-        tail = "\n".join(done.stdout.decode(errors="replace").strip().splitlines()[-TAIL_LINES:])
-        raise EnvironmentFailed(
-            f"the environment of {lock.name} cannot be built ({Path(command[0]).name} ended with {done.returncode}):\n"
-            f"{tail}\n{_advice(lock)}"
-        )
-
-
-def _advice(lock: Lock) -> str:
-    """Say what to do next."""
-    if not lock.fits_here:
-        return f"its packages are locked for {lock.platform}, this machine is {here()}: run it on such a machine"
-    return (
-        "check the connection and pip's configuration (pip config list), then call "
-        f"`codec-superb codecs env build {lock.name}` again"
-    )

@@ -1,12 +1,13 @@
 """Locks: the packages of a private environment, each of one version and with the hashes of its files.
 
 A lock is a requirements file as ``pip install --require-hashes`` takes it. Comments at its head say what it was made
-for::
+for, and which packages are in no registry; of those there may be several::
 
     # python: 3.11
     # platform: linux x86_64
     # extra-index: https://download.pytorch.org/whl/cpu      asked when the user's own index lacks a file
     # without-libraries: torchaudio                          compiled parts that cannot load here and nobody calls
+    # repository: <name> https://github.com/<owner>/<repository> <40 hexadecimal digits of the commit> [folder]
 """
 
 from __future__ import annotations
@@ -15,13 +16,28 @@ import hashlib
 import platform
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from codec_superb.base_codec.errors import CatalogueError
 
 LOCKS = Path(__file__).with_name("locks")
 _HEAD = re.compile(r"^# ([a-z-]+): *(.*?) *$")
-_PIN = re.compile(r"^([A-Za-z0-9._-]+)(?: @ |==)(\S+)", re.MULTILINE)
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
+_REPOSITORY = re.compile(
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*) (?P<url>(?:https|file)://\S+) (?P<commit>[0-9a-f]{40})(?: (?P<folder>\S+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A package that is in no registry: one commit of a git repository."""
+
+    name: str
+    url: str
+    commit: str
+    """Git's name of the commit, 40 hexadecimal digits: a hash of all that is in it."""
+    folder: str = "."
+    """What of the checkout goes on the import path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +53,8 @@ class Lock:
     platform: str
     """Operating system and processor."""
     pins: dict[str, str]
-    """Versions by package, names in lower case; an address where the package is in no registry."""
+    """Versions by package, names in lower case; a commit where the package is in no registry."""
+    repositories: tuple[Repository, ...] = ()
     extra_index: str | None = None
     without_libraries: tuple[str, ...] = ()
 
@@ -59,20 +76,46 @@ def open_lock(name: str) -> Lock:
         raise CatalogueError(f"no lock {name}: expected one of {', '.join(lock_names())}, or a path")
     content = path.read_bytes()
     text = content.decode()
-    head = {match[1]: match[2] for line in text.splitlines() if (match := _HEAD.match(line))}
+    comments = [(match[1], match[2]) for line in text.splitlines() if (match := _HEAD.match(line))]
+    head = dict(comments)
     for field in ("python", "platform"):
         if field not in head:
             raise CatalogueError(f"{path}: expected a comment `# {field}: …` at its head")
+    repositories = tuple(_repository(path, value) for field, value in comments if field == "repository")
     return Lock(
         name=path.stem,
         path=path,
         digest=hashlib.sha256(content).hexdigest(),
         python=head["python"],
         platform=head["platform"],
-        pins={match[1].lower().replace("_", "-"): match[2] for match in _PIN.finditer(text)},
+        pins=_pins(path, [*_PIN.findall(text), *((each.name, each.commit) for each in repositories)]),
+        repositories=repositories,
         extra_index=head.get("extra-index"),
         without_libraries=tuple(head.get("without-libraries", "").split()),
     )
+
+
+def _repository(path: Path, value: str) -> Repository:
+    """Read what a comment ``# repository:`` says; the folder must stay inside the checkout."""
+    match = _REPOSITORY.fullmatch(value)
+    folder = PurePosixPath((match and match["folder"]) or ".")
+    if match is None or folder.is_absolute() or ".." in folder.parts:
+        raise CatalogueError(
+            f"{path}: expected `# repository: <name> https://<host>/<repository> <40 hexadecimal digits of a commit> "
+            f"[folder in it]`, got {value!r}"
+        )
+    return Repository(match["name"], match["url"], match["commit"], str(folder))
+
+
+def _pins(path: Path, found: list[tuple[str, str]]) -> dict[str, str]:
+    """Return versions by package; a package that is named twice would be installed twice."""
+    pins: dict[str, str] = {}
+    for name, version in found:
+        key = name.lower().replace("_", "-")
+        if key in pins:
+            raise CatalogueError(f"{path}: expected one version of {key}, got {pins[key]} and {version}")
+        pins[key] = version
+    return pins
 
 
 def lock_names() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import select
@@ -27,6 +28,8 @@ LOAD_PATIENCE_S = 3600.0
 """Longest that a model may take to load, weights fetched included."""
 HEARTBEAT_PATIENCE_S = 60.0
 """Longest silence of a worker that computes: it beats every second, but compiled code may hold Python's lock."""
+_LOOK_S = 1.0
+"""How often it is looked after a worker that says nothing."""
 LOG_LIMIT = 1 << 20
 LAST_WORDS = 300
 """Characters of a worker's standard error that go into a clip's row."""
@@ -62,6 +65,7 @@ class WorkerProcess:
         self._files: list[BinaryIO] = [protocol.shared_file(), protocol.shared_file()]
         self._to, self._from = (protocol.Arena(file.fileno()) for file in self._files)
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
+        self._heard = 0
         try:
             self._process = self._start(program)
         except HandshakeFailed:
@@ -75,6 +79,7 @@ class WorkerProcess:
 
     def _start(self, program: Sequence[str]) -> subprocess.Popen[bytes]:
         its_requests, self._requests = os.pipe()
+        os.set_blocking(self._requests, False)  # a worker that is frozen takes nothing; see _send
         self._answers, its_answers = os.pipe()
         given = [its_requests, its_answers, *(file.fileno() for file in self._files)]
         try:
@@ -110,18 +115,26 @@ class WorkerProcess:
             )
         self.hello = header
 
-    def load(self, guest: Path, card: dict[str, Any], device: str) -> None:
-        """Open the guest. Raises GuestFailed with its reason."""
-        self._ask({"kind": "load", "guest": str(guest), "card": card, "device": device}, self.patience.load)
+    def load(self, guest: Path, card: dict[str, Any], device: str) -> dict[str, str]:
+        """Open the guest; return what it tells of the weights that it opened. Raises GuestFailed with its reason."""
+        header = {"kind": "load", "guest": str(guest), "card": card, "device": device}
+        _, told = self._exchange(header, self.patience.load)
+        weights: dict[str, str] = json.loads(told)
+        return weights
 
-    def encode(self, audio: NDArray[np.float32]) -> Payload:
-        """Return what the guest makes of ``(channels, samples)``."""
-        return self._ask({"kind": "encode", "array": self._to.put(audio)}, self.patience.call)
+    def encode(self, audio: NDArray[np.float32]) -> tuple[Payload, bytes]:
+        """Return what the guest makes of ``(channels, samples)``: a payload, and what it sends beside tokens."""
+        answer, data = self._exchange({"kind": "encode", "array": self._to.put(audio)}, self.patience.call)
+        if "array" in answer:
+            return self._from.get(answer["array"]), data
+        if not answer.get("bytes"):
+            raise GuestFailed("expected tokens or bytes from the guest's encode, got neither")
+        return data, b""
 
-    def decode(self, payload: Payload, channels: int) -> NDArray[np.float32]:
-        """Return the guest's audio ``(channels, samples)``."""
+    def decode(self, payload: Payload, channels: int, side: bytes = b"") -> NDArray[np.float32]:
+        """Return the guest's audio ``(channels, samples)``; ``side`` is what its encoder sent beside tokens."""
         header: dict[str, Any] = {"kind": "decode", "channels": channels}
-        blob = payload if isinstance(payload, bytes) else b""
+        blob = payload if isinstance(payload, bytes) else side
         if not isinstance(payload, bytes):
             header["array"] = self._to.put(payload)
         audio = self._ask(header, self.patience.call, blob)
@@ -145,7 +158,7 @@ class WorkerProcess:
     def _exchange(self, header: dict[str, Any], patience: float, blob: bytes = b"") -> tuple[dict[str, Any], bytes]:
         self._trim_log()
         try:
-            protocol.write_all(self._requests, protocol.pack(header, blob))
+            self._send(protocol.pack(header, blob))
         except BrokenPipeError as error:
             raise self._died("") from error
         try:
@@ -155,8 +168,18 @@ class WorkerProcess:
         if answer["kind"] == "error":
             if answer["type"] == "MemoryError":
                 raise self._died("it ran out of memory")
-            raise GuestFailed(f"{answer['type']}: {answer['message']}")
+            message = answer["message"] if header["kind"] == "load" else _FOLDERS.sub(r"\1", answer["message"])
+            raise GuestFailed(f"{answer['type']}: {message}")
         return answer, data
+
+    def _send(self, frame: bytes) -> None:
+        """Write a request, which a worker that waits for one takes at once."""
+        rest, until = memoryview(frame), time.monotonic() + self.patience.heartbeat
+        while rest:
+            if select.select([], [self._requests], [], max(0.0, until - time.monotonic()))[1]:
+                rest = rest[os.write(self._requests, rest) :]
+            elif time.monotonic() >= until:
+                raise self._died(f"it took no request within {self.patience.heartbeat:g} s; it was ended")
 
     def _receive(self, patience: float) -> tuple[dict[str, Any], bytes]:
         """Wait for an answer, past the heartbeats."""
@@ -173,12 +196,14 @@ class WorkerProcess:
                 raise self._died(f"no answer within {patience:g} s; it was ended")
             if now - alive >= self.patience.heartbeat:
                 raise self._died(f"no sign of life within {self.patience.heartbeat:g} s; it was ended")
-            rest = min(patience - (now - begun), self.patience.heartbeat - (now - alive))
+            rest = min(patience - (now - begun), self.patience.heartbeat - (now - alive), _LOOK_S)
             if select.select([self._answers], [], [], max(0.0, rest))[0]:
                 data = os.read(self._answers, 1 << 16)
                 if not data:
                     raise self._died("")
                 self._buffer += data
+            elif self._process.poll() is not None:
+                raise self._died("")  # and a child that it left behind holds its pipe open
 
     def _died(self, reason: str) -> WorkerDied:
         """Return the error that says how the worker ended, ending it where it has not."""
@@ -192,18 +217,21 @@ class WorkerProcess:
         return WorkerDied(f"the {self.kind}'s worker: {reason}" + (f"; its last words: {words}" if words else ""))
 
     def last_words(self) -> str:
-        """Return the end of what the worker wrote to its standard error and output."""
+        """Return the end of what the worker wrote to its standard error and output since it was last asked."""
         if self._log.closed:
             return ""
-        size = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, size - 4 * LAST_WORDS))
+        size = os.fstat(self._log.fileno()).st_size
+        self._log.seek(max(self._heard, size - 4 * LAST_WORDS))
         text = self._log.read().decode(errors="replace").strip()
         return _FOLDERS.sub(r"\1", text)[-LAST_WORDS:]
 
     def _trim_log(self) -> None:
-        """Keep a talkative package from filling the disk."""
-        if os.fstat(self._log.fileno()).st_size > LOG_LIMIT:
+        """Keep a talkative package from filling the disk, and what it says of one clip apart from the next one's."""
+        self._heard = os.fstat(self._log.fileno()).st_size
+        if self._heard > LOG_LIMIT:
             self._log.truncate(0)
+            os.lseek(self._log.fileno(), 0, os.SEEK_SET)  # the worker writes at this very offset
+            self._heard = 0
 
     def bury(self) -> None:
         """End the process and free what it took; a worker that idles ends by itself as soon as its pipe closes."""
@@ -222,11 +250,19 @@ class WorkerProcess:
             file.close()
 
 
+def signal_name(number: int) -> str:
+    """Return ``SIGKILL`` and its like; real-time signals have a number only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _how_it_ended(code: int | None) -> str:
     """Describe an exit status in words."""
     if code is None:
         return "it closed its pipe and went on"
     if code < 0:
-        name = signal.Signals(-code).name
+        name = signal_name(-code)
         return f"killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
     return f"ended with exit code {code}"

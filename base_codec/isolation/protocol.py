@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-VERSION = 1
+VERSION = 3
 """Changes with every change that makes two ends misunderstand each other."""
 MAGIC = b"CSIR"
 LARGEST_HEADER = 1 << 24

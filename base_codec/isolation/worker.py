@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import faulthandler
 import importlib.util
+import json
 import os
 import platform
 import select
@@ -36,6 +37,18 @@ def load_file(path: Path) -> Any:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def with_side(result: Any) -> tuple[Any, bytes]:
+    """Divide what a guest returned into an array and the bytes beside it, none where it returned no pair of them.
+
+    Raises ValueError for a pair without bytes: its decoder would be called as if nothing had been sent beside tokens.
+    """
+    if not (isinstance(result, tuple) and len(result) == len(("tokens", "side")) and isinstance(result[1], bytes)):
+        return result, b""
+    if not result[1]:
+        raise ValueError("expected bytes beside the tokens, got none; return the tokens alone where there are none")
+    return result
 
 
 class Worker:
@@ -85,7 +98,10 @@ class Worker:
             self._reply(result)
 
     def _reply(self, result: Any) -> None:
-        """Send what a guest returned: bytes and texts as they are, an array through shared memory."""
+        """Send what a guest returned: bytes and texts as they are, an array through shared memory.
+
+        What a guest's ``encode`` sends beside its tokens goes through the pipe, behind the note of their array.
+        """
         if isinstance(result, str):
             self.send({"kind": "result", "text": True}, result.encode(errors="replace"))
             return
@@ -93,25 +109,30 @@ class Worker:
             self.send({"kind": "result", "bytes": result is not None}, result or b"")
             return
         try:
-            note = self.arrays_out.put(np.asarray(result))
+            array, side = with_side(result)
+            note = self.arrays_out.put(np.asarray(array))
         except Exception as error:  # noqa: BLE001 - whatever the guest returned
             self.send({"kind": "error", "type": type(error).__name__, "message": str(error)})
         else:
-            self.send({"kind": "result", "array": note})
+            self.send({"kind": "result", "array": note}, side)
 
-    def do_load(self, header: dict[str, Any], _blob: bytes) -> None:
-        """Open the guest: its module and its model."""
-        sys.modules["guest_tools"] = load_file(Path(__file__).with_name("guest_tools.py"))
+    def do_load(self, header: dict[str, Any], _blob: bytes) -> str:
+        """Open the guest, its module and its model; return which weights were opened, as JSON."""
+        tools = sys.modules["guest_tools"] = load_file(Path(__file__).with_name("guest_tools.py"))
         self.guest = load_file(Path(header["guest"])).Guest(header["card"], header["device"])
+        return json.dumps(tools.identity(header["card"]))
 
     def do_encode(self, header: dict[str, Any], _blob: bytes) -> Any:
         """Return the payload of the audio ``(channels, samples)`` in shared memory."""
         return self.guest.encode(self.arrays_in.get(header["array"]))
 
     def do_decode(self, header: dict[str, Any], blob: bytes) -> Any:
-        """Return the audio ``(channels, samples)`` of a payload."""
-        payload = self.arrays_in.get(header["array"]) if "array" in header else blob
-        return np.asarray(self.guest.decode(payload, header["channels"]), dtype=np.float32)
+        """Return the audio ``(channels, samples)`` of bytes, or of tokens and what was sent beside them."""
+        arguments = [blob, header["channels"]]
+        if "array" in header:
+            side = [blob] if blob else []
+            arguments = [self.arrays_in.get(header["array"]), header["channels"], *side]
+        return np.asarray(self.guest.decode(*arguments), dtype=np.float32)
 
     def do_predict(self, header: dict[str, Any], _blob: bytes) -> Any:
         """Return the prediction for the samples in shared memory: a text or an array of numbers."""

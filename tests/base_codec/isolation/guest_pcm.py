@@ -34,6 +34,19 @@ def noisy():  # noqa: ANN201
     os.write(1, b"CSIR and noise from below Python")
 
 
+def survived():  # noqa: ANN201
+    """Leave a child that holds the pipes open, then die."""
+    if os.fork() == 0:
+        time.sleep(30)
+        os._exit(0)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def elsewhere():  # noqa: ANN201
+    """Tell where this machine keeps its things."""
+    raise FileNotFoundError("no file /home/somebody/models/model.bin")
+
+
 DEADLY = {
     1: killed,
     2: lambda: os._exit(9),
@@ -43,8 +56,22 @@ DEADLY = {
     6: noisy,
     10: lambda: os.kill(os.getpid(), signal.SIGSTOP),
     11: lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    81: lambda: time.sleep(0.5),
+    82: lambda: os.kill(os.getpid(), signal.SIGRTMIN + 6),
+    83: survived,
+    84: elsewhere,
+    85: lambda: os.write(2, 100_000 * b"many words "),
 }
-WRONG = {7: np.zeros((1, 0), dtype=np.int32), 8: np.full((1, 4), 70000), 9: {"no": "array"}}
+WRONG = {7: np.zeros((1, 0), dtype=np.int32), 8: np.full((1, 4), 70000), 9: {"no": "array"}, 86: None, 87: "text"}
+
+UNDECODABLE = 88
+SCALED, SCALED_BY_NOTHING = 13, 14
+"""Lengths whose tokens have bytes beside them: the loudest sample, and none by mistake."""
+
+
+def tokens_of(audio):  # noqa: ANN001, ANN201
+    """Return 16-bit PCM, moved to start at 0."""
+    return (np.rint(audio * 32767).clip(-32768, 32767) + 32768).astype(np.int32)
 
 
 class Guest:
@@ -56,6 +83,17 @@ class Guest:
             raise FileNotFoundError("no file model.bin in /nowhere")
         if card["settings"].get("fault") == "import":
             import no_such_package  # noqa: F401
+        time.sleep(card["settings"].get("load_s", 0))
+        self.gain = 1.0
+        if "weights" in card["settings"]:
+            with open(card["settings"]["weights"] + "/gain.txt", encoding="ascii") as file:  # noqa: PTH123 - no Path here
+                self.gain = float(file.read())
+
+        if card["settings"].get("published"):
+            import guest_tools
+
+            folder = guest_tools.weights_folder(card, ("gain.txt",))
+            self.gain = float((folder / "gain.txt").read_text(encoding="ascii"))
 
     def encode(self, audio):  # noqa: ANN001, ANN201
         """Return 16-bit tokens, or fail in the way that is asked for."""
@@ -66,10 +104,17 @@ class Guest:
             return WRONG[fault]
         if fault == 12:
             return audio.astype("<f4").tobytes()
-        return (np.rint(audio * 32767).clip(-32768, 32767) + 32768).astype(np.int32)
+        if fault == SCALED:
+            return tokens_of(audio / np.abs(audio).max()), np.abs(audio).max().astype("<f4").tobytes()
+        if fault == SCALED_BY_NOTHING:
+            return tokens_of(audio), b""
+        return tokens_of(audio)
 
-    def decode(self, payload, channels):  # noqa: ANN001, ANN201
-        """Turn tokens, or the bytes of fault 12, back into audio."""
+    def decode(self, payload, channels, side=None):  # noqa: ANN001, ANN201
+        """Turn tokens, those with a scale beside them, or the bytes of fault 12, back into audio."""
+        if isinstance(payload, np.ndarray) and payload.shape[1] % 100 == UNDECODABLE:
+            os._exit(9)
         if isinstance(payload, bytes):
             return np.frombuffer(payload, "<f4").reshape(channels, -1)
-        return (payload.astype(np.float32) - 32768) / 32767
+        scale = np.float32(1) if side is None else np.frombuffer(side, "<f4")[0]
+        return np.float32(self.gain) * scale * (payload.astype(np.float32) - 32768) / 32767

@@ -6,21 +6,17 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from support_isolated import tiny_card
+from support_isolated import clip, pid_of, tiny_card
 from support_workers import alive
 
 from codec_superb.base_codec.errors import CatalogueError, CodecUnusable, CodingFailed, RefusedSetting
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.errors import GuestFailed, WorkerDied
-
-
-def clip(fault: int = 0, samples: int = 1600) -> Any:
-    """Return noise whose length asks the guest for a fault."""
-    return (0.1 * np.random.default_rng(0).standard_normal((1, samples + fault))).astype(np.float32)
 
 
 @pytest.fixture
@@ -29,12 +25,6 @@ def codec() -> Iterator[IsolatedCodec]:
     opened = IsolatedCodec(tiny_card(isolation={"timeout_s": 1.0})).load()
     yield opened
     opened.close()
-
-
-def pid_of(codec: IsolatedCodec) -> int:
-    """Return the worker's process id."""
-    assert codec.worker is not None
-    return codec.worker.pid
 
 
 def test_tokens_and_bits_come_back_and_sound_is_right(codec: IsolatedCodec) -> None:
@@ -51,6 +41,17 @@ def test_bytes_come_back_as_they_are(codec: IsolatedCodec) -> None:
     assert encoded.payload == clip(12).astype("<f4").tobytes()
     assert encoded.bits == 32 * 1612
     assert np.array_equal(codec.decode(encoded), clip(12))
+
+
+def test_what_is_sent_beside_tokens_is_counted_and_comes_back(codec: IsolatedCodec) -> None:
+    """A scale of four bytes beside the tokens adds 32 bits, and the decoder gets the very bytes."""
+    encoded = codec.encode(clip(13), 16000)
+    assert isinstance(encoded.payload, np.ndarray)
+    assert encoded.side == np.abs(clip(13)).max().astype("<f4").tobytes()
+    assert (encoded.payload.shape, encoded.bits) == ((1, 1613), 16 * 1613 + 32)
+    assert np.abs(codec.decode(encoded) - clip(13)).max() < 1e-5
+    other = np.float32(2 * np.abs(clip(13)).max()).tobytes()
+    assert np.allclose(codec.decode(replace(encoded, side=other)), 2 * codec.decode(encoded))
 
 
 def test_another_process_gives_the_same(codec: IsolatedCodec) -> None:
@@ -86,6 +87,8 @@ def test_standard_output_harms_nothing(codec: IsolatedCodec) -> None:
         (5, "ran out of memory; its last words: (.|\n)*MemoryError"),
         (10, "no answer within 1 s"),
         (11, "killed by SIGSEGV; its last words: (.|\n)*Extension modules: numpy"),
+        (82, "killed by signal 40"),
+        (83, "killed by SIGKILL"),
     ],
 )
 def test_a_dead_worker_costs_one_clip(codec: IsolatedCodec, fault: int, message: str) -> None:
@@ -105,6 +108,10 @@ def test_a_dead_worker_costs_one_clip(codec: IsolatedCodec, fault: int, message:
         (7, CodingFailed, r"expected integer tokens \(1, frames\), got int32 \(1, 0\)"),
         (8, CodingFailed, "expected tokens from 0 to 65535, got 70000 to 70000"),
         (9, GuestFailed, "expected an array of numbers"),
+        (14, GuestFailed, "expected bytes beside the tokens, got none; return the tokens alone"),
+        (84, GuestFailed, "FileNotFoundError: no file model.bin$"),
+        (86, GuestFailed, "expected tokens or bytes from the guest's encode, got neither"),
+        (87, GuestFailed, "expected tokens or bytes from the guest's encode, got neither"),
     ],
 )
 def test_an_exception_or_a_wrong_answer_keeps_the_worker(
@@ -177,7 +184,7 @@ def test_the_worker_ends_with_its_host() -> None:
     pid = pids.get(timeout=30)
     host.kill()
     host.join()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not alive(pid)

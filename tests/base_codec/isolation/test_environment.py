@@ -10,15 +10,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from support_datasets import wheel
 from support_isolated import LOCK, make_tiny_environment, tiny_card
 
 from codec_superb.base_codec.errors import CatalogueError
 from codec_superb.base_codec.isolation import installer
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.environment import ensure, every_environment, find, remove
+from codec_superb.base_codec.isolation.environment import MARK, Environment, ensure, every_environment, find, remove
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
 from codec_superb.base_codec.isolation.installer import uv_options, uv_variables
-from codec_superb.base_codec.isolation.lock import here, lock_names, open_lock
+from codec_superb.base_codec.isolation.lock import Repository, here, lock_names, open_lock
 from codec_superb.cli.main import call
 from codec_superb.data_manifests.pip_settings import PipSettings
 
@@ -50,12 +51,13 @@ class TestLocks:
 
     def test_a_lock_says_what_it_is_for(self, tmp_path: Path) -> None:
         """Head and pins are read; the digest is that of the file."""
-        path = write_lock(
-            tmp_path, "# extra-index: https://example.org/simple", EINOPS, "Torch_x @ https://example.org/t"
-        )
+        commit = 40 * "a"
+        repository = f"# repository: Torch_x https://example.org/t {commit} src/torch"
+        path = write_lock(tmp_path, "# extra-index: https://example.org/simple", repository, EINOPS)
         lock = open_lock(str(path))
         assert (lock.name, lock.python, lock.fits_here) == ("small", VERSION, True)
-        assert lock.pins == {"einops": "0.8.2", "torch-x": "https://example.org/t"}
+        assert lock.pins == {"einops": "0.8.2", "torch-x": commit}
+        assert lock.repositories == (Repository("Torch_x", "https://example.org/t", commit, "src/torch"),)
         assert lock.extra_index == "https://example.org/simple"
         assert lock.digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -66,13 +68,38 @@ class TestLocks:
         with pytest.raises(CatalogueError, match="expected a comment `# python: …` at its head"):
             open_lock(str(path))
 
+    @pytest.mark.parametrize(
+        "value",
+        [
+            "x https://example.org/x",
+            f"x https://example.org/x {39 * 'a'}",
+            f"x https://example.org/x {40 * 'A'}",
+            "x https://example.org/x main",
+            f"x git@example.org:x {40 * 'a'}",
+            f"../x https://example.org/x {40 * 'a'}",
+            f"x https://example.org/x {40 * 'a'} ../y",
+            f"x https://example.org/x {40 * 'a'} /y",
+            f"x https://example.org/x {40 * 'a'} y z",
+        ],
+    )
+    def test_a_malformed_repository_is_refused(self, tmp_path: Path, value: str) -> None:
+        """A branch, half a commit, an address that asks for a key, a way out of the folder: none is a pin."""
+        with pytest.raises(CatalogueError, match=r"expected `# repository: <name> .*, got '"):
+            open_lock(str(write_lock(tmp_path, f"# repository: {value}")))
+
+    def test_a_package_named_twice_is_refused(self, tmp_path: Path) -> None:
+        """The same package from a registry and from a repository would be two versions."""
+        repository = f"# repository: Einops https://example.org/x {40 * 'a'}"
+        with pytest.raises(CatalogueError, match=r"expected one version of einops, got 0\.8\.2 and a{40}"):
+            open_lock(str(write_lock(tmp_path, repository, EINOPS)))
+
     @pytest.mark.parametrize("name", lock_names())
     def test_every_pin_of_this_package_has_a_hash(self, name: str) -> None:
         """A requirement without a hash would let anything in."""
         lock = open_lock(name)
         text = lock.path.read_text().replace("\\\n", " ")
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-        assert len(lines) == len(lock.pins)
+        assert len(lines) == len(lock.pins) - len(lock.repositories)
         assert all("--hash=sha256:" in line for line in lines)
 
 
@@ -139,6 +166,14 @@ class TestEnsure:
             ensure(open_lock(str(write_lock(tmp_path, python="3.99"))))
 
 
+def _provide_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put uv on the PATH where it is not there."""
+    if shutil.which("uv") is None:
+        subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "tools")], check=True)
+        subprocess.run([tmp_path / "tools/bin/pip", "install", "-q", "uv"], check=True, capture_output=True)
+        monkeypatch.setenv("PATH", str(tmp_path / "tools/bin"), prepend=":")
+
+
 @pytest.mark.network
 class TestInstall:
     """Installing through the configured index."""
@@ -149,15 +184,39 @@ class TestInstall:
     ) -> None:
         """The file with the locked hash comes through the user's own index, with either installer."""
         monkeypatch.setenv("CODEC_SUPERB_INSTALLER", program)
-        if program == "uv" and shutil.which("uv") is None:
-            subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "tools")], check=True)
-            subprocess.run([tmp_path / "tools/bin/pip", "install", "-q", "uv"], check=True, capture_output=True)
-            monkeypatch.setenv("PATH", str(tmp_path / "tools/bin"), prepend=":")
+        if program == "uv":
+            _provide_uv(tmp_path, monkeypatch)
         built = ensure(open_lock(str(write_lock(tmp_path, EINOPS))))
         assert built.installer == program
         code = "import importlib.metadata as m; print(m.version('einops'))"
         done = subprocess.run([built.python, "-I", "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout == "0.8.2\n"
+
+    def test_half_a_package_does_not_count_as_installed(
+        self, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A file that cannot be copied ends the build with its reason, also where another index is asked then."""
+        about = {"WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n", "RECORD": b""}
+        members = {f"large-1.0.dist-info/{name}": data for name, data in about.items()}
+        content = wheel("large", "1.0", {"large/data.bin": bytes(4 << 20)} | members)
+        wheels = tmp_path / "wheels"
+        wheels.mkdir()
+        (wheels / "large-1.0-py3-none-any.whl").write_bytes(content)
+        monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+        monkeypatch.setenv("CODEC_SUPERB_INSTALLER", "uv")
+        monkeypatch.setenv("UV_LINK_MODE", "copy")
+        _provide_uv(tmp_path, monkeypatch)
+        pin = f"large==1.0 --hash=sha256:{hashlib.sha256(content).hexdigest()}"
+        lock = write_lock(tmp_path, f"# extra-index: {(tmp_path / 'none').as_uri()}", pin)
+        (tmp_path / "none").mkdir()
+        remove(ensure(open_lock(str(lock))))  # from now on it lies in uv's cache
+        limited = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n{BUILD}"
+        done = subprocess.run([sys.executable, "-c", limited, str(lock)], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert find(open_lock(str(lock))).state == "not built"
+        first, _, second = done.stderr.partition("Then, with file:")
+        assert "the environment of small cannot be built (uv ended with " in first
+        assert "cannot be built (uv ended with " in second
 
     def test_a_file_with_another_hash_is_refused(self, home: Path, tmp_path: Path) -> None:
         """A package that was exchanged at the index does not get in."""
@@ -222,13 +281,39 @@ class TestCommands:
         assert call(["codecs", "env", "remove", "--all"]) == 0
         assert "nothing to be removed" in capsys.readouterr().out
         assert call(["codecs", "env", "remove", "tiny"]) == 2
-        assert "no environment is named 'tiny'" in capsys.readouterr().err
+        assert "no environment, family or codec is named 'tiny'" in capsys.readouterr().err
         assert call(["codecs", "env", "remove"]) == 2
 
     def test_build_refuses_an_unknown_name(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The names that exist are listed."""
         assert call(["codecs", "env", "build", "nothing"]) == 2
-        assert "no environment is named 'nothing'; there are" in capsys.readouterr().err
+        assert (
+            "no environment, family or codec is named 'nothing'; environments: academicodec" in capsys.readouterr().err
+        )
+
+    def test_a_codec_and_its_family_name_their_environment(
+        self, home: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Who prepares a machine for work without a network knows the codec's name; locks have the package's."""
+        environment = find(open_lock("sq-codec"))
+        for name in ("sqcodec", "sqcodec_16k_3kbps", "sq-codec"):
+            _mark_as_built(environment)
+            assert call(["codecs", "env", "build", name, name]) == 0
+            assert capsys.readouterr().out.count("sq-codec: built") == 1
+            assert call(["codecs", "env", "remove", name]) == 0
+            assert not environment.folder.exists()
+            capsys.readouterr()
+
+    def test_a_codec_of_the_main_environment_has_none(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """It is said that there is nothing to build."""
+        assert call(["codecs", "env", "build", "opus_12k"]) == 2
+        assert "opus_12k needs no private environment" in capsys.readouterr().err
+
+
+def _mark_as_built(environment: Environment) -> None:
+    environment.python.parent.mkdir(parents=True)
+    environment.python.touch()
+    (environment.folder / MARK).write_text(json.dumps({"lock": environment.name, "installer": "uv"}))
 
 
 def test_a_removed_environment_is_gone_for_its_codec(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def program(code: str) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "error", "message"),
     [
-        (GREETING % 99, HandshakeFailed, "expected a worker of protocol 1, got 99"),
+        (GREETING % 99, HandshakeFailed, "expected a worker of protocol 3, got 99"),
         ("import os, sys; os.write(int(sys.argv[2]), b'Welcome to Python')", HandshakeFailed, "speaks no protocol"),
         ("import sys; sys.exit('no numpy here')", WorkerDied, "exit code 1; its last words: no numpy here"),
         ("import time; time.sleep(20)", WorkerDied, "no sign of life within 1.5 s"),

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
-import numpy as np
 import pytest
-import soundfile
 import support_isolated
+from support_isolated import make_clips
+from support_run_codecs import HERE
 
 from codec_superb.base_codec.errors import CodecUnusable
+from codec_superb.base_codec.options import DEFAULT_OPTIONS
 from codec_superb.pipeline.resynth import resynthesise
+from codec_superb.pipeline.resynth_clip import prepare_codec
 from codec_superb.pipeline.run_folder import RunFolder
 
-TINY, IMPATIENT = (f"{Path(support_isolated.__file__).resolve()}:{name}" for name in ("Tiny", "Impatient"))
-
-
-def make_clips(folder: Path, faults: list[int]) -> Path:
-    """Write clips whose lengths ask for faults."""
-    folder.mkdir()
-    for number, fault in enumerate(faults):
-        noise = 0.1 * np.random.default_rng(number).standard_normal(4000 + fault)
-        soundfile.write(folder / f"clip{number}.wav", noise, 16000, subtype="PCM_16")
-    return folder
+TINY, IMPATIENT, TRAINED = (
+    f"{Path(support_isolated.__file__).resolve()}:{name}" for name in ("Tiny", "Impatient", "Trained")
+)
 
 
 def test_each_fault_is_one_row_with_its_last_words(tmp_path: Path) -> None:
@@ -47,3 +44,14 @@ def test_three_in_a_row_end_the_run_and_keep_what_is_finished(tmp_path: Path) ->
         (clips / f"clip{number}.wav").unlink()
     (again,) = resynthesise([TINY], [str(clips)], out=tmp_path / "runs", workers=1)
     assert again.complete
+
+
+def test_auto_is_the_cpu_for_an_isolated_codec_beside_one_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where torch sees a graphics card, a neural codec gets it; an isolated one opens and stays on the CPU."""
+    torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: True))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    devices = []
+    for codec in (f"{HERE}:Neural", TRAINED, f"{HERE}:Neural", TRAINED):
+        (prepared,) = prepare_codec((codec, "auto", DEFAULT_OPTIONS))
+        devices.append(prepared.device)
+    assert devices == ["cuda", "cpu"] * 2

@@ -1,0 +1,56 @@
+"""The weights of an isolated codec that a user gives as a folder: where they lie, and which they are.
+
+Only the guest knows which files its package reads, so the folder as a whole is what the weights are known by: the
+SHA-256 of the list that ``sha256sum`` prints of its files, sorted by path. Hidden files and folders, where a hub's
+client keeps its notes, are left out. A file ``codec_superb_random`` in it, of whatever content, says that nobody
+trained the model; a score of it is never packed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from codec_superb.base_codec.card import Card, Weights
+from codec_superb.base_codec.errors import MissingWeights
+from codec_superb.base_codec.weights import RANDOM_KEY, sha256_of
+
+SETTING = "weights"
+"""What a guest finds the folder under, among the settings of its card."""
+
+
+def with_folder(card: Card, given: str) -> tuple[Card, Path]:
+    """Return the card of what will really run, and the folder of weights that ``given`` names.
+
+    A folder below it that is named like the codec, or else like the hub repository without its owner, comes first, so
+    that one folder may serve several codecs. Raises MissingWeights where there is no such folder or nothing in it.
+    """
+    above = Path(given).expanduser()
+    source = card.weights.source if card.weights else ""
+    places = (above / card.name, above / source.rpartition("/")[2])
+    folder = next((place for place in places if place.is_dir()), above).resolve()
+    if not folder.is_dir():
+        raise MissingWeights(
+            f"{card.name} takes its weights from a folder, and there is none named {given}: fetch the files of "
+            f"{source} into one and name that with --weights, or leave --weights out"
+        )
+    files = _files(folder)
+    if not files:
+        raise MissingWeights(f"{card.name}: there is no file in {folder}; expected what {source} publishes")
+    origin = "random" if (folder / RANDOM_KEY).exists() else f"local:{folder.name}"
+    return card.model_copy(update={"weights": Weights(source=origin, sha256=_digest(folder, files))}), folder
+
+
+def _files(folder: Path) -> list[str]:
+    """Return the paths of what counts as weights, relative to ``folder``."""
+    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return sorted(
+        path.as_posix()
+        for path in found
+        if path.name != RANDOM_KEY and not any(part.startswith(".") for part in path.parts)
+    )
+
+
+def _digest(folder: Path, files: list[str]) -> str:
+    listed = "".join(f"{sha256_of(folder / name)}  {name}\n" for name in files)
+    return hashlib.sha256(listed.encode()).hexdigest()
