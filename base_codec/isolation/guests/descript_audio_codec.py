@@ -18,8 +18,10 @@ class Guest:
         from dac.model import DAC
 
         self.torch = torch
+        file = guest_tools.weights_file(card, CHECKPOINT)
+        guest_tools.expect_hash(card, file)
         # The package's own loader would run code out of the file, and pass over parameters that do not fit.
-        stored = torch.load(guest_tools.weights_file(card, CHECKPOINT), map_location="cpu", weights_only=True)
+        stored = torch.load(file, map_location="cpu", weights_only=True)
         model = DAC(**stored["metadata"]["kwargs"])
         model.load_state_dict(stored["state_dict"])
         self.model, self.used = model.eval().to(device), card["codebooks"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import guest_tools
@@ -22,10 +21,7 @@ class Guest:
         self.torch, self.package = torch, s3tokenizer
         name = card["settings"]["model"]
         file = guest_tools.weights_file(card, f"{name}.onnx")
-        if card["settings"].get("weights") is None and _sha256(file) != card["weights"]["sha256"]:
-            raise ValueError(
-                f"expected {file.name} with SHA-256 {card['weights']['sha256']}; delete it and fetch again"
-            )
+        guest_tools.expect_hash(card, file)
         version_2 = "v2" in name
         self.model = model_v2.S3TokenizerV2(name) if version_2 else model.S3Tokenizer(name)
         self.model.init_from_onnx(str(file))  # every parameter must be there
@@ -44,11 +40,3 @@ class Guest:
             mel = self.package.log_mel_spectrogram(self.torch.from_numpy(audio[0]))
             codes, lengths = self.model.quantize(mel[None], self.torch.tensor([mel.shape[1]]))
         return codes[:, : int(lengths[0])].numpy()
-
-
-def _sha256(file: Any) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        for block in iter(lambda: stream.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()

@@ -35,7 +35,7 @@ class Guest:
         """Return tokens ``(codebooks, frames)`` of mono audio; the package fills the last block with silence."""
         with self.torch.inference_mode():
             codes = self.model.encode(self.torch.from_numpy(audio)[None])
-        return np.concatenate([code[0].numpy().reshape(-1, n).T for code, n in zip(codes, self.repeats)])  # noqa: B905 - Python 3.9 lacks `strict`
+        return np.concatenate([code[0].numpy().reshape(-1, n).T for code, n in zip(codes, self.repeats, strict=True)])
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""

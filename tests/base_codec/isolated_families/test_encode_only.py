@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support_families import random_codec
 
 from codec_superb.base_codec import registry
-from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import CodecUnusable, CodingFailed, RefusedSetting
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.environment import ensure
@@ -24,21 +24,15 @@ SCRIPT = Path(__file__).with_name("s3tokenizer_checkpoints.py")
 Made = tuple[Path, Path, IsolatedCodec]
 
 
-def random_card(name: str, folder: Path) -> Card:
-    """Return the card of ``name`` with the weights of ``folder``, marked as random."""
-    card = registry.card(name)
-    settings = {**card.settings, "weights": str(folder)}
-    return card.model_copy(update={"settings": settings, "weights": Weights(source="random")})
-
-
 @pytest.fixture(scope="module", params=["s3tokenizer_v1_50hz", "s3tokenizer_v2_25hz"])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     """Build the environment, write a checkpoint as the publisher's is read, and open the codec with it."""
     folder = tmp_path_factory.mktemp("s3tokenizer")
     python = ensure(open_lock("s3tokenizer")).python
-    card = random_card(request.param, folder)
-    subprocess.run([python, "-I", SCRIPT, "make", card.settings["model"], folder], check=True, capture_output=True)
-    codec = IsolatedCodec(card).load()
+    codec = random_codec(request.param, folder)
+    model = codec.card.settings["model"]
+    subprocess.run([python, "-I", SCRIPT, "make", model, folder], check=True, capture_output=True)
+    codec.load()
     yield python, folder, codec
     codec.close()
     next(folder.glob("*.onnx")).unlink()  # half a gigabyte
@@ -99,7 +93,7 @@ def test_a_missing_file_is_named(made: Made, tmp_path: Path, monkeypatch: pytest
     """Without the file in the folder, and offline without a folder, the error names it and its publisher."""
     card = made[2].card
     with pytest.raises(CodecUnusable, match=f"no file {card.settings['model']}.onnx in the folder of weights"):
-        IsolatedCodec(random_card(card.name, tmp_path)).load()
+        random_codec(card.name, tmp_path).load()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     with pytest.raises(CodecUnusable, match=r"no file .* of https://www.modelscope.cn/models/iic/.* \(HF_HUB_OFFLINE"):

@@ -1,0 +1,58 @@
+"""HiFi-Codec of AcademiCodec, run by its authors' repository."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import guest_tools
+
+
+class Guest:
+    """Two groups of channels, two codebooks each: the first half of a group's sound, then what is left of it."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+        from academicodec.models.hificodec import models  # type: ignore[import-not-found]  # in the private environment
+
+        self.torch = torch
+        name = card["settings"]["file"]
+        path = guest_tools.weights_folder(card, (name,)) / name
+        # The package's own class would want the device on which the checkpoint was written.
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+        facts = SimpleNamespace(**card["settings"]["model"])
+        self.encoder, self.quantizer, self.generator = (
+            self._open(kind(facts), stored[part]).to(device)
+            for part, kind in (
+                ("encoder", models.Encoder),
+                ("quantizer", models.Quantizer),
+                ("generator", models.Generator),
+            )
+        )
+        codebooks = [*self.quantizer.quantizer_modules, *self.quantizer.quantizer_modules2]
+        self.hop = math.prod(up.stride[0] for up in self.generator.ups)
+        guest_tools.expect(
+            card,
+            codebooks=len(codebooks),
+            codebook_size=codebooks[0].embedding.num_embeddings,
+            frame_rate=card["sampling_rate"] / self.hop,
+        )
+
+    @staticmethod
+    def _open(model: Any, state: dict[str, Any]) -> Any:
+        """Load one part, every parameter of it."""
+        model.load_state_dict(state)
+        return model.eval()
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio; the package would drop what does not fill a frame."""
+        padded = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, -audio.shape[1] % self.hop))
+        with self.torch.inference_mode():
+            return self.torch.stack(self.quantizer(self.encoder(padded[None]))[2]).numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        with self.torch.inference_mode():
+            latents = self.quantizer.embed(self.torch.from_numpy(tokens.T.copy())[None])
+            return self.generator(latents)[0].numpy()

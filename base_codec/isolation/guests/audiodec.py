@@ -1,0 +1,98 @@
+"""AudioDec, run by its authors' repository: its autoencoder listens, its vocoder speaks.
+
+As in the authors' demo for files, both halves have heard silence before the sound, so that they start as on a stream.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import guest_tools
+
+AUTOENCODER = "autoencoder/symAD_libritts_24000_hop300/checkpoint-500000steps.pkl"
+VOCODER = "vocoder/AudioDec_v1_symAD_libritts_24000_hop300_clean/checkpoint-500000steps.pkl"
+CONFIG = "config.yml"
+SILENCE = 8192
+"""Samples heard before the first sound, as the authors' class has it."""
+
+
+class Guest:
+    """Eight codebooks at 80 Hz; a stream that is wound back before each clip."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+
+        # The repository calls its packages so; in this environment nothing else does.
+        from models.autoencoder.AudioDec import StreamGenerator as Autoencoder  # type: ignore[import-not-found]
+        from models.vocoder.HiFiGAN import StreamGenerator as Vocoder  # type: ignore[import-not-found]
+
+        self.torch = torch
+        files = tuple(str(Path(file).with_name(name)) for file in (AUTOENCODER, VOCODER) for name in _beside(file))
+        folder = guest_tools.weights_folder(card, files)
+        facts, state = self._read(folder / AUTOENCODER)
+        self.autoencoder = Autoencoder(**facts["generator_params"])
+        self.autoencoder.load_state_dict(state)
+        guest_tools.expect(
+            card,
+            sampling_rate=facts["sampling_rate"],
+            codebooks=facts["generator_params"]["codebook_num"],
+            codebook_size=facts["generator_params"]["codebook_size"],
+            frame_rate=facts["sampling_rate"] / math.prod(facts["generator_params"]["enc_strides"]),
+        )
+        facts, state = self._read(folder / VOCODER)
+        self.vocoder = self._vocoder(Vocoder, facts["generator_params"])
+        self.vocoder.load_state_dict(state)
+        scales = facts["generator_params"]["upsample_scales"]
+        guest_tools.expect(card, frame_rate=facts["sampling_rate"] / math.prod(scales))
+        for model in (self.autoencoder, self.vocoder):
+            model.eval().to(device)
+        with torch.inference_mode():
+            self.vocoder.initial_decoder(self.autoencoder.initial_encoder(SILENCE, device))
+        modules = [*self.autoencoder.modules(), *self.vocoder.modules()]
+        self.start = [(module, module.pad_buffer.clone()) for module in modules if hasattr(module, "pad_buffer")]
+        size = self.autoencoder.quantizer.codebook.codebook_size
+        self.offsets = size * torch.arange(card["codebooks"])[:, None]  # the package numbers all codebooks through
+
+    def _read(self, checkpoint: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return a model's facts and parameters, both read as data."""
+        import yaml
+
+        stored = self.torch.load(checkpoint, map_location="cpu", weights_only=True)
+        return yaml.safe_load(checkpoint.with_name(CONFIG).read_text()), stored["model"]["generator"]
+
+    def _vocoder(self, kind: Any, facts: dict[str, Any]) -> Any:
+        """Make the vocoder with room for the mean and scale of its input, which its checkpoint holds.
+
+        The package would first read them from another file, whose path in the authors' folders the config names.
+        """
+        vocoder = kind(**{**facts, "stats": None})
+        for name in ("mean", "scale"):
+            vocoder.register_buffer(name, self.torch.zeros(facts["in_channels"]))
+        vocoder.norm = True
+        return vocoder
+
+    def _rewind(self) -> None:
+        """Forget the last clip."""
+        for module, buffer in self.start:
+            module.pad_buffer = buffer
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio."""
+        self._rewind()
+        with self.torch.inference_mode():
+            latents = self.autoencoder.encode(self.torch.from_numpy(audio)[None])
+            return (self.autoencoder.quantize(latents) - self.offsets).numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        self._rewind()
+        with self.torch.inference_mode():
+            latents = self.autoencoder.lookup(self.torch.from_numpy(tokens) + self.offsets)
+            return self.vocoder.decode(latents)[0].numpy()
+
+
+def _beside(checkpoint: str) -> tuple[str, str]:
+    """Return the names of the two files of a model."""
+    return CONFIG, Path(checkpoint).name

@@ -1,0 +1,104 @@
+"""The DVAE of ChatTTS with its Vocos, run by the package ``chattts``: it codes a mel spectrogram."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import guest_tools
+import numpy as np
+
+FILES = ("DVAE.safetensors", "Vocos.safetensors")
+FOLDER = "asset"
+"""Where they lie at the hub."""
+
+
+class Guest:
+    """Two groups of two residual scalar quantisers, coded at half the rate of a mel spectrogram."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+
+        self.torch = torch
+        package = without_language_model()
+        folder = guest_tools.weights_folder(card, FILES, FOLDER)
+        known = json.loads((package / "res" / "sha256_map.json").read_text())
+        for name in FILES:
+            guest_tools.expect_hash(card, folder / name, known[f"sha256_{FOLDER}_{name.replace('.', '_')}"])
+        self.dvae, self.vocos = models()
+        for model, name in zip((self.dvae, self.vocos), FILES, strict=True):
+            load(model, folder / name)
+            model.eval().to(device)
+        quantizer, mel = self.dvae.vq_layer, self.dvae.preprocessor_mel.mel_spec
+        self.hop = mel.hop_length
+        self.frame = self.hop * self.dvae.downsample_conv[2].stride[0]
+        guest_tools.expect(
+            card,
+            sampling_rate=mel.sample_rate,
+            codebooks=quantizer.G * quantizer.R,
+            codebook_size=quantizer.n_ind,
+            frame_rate=mel.sample_rate / self.frame,
+        )
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio; silence fills it up, or its end would not come back.
+
+        A spectrogram whose frames lie in the middle of their windows has one frame more than hops; Vocos gives one hop
+        less than frames. With one hop less than whole frames nothing is lost. The window mirrors what a clip of one
+        frame has not.
+        """
+        samples = audio.shape[1]
+        frames = max(-(-(samples + self.hop) // self.frame), 2)
+        filled = np.pad(audio[0], (0, frames * self.frame - self.hop - samples))
+        with self.torch.inference_mode():
+            return self.dvae(self.torch.from_numpy(filled), "encode")[0].numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        with self.torch.inference_mode():
+            return self.vocos.decode(self.dvae(self.torch.from_numpy(tokens)[None], "decode")).numpy()
+
+
+def without_language_model() -> Path:
+    """Make the package's modules importable one by one, and return its folder.
+
+    The package itself imports its language model, with transformers and numba, which no codec needs.
+    """
+    import importlib.util
+    import sys
+    import types
+
+    spec = importlib.util.find_spec("ChatTTS")
+    if spec is None or spec.origin is None:
+        raise ImportError("expected the package chattts in the environment, found none")
+    folder = Path(spec.origin).parent
+    for name in ("ChatTTS", "ChatTTS.model"):
+        module = types.ModuleType(name)
+        module.__path__ = [str(folder.joinpath(*name.split(".")[1:]))]
+        sys.modules[name] = module
+    return folder
+
+
+def models() -> tuple[Any, Any]:
+    """Return the package's DVAE and Vocos, which have one size."""
+    from dataclasses import asdict
+
+    from ChatTTS.config.config import Config  # type: ignore[import-not-found]  # in the private environment alone
+    from ChatTTS.model.dvae import DVAE  # type: ignore[import-not-found]  # as above
+    from vocos import Vocos  # type: ignore[import-not-found]  # as above
+    from vocos.pretrained import instantiate_class  # type: ignore[import-not-found]  # as above
+
+    config = Config()
+    dvae, parts = asdict(config.dvae), asdict(config.vocos)
+    return (
+        DVAE(dvae["decoder"], dvae["encoder"], dvae["vq"], dim=dvae["decoder"]["idim"]),
+        Vocos(**{name: instantiate_class(args=(), init=part) for name, part in parts.items()}),
+    )
+
+
+def load(model: Any, file: Path) -> None:
+    """Fill a model from a file that must hold every parameter."""
+    from safetensors.torch import load_file
+
+    model.load_state_dict(load_file(file))

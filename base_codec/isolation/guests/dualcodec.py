@@ -1,0 +1,95 @@
+"""DualCodec, run by its authors' package ``dualcodec``: Wav2Vec2-BERT hears the content, a second encoder the rest."""
+
+from __future__ import annotations
+
+import sys
+from math import ceil
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import guest_tools
+
+STATISTICS = "w2vbert2_mean_var_stats_emilia.pt"
+LISTENER = ("config.json", "model.safetensors", "preprocessor_config.json")
+LAYERS = 17
+"""Of Wav2Vec2-BERT: what comes out of the seventeenth is coded."""
+LOST = 4
+"""Samples that the decoder gives less than its frames have."""
+WINDOW = 120
+"""Samples (5 ms) by which the last window of Wav2Vec2-BERT's spectrum reaches beyond its frame."""
+
+
+class Guest:
+    """A codebook of content and, one after another, codebooks of what it leaves; computed in float32."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+
+        self.torch, self.device, self.used = torch, device, card["codebooks"]
+        # The package imports a program that fetches files by itself; the guest hands it files, so it is not installed.
+        sys.modules.setdefault("cached_path", ModuleType("cached_path")).cached_path = str  # type: ignore[attr-defined]
+        name = card["settings"]["model"]
+        folder = guest_tools.weights_folder(card, (f"{name}.safetensors", STATISTICS))
+        self._open_codec(card["settings"]["configuration"], folder / f"{name}.safetensors")
+        self._open_listener(guest_tools.weights_folder(card, LISTENER, origin=card["settings"]["listener"]), folder)
+        dac = self.model.dac
+        self.hop = int(dac.hop_length)
+        sizes = [self.model.semantic_vq.codebook_size] + [dac.codebook_size] * dac.n_codebooks
+        guest_tools.expect(
+            card, sampling_rate=dac.sample_rate, frame_rate=dac.sample_rate / self.hop,
+            codebook_sizes=sizes[: self.used],
+        )  # fmt: skip
+
+    def _open_codec(self, configuration: str, file: Path) -> None:
+        import dualcodec  # type: ignore[import-not-found]  # in the private environment alone
+        import yaml
+        from safetensors.torch import load_model
+
+        text = (Path(dualcodec.__file__).parent / "conf" / "model" / f"{configuration}.yaml").read_text()
+        config = yaml.safe_load(text)
+        own = {key: value for key, value in config["model"].items() if key != "_target_"}
+        self.model = dualcodec.DualCodec(**{**own, "sample_rate": config["SAMPLE_RATE"]}).eval()
+        load_model(self.model, file)  # every parameter must be there
+        self.model.to(self.device)
+
+    def _open_listener(self, folder: Path, statistics: Path) -> None:
+        from transformers import SeamlessM4TFeatureExtractor, Wav2Vec2BertModel
+
+        opened: Any = Wav2Vec2BertModel.from_pretrained(folder, dtype=self.torch.float32, output_loading_info=True)
+        model, report = opened
+        # The mask is for training alone.
+        lacking = {*report["missing_keys"], *report["mismatched_keys"]} - {"masked_spec_embed"}
+        if lacking:
+            raise ValueError(f"{folder / LISTENER[1]} lacks parameters of Wav2Vec2-BERT: {', '.join(sorted(lacking))}")
+        model.encoder.layers = model.encoder.layers[:LAYERS]  # nobody asks for what is above
+        self.listener = model.eval().to(self.device)
+        self.extractor = SeamlessM4TFeatureExtractor.from_pretrained(folder)
+        stored = self.torch.load(statistics / STATISTICS, map_location=self.device, weights_only=True)
+        self.mean, self.deviation = stored["mean"], stored["var"].sqrt()
+
+    def _content(self, audio: Any) -> Any:
+        """Return what Wav2Vec2-BERT hears in audio ``(1, samples)``: ``(1, 1024, frames)``, as it was normalised."""
+        from torchaudio.functional import resample
+
+        heard = resample(audio, self.model.dac.sample_rate, self.extractor.sampling_rate)
+        inputs = self.extractor(heard[0].numpy(), sampling_rate=self.extractor.sampling_rate, return_tensors="pt")
+        states = self.listener(**inputs.to(self.device), output_hidden_states=True).hidden_states[LAYERS]
+        factor = self.model.semantic_downsample_factor
+        normal = (states - self.mean) / self.deviation
+        return self.torch.nn.functional.avg_pool1d(normal.transpose(1, 2), factor, factor)
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio; silence fills the last frame."""
+        frames = ceil((audio.shape[1] + LOST) / self.hop)
+        padding = frames * self.hop + WINDOW - audio.shape[1]
+        with self.torch.inference_mode():
+            padded = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, padding))
+            codes = self.model.encode(padded[None], num_quantizers=self.used, semantic_repr=self._content(padded))
+        return self.torch.cat([code[0] for code in codes if code is not None]).numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        codes = self.torch.from_numpy(tokens)[None]
+        with self.torch.inference_mode():
+            return self.model.decode_from_codes(codes[:, :1], codes[:, 1:] if self.used > 1 else None)[0].numpy()

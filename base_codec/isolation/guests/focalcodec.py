@@ -1,0 +1,62 @@
+"""FocalCodec and FocalCodec-Stream, run by their authors' repository ``focalcodec``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import guest_tools
+import numpy as np
+
+FILES = ("config.json", "model.safetensors")
+
+
+class Guest:
+    """One token of binary digits a frame, between layers of WavLM that listen and a decoder that speaks."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+        from focalcodec import FocalCodec  # type: ignore[import-not-found]  # in the private environment alone
+        from safetensors.torch import load_file
+
+        self.torch = torch
+        folder = guest_tools.weights_folder(card, FILES)
+        # FlexAttention is the same attention compiled for a GPU; on a CPU it would look for a compiler.
+        plain = {"encoder_config.use_flex_attention": False}
+        model = FocalCodec.from_config(str(folder / FILES[0]), pretrained=False, overrides=plain)
+        # Its own loader finds only files that are named as at no publisher; names of version 0.0.1 are translated.
+        state = load_file(folder / FILES[1])
+        model.load_state_dict(model._remap_state_dict(state, list(model.state_dict())))  # noqa: SLF001
+        self.model = model.eval().to(device)
+        self.rates = (int(card["sampling_rate"]), int(model.sample_rate_input))
+        self.frame = round(self.rates[0] / card["frame_rate"])
+        self.tail = 0 if model.causal else _beyond_last_frame(model.encoder)
+        step = model.encoder.downsample_factor * model.compressor.downsample_factor
+        guest_tools.expect(
+            card, sampling_rate=model.sample_rate_output, codebooks=1, codebook_size=model.quantizer.codebook_size,
+            frame_rate=self.rates[1] / step, causal=bool(model.causal),
+        )  # fmt: skip
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(1, frames)`` of mono audio, its last frame filled with silence: the package drops a part."""
+        whole = np.pad(audio, ((0, 0), (0, -audio.shape[1] % self.frame)))
+        if self.rates[0] != self.rates[1]:
+            import soxr
+
+            whole = soxr.resample(whole.T, *self.rates, quality="VHQ").T
+        padded = self.torch.from_numpy(np.pad(whole, ((0, 0), (0, self.tail))))
+        with self.torch.inference_mode():
+            return self.model.sig_to_toks(padded).numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        with self.torch.inference_mode():
+            return self.model.toks_to_sig(self.torch.from_numpy(tokens).long()).numpy()
+
+
+def _beyond_last_frame(encoder: Any) -> int:
+    """Return how many samples after a frame WavLM's convolutions look at, which are not padded."""
+    sees, step = 1, 1
+    for kernel, stride in zip(encoder.kernel_sizes, encoder.strides):  # noqa: B905 - as long as each other
+        sees += (kernel - 1) * step
+        step *= stride
+    return sees - step

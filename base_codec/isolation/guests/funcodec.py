@@ -1,0 +1,99 @@
+"""FunCodec, run by its authors' package ``funcodec``: on the waveform, or on magnitude and phase (FreqCodec)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import guest_tools
+import numpy as np
+
+FILES = ("config.yaml", "model.pth")
+ONLY_FOR_TRAINING = ("discriminator.", "mel_spec_transforms.", "phaseaug.")
+"""Parameters of losses, which the publisher's file holds beside the codec's."""
+
+
+class Guest:
+    """All codebooks of a model, and the loudness that a clip was divided by, which the decoder needs."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+
+        self.torch = torch
+        folder = guest_tools.weights_folder(card, FILES)
+        self.model = without_losses(folder / FILES[0])
+        state = torch.load(folder / FILES[1], map_location="cpu", weights_only=True)
+        refuse_untrained(state)
+        self.model.load_state_dict(
+            {name: value for name, value in state.items() if not name.startswith(ONLY_FOR_TRAINING)}
+        )
+        self.model.eval().to(device)
+        self.spectrum = getattr(self.model, "enc_trans_func", None)
+        hop = int(self.model.encoder.hop_length) * (self.spectrum.hop_length if self.spectrum else 1)
+        quantizer = self.model.quantizer
+        guest_tools.expect(
+            card,
+            sampling_rate=self.model.sample_rate,
+            codebooks=quantizer.rq.n_q,
+            codebook_size=quantizer.codebook_size,
+            frame_rate=self.model.sample_rate / hop,
+        )
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio, and in four bytes the loudness it was divided by."""
+        samples = audio.shape[1]
+        filled = np.pad(audio, ((0, 0), (0, self._length(samples) - samples)))
+        with self.torch.inference_mode():
+            found = self.model.inference_encoding(self.torch.from_numpy(filled))
+        (codes,), ((_, scale),) = found["code_indices"], found["code_embeddings"]
+        tokens = codes[:, 0].numpy()
+        return tokens if scale is None else (tokens, scale.numpy().astype("<f4").tobytes())
+
+    def _length(self, samples: int) -> int:
+        """Return the length up to which silence fills a clip.
+
+        The package turns a spectrum back into whole hops, up to one less than went in, and mirrors half a window at
+        both ends, which a shorter clip has not.
+        """
+        if self.spectrum is None:
+            return samples
+        hop = int(self.spectrum.hop_length)
+        return max(-(-samples // hop), int(self.spectrum.n_fft) // 2 // hop + 1) * hop
+
+    def decode(self, tokens: Any, _channels: int, side: bytes = b"") -> Any:
+        """Return audio ``(1, samples)``."""
+        codes = self.torch.from_numpy(np.ascontiguousarray(tokens.T, dtype=np.int64))
+        with self.torch.inference_mode():
+            audio = self.model.inference_decoding(codes[None])["recon_speech"][0].numpy()
+        return audio * np.frombuffer(side, "<f4") if side else audio
+
+
+def refuse_untrained(state: Any) -> None:
+    """Raise ValueError for codebooks that no clip has filled: the package would fill them with the first it codes."""
+    for name, value in state.items():
+        if name.endswith("inited") and not bool(value.all()):
+            raise ValueError(f"expected trained codebooks in {FILES[1]}, got {name} 0")
+
+
+def without_losses(config: Any) -> Any:
+    """Return the model of a configuration without what only training needs: the package computes it on a GPU alone.
+
+    Raises ValueError for a model that codes a clip in pieces, whose tokens overlap.
+    """
+    from argparse import Namespace
+
+    import yaml
+    from funcodec.tasks.gan_speech_codec import (  # type: ignore[import-not-found]  # in the private environment alone
+        GANSpeechCodecTask,
+    )
+
+    settings = yaml.safe_load(config.read_text(encoding="utf-8"))
+    conf = {**settings["model_conf"], "multi_spectral_window_powers_of_two": []}
+    if conf.get("segment_dur", 1.0) is not None:
+        raise ValueError(
+            f"expected segment_dur null in {config.name}, a clip coded whole; got {conf.get('segment_dur')}"
+        )
+    if "phase_invariant_training" in conf:
+        conf["phase_invariant_training"] = False
+    return GANSpeechCodecTask.build_model(
+        Namespace(**{**settings, "model_conf": conf, "discriminator_conf": {"disc_conf_list": []}, "stat_flops": False})
+    )

@@ -1,0 +1,56 @@
+"""SQ-Codec, run by its authors' package ``sq-codec``."""
+
+from __future__ import annotations
+
+import tomllib
+from types import SimpleNamespace
+from typing import Any
+
+import guest_tools
+
+
+class Guest:
+    """One lattice of six digits with seven or nine levels each; whole blocks of attention are coded."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import sq_codec  # type: ignore[import-not-found]  # in the private environment alone
+        import torch
+
+        self.torch = torch
+        name = card["settings"]["model"]
+        # The package reads its configuration through settings that environment variables may change.
+        config = tomllib.loads((sq_codec.CONFIG_DIR / f"{name}.toml").read_text())["network_config"]
+        self.codec = sq_codec.SQCodec(SimpleNamespace(network_config=sq_codec.ModelConfig(**config)))
+        network = self.codec.network
+        parts = network.trainable_modules
+        files = tuple(f"{part}.pt" for part in parts)
+        folder = guest_tools.weights_folder(card, files, f"weights/{name}.v0")
+        for part, file in zip(parts.values(), files, strict=True):
+            # The package would leave a part whose file is missing at random.
+            part.load_state_dict(torch.load(folder / file, map_location="cpu", weights_only=True))
+        network.eval().to(device)  # in training the quantizer adds noise
+        quantizer = network.quantizer.vq
+        self._check_levels(quantizer, config["vq_config"]["codebook_dim"])
+        guest_tools.expect(
+            card,
+            codebooks=quantizer.num_codebooks,
+            codebook_size=quantizer.codebook_size,
+            frame_rate=card["sampling_rate"] / network.mc.hop_length,
+        )
+
+    def _check_levels(self, quantizer: Any, levels: list[int]) -> None:
+        """Refuse a ``vector-quantize-pytorch`` from 1.22.16 on: it rounds what the package then rounds again."""
+        ramp = self.torch.linspace(-4, 4, 1001)[:, None].expand(-1, len(levels))
+        found = [len(digit.unique()) for digit in quantizer.quantize(ramp).T]
+        if found != levels:
+            raise ValueError(f"expected a quantizer of {levels} levels, got {found}: check vector-quantize-pytorch")
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(1, frames)`` of mono audio; the package fills the last block with silence."""
+        with self.torch.inference_mode():
+            return self.codec.encode_audio(self.torch.from_numpy(audio))[1].numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        with self.torch.inference_mode():
+            return self.codec.decode_audio(indices=self.torch.from_numpy(tokens)).numpy()

@@ -1,0 +1,88 @@
+"""Stable Codec, run by its authors' packages ``stable-codec`` and ``stable-audio-tools``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import guest_tools
+import numpy as np
+
+FILES = ("model_config.json", "model.safetensors")
+BLOCK = 512
+"""Queries that attend at once; bounds the memory, changes nothing else."""
+
+
+class Guest:
+    """One lattice (FSQ), or several in a row, each on what the ones before left over; put in after training."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        folder = guest_tools.weights_folder(card, FILES)
+        import torch
+        from safetensors.torch import load_file
+        from stable_codec import StableCodec  # type: ignore[import-not-found]  # in the private environment alone
+
+        self.torch = torch
+        codec = StableCodec(model_config_path=str(folder / FILES[0]), device=torch.device(device))
+        codec.model.load_state_dict(load_file(folder / FILES[1]))
+        _attend_in_windows(codec.model)
+        codec.set_posthoc_bottleneck(card["settings"]["bottleneck"])
+        self.codec, quantizers = codec.eval(), codec.residual_fsq.quantizers
+        guest_tools.expect(
+            card,
+            sampling_rate=codec.sample_rate,
+            codebooks=len(quantizers),
+            codebook_size=quantizers[0].codebook_size,
+            frame_rate=codec.sample_rate / codec.model.downsampling_ratio,
+        )
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio; the last frame is filled with silence."""
+        with self.torch.inference_mode():
+            sound = self.codec.model.preprocess_audio_for_encoder(self.torch.from_numpy(audio), self.codec.sample_rate)
+            stages = self.codec.encode(sound, posthoc_bottleneck=True)[1]
+        return np.stack([stage[0, :, 0].numpy() for stage in stages])
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        stages = [self.torch.from_numpy(stage.astype(np.int64))[None, :, None] for stage in tokens]
+        with self.torch.inference_mode():
+            return self.codec.decode(stages, posthoc_bottleneck=True)[0].numpy()
+
+
+def _attend_in_windows(model: Any) -> None:
+    """Give the model the attention it was trained with, which its package has for GPUs alone.
+
+    Without it the package looks at the whole clip, which it calls incorrect itself.
+    """
+    from stable_audio_tools.models import transformer  # type: ignore[import-not-found]
+
+    transformer.flash_attn_func = windowed_attention
+    for module in model.modules():
+        if isinstance(module, transformer.Attention):
+            module.use_fa_flash = True
+
+
+def windowed_attention(q: Any, k: Any, v: Any, causal: bool, window_size: list[int]) -> Any:
+    """Do what ``flash_attn_func`` of the package flash-attn does, on any device.
+
+    ``q``, ``k``, ``v``: ``(batch, frames, heads, width)``; frame i attends to those from i - window_size[0] to
+    i + window_size[1], -1 being no limit. The package hands over half precision, as on a GPU; the result is float32,
+    where flash-attn rounds it to half precision once more.
+    """
+    import torch
+
+    if causal:
+        raise ValueError("expected attention to both sides, got causal")
+    frames = q.shape[1]
+    before, after = (frames if reach < 0 else reach for reach in window_size)
+    q, k, v = (part.transpose(1, 2).float() for part in (q, k, v))
+    blocks = []
+    for start in range(0, frames, BLOCK):
+        end = min(start + BLOCK, frames)
+        first, last = max(0, start - before), min(frames, end + after)
+        distance = torch.arange(first, last)[None] - torch.arange(start, end)[:, None]
+        mask = (distance >= -before) & (distance <= after)
+        seen = k[:, :, first:last], v[:, :, first:last]
+        attended = torch.nn.functional.scaled_dot_product_attention(q[:, :, start:end], *seen, attn_mask=mask)
+        blocks.append(attended)
+    return torch.cat(blocks, dim=2).transpose(1, 2)

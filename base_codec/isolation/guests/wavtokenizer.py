@@ -1,0 +1,91 @@
+"""WavTokenizer, run by the code of its authors as the package ``outetts`` carries it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import guest_tools
+
+CLASSES = {
+    "feature_extractor": "decoder.feature_extractors.EncodecFeatures",
+    "backbone": "decoder.models.VocosBackbone",
+    "head": "decoder.heads.ISTFTHead",
+}
+"""What a configuration may name: its loader would import anything."""
+
+
+class Guest:
+    """One codebook at 40 or 75 Hz: an encoder and quantizer like EnCodec's, and a decoder like Vocos with attention."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+
+        checkpoint, config = files_of(card)
+        refuse_other_classes(config)
+        sys.path.insert(0, str(folder_of_the_code()))
+        from decoder.pretrained import WavTokenizer  # type: ignore[import-not-found]  # in the private environment alone
+
+        self.torch = torch
+        model = WavTokenizer.from_hparams0802(str(config))
+        state = torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"]
+        # A checkpoint of the whole training: discriminators and losses lie beside the codec.
+        model.load_state_dict({name: value for name, value in state.items() if name.split(".")[0] in CLASSES})
+        self.model, encodec = model.eval().to(device), model.feature_extractor.encodec
+        if not all(layer._codebook.inited for layer in encodec.quantizer.vq.layers):  # noqa: SLF001 - it has no other name
+            raise ValueError(f"expected a trained codebook in {checkpoint.name}, this one the first clip would make")
+        self.bandwidth = torch.tensor([0])
+        guest_tools.expect(
+            card,
+            sampling_rate=encodec.sample_rate,
+            codebooks=encodec.quantizer.n_q,
+            codebook_size=encodec.quantizer.bins,
+            frame_rate=encodec.sample_rate / encodec.encoder.hop_length,
+        )
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(1, frames)`` of mono audio."""
+        with self.torch.inference_mode():
+            _, codes = self.model.encode_infer(self.torch.from_numpy(audio), bandwidth_id=self.bandwidth)
+        return codes[:, 0].numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        with self.torch.inference_mode():
+            features = self.model.codes_to_features(self.torch.from_numpy(tokens))
+            return self.model.decode(features, bandwidth_id=self.bandwidth).numpy()
+
+
+def folder_of_the_code() -> Path:
+    """Return the folder where ``outetts`` keeps the authors' code, without importing its speech synthesis.
+
+    That code imports itself as ``decoder`` and ``encoder``: the package puts this very folder on the path as well.
+    """
+    found = importlib.util.find_spec("outetts")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("expected the package outetts in the private environment; build it anew")
+    return Path(found.origin).with_name("wav_tokenizer")
+
+
+def files_of(card: dict[str, Any]) -> tuple[Path, Path]:
+    """Return the checkpoint and its configuration, which for some models lies at another place of the publisher."""
+    settings = card["settings"]
+    checkpoint, config = settings["checkpoint"], settings["config"]
+    if "config_address" not in settings:
+        folder = guest_tools.weights_folder(card, (checkpoint, config))
+        return folder / checkpoint, folder / config
+    folder = guest_tools.weights_folder(card, (checkpoint,))
+    return folder / checkpoint, guest_tools.weights_file(card, config, settings["config_address"])
+
+
+def refuse_other_classes(config: Path) -> None:
+    """Raise ValueError when a configuration names another class than those of the publisher's models."""
+    import yaml
+
+    model = yaml.safe_load(config.read_text())["model"]["init_args"]
+    for part, known in CLASSES.items():
+        named = model[part]["class_path"]
+        if named != known:
+            raise ValueError(f"{config.name}: expected {known} as {part}, got {named}")

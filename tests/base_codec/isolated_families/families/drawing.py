@@ -1,0 +1,14 @@
+"""Codebooks whose tokens depend on the sound."""
+
+from __future__ import annotations
+
+import torch
+
+
+def draw_codebooks(codebooks, encoder):  # noqa: ANN001, ANN201
+    """Fill codebooks around what an encoder makes of noise, so that tokens depend on the sound."""
+    with torch.inference_mode():
+        latents = encoder(0.1 * torch.randn(1, 1, 48000))[0].T.clone()
+    centre, spread = latents.mean(dim=0), latents.std(dim=0)
+    for level, codebook in enumerate(codebooks):
+        codebook.copy_((centre if level == 0 else 0) + spread * 0.8**level * torch.randn_like(codebook))
