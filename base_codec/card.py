@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from math import ceil, log2
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -17,7 +18,9 @@ class Weights(BaseModel):
     revision: str | None = None
     """Commit or tag at the source."""
     sha256: str | None = None
-    """Of the file of parameters."""
+    """Of the file of parameters; of several files, of the list that ``sha256sum`` prints of them."""
+    config_sha256: str | None = None
+    """Of ``config.json``, by which a checkpoint of transformers is built: the same parameters make other models."""
 
 
 class Isolation(BaseModel):
@@ -71,7 +74,9 @@ class Card(BaseModel):
     codebooks: int | None = None
     """Codebooks in each frame; None for a codec without tokens."""
     codebook_size: int | None = None
-    """Entries of a codebook."""
+    """Entries of a codebook; None where the codebooks differ."""
+    codebook_sizes: tuple[Annotated[int, Field(ge=1)], ...] | None = None
+    """Entries of each codebook, first to last, where they differ; else None."""
     causal: bool
     """Whether it can run on a stream, with no more than ``latency_ms`` of the future."""
     delay_samples: int | float
@@ -105,11 +110,34 @@ class Card(BaseModel):
     @property
     def token_kbps(self) -> float | None:
         """Bitrate computed from frame rate x codebooks x log2(codebook size), None where there are no tokens."""
-        from math import log2
-
-        if self.frame_rate is None or self.codebooks is None or self.codebook_size is None:
+        if self.frame_rate is None or self.frame_bits is None:
             return None
-        return self.frame_rate * self.codebooks * log2(self.codebook_size) / 1000
+        return self.frame_rate * self.frame_bits / 1000
+
+    @property
+    def frame_bits(self) -> float | None:
+        """Bits of one frame: log2(codebook size) summed over the codebooks; None where there are no tokens."""
+        if self.codebook_sizes is not None:
+            return sum(map(log2, self.codebook_sizes))
+        if self.codebooks is None or self.codebook_size is None:
+            return None
+        return self.codebooks * log2(self.codebook_size)
+
+    @property
+    def codebook_entries(self) -> tuple[int, ...] | None:
+        """Entries of each codebook, whether they differ or not; None where there are no tokens."""
+        if self.codebook_sizes is not None or self.codebooks is None or self.codebook_size is None:
+            return self.codebook_sizes
+        return (self.codebook_size,) * self.codebooks
+
+    def bits_of(self, frames: int) -> int:
+        """Return the size in bits of so many frames of tokens, rounded up once, not for each token.
+
+        Raises ValueError for a card without tokens.
+        """
+        if self.frame_bits is None:
+            raise ValueError(f"{self.name}: expected a card with codebooks, it has none")
+        return ceil(frames * self.frame_bits - 1e-9)
 
     @property
     def tokens_per_second(self) -> float | None:
@@ -120,7 +148,14 @@ class Card(BaseModel):
 
     @model_validator(mode="after")
     def _bitrate_is_computed(self) -> Self:
-        """Refuse a typed-in bitrate that disagrees with the tokens."""
+        """Refuse a typed-in bitrate that disagrees with the tokens, and codebooks that contradict each other."""
+        if self.codebook_sizes is not None and (
+            self.codebook_size is not None or len(self.codebook_sizes) != self.codebooks
+        ):
+            raise ValueError(
+                f"{self.name}: expected codebook_sizes for each of {self.codebooks} codebooks and no codebook_size, "
+                f"got {len(self.codebook_sizes)} sizes and codebook_size {self.codebook_size}"
+            )
         computed = self.token_kbps
         if computed is not None and (self.nominal_kbps is None or abs(self.nominal_kbps - computed) > 1e-6 * computed):
             raise ValueError(f"{self.name}: nominal_kbps is {self.nominal_kbps}, but its tokens give {computed:.6g}")

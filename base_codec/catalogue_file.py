@@ -7,7 +7,7 @@ Form::
     card:                          # fields of Card that all codecs of the family share
       year: 2012
       frame_samples: 960           # gives frame_rate, and latency_ms (frame plus delay) where it is not stated;
-                                   # with codebooks and codebook_size, nominal_kbps as well
+                                   # with codebooks and their size(s), nominal_kbps as well
       settings: {encoder: libopus}
     codecs:                        # by name; a field here wins over the family's, settings are merged
       opus_12k: {nominal_kbps: 12, delay_samples: 310, settings: {bit_rate: 12000}}
@@ -103,7 +103,8 @@ def _derive(fields: dict[str, Any]) -> None:
         fields.setdefault("frame_rate", rate / frame)
         fields.setdefault("latency_ms", round(1000 * (frame + fields["delay_samples"]) / rate, 3))
     if fields.get("codebooks") and "nominal_kbps" not in fields:
-        bits = fields["codebooks"] * log2(fields["codebook_size"])
+        sizes = fields.get("codebook_sizes") or [fields["codebook_size"]] * fields["codebooks"]
+        bits = sum(map(log2, sizes))
         fields["nominal_kbps"] = fields["frame_rate"] * bits / 1000
 
 

@@ -1,10 +1,13 @@
 """Fit audio to what a codec takes and back: checks, channel counts, sampling rates, lengths.
 
 Conventions: audio is float32, shape ``(channels, samples)``. Resampling is soxr VHQ, which is linear in phase and
-removes its own delay. Lengths at the codec's rate are rounded up, so that coming back never lacks a sample.
+removes its own delay. Lengths at the codec's rate are rounded up, so that coming back never lacks a sample. An hour at
+44.1 kHz takes 635 MB, so long clips are worked on in pieces: what stands beside a clip is its result and no third copy.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,8 @@ from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 Audio = NDArray[np.float32]
 LARGEST = 256.0
 """Largest sample that is taken, 48 dB over full scale; at 1e6 FFmpeg's AAC encoder never returns."""
+PIECE = 1 << 20
+"""Samples that are worked on at once."""
 
 
 def check_audio(audio: Audio, rate: int) -> None:
@@ -31,14 +36,24 @@ def check_audio(audio: Audio, rate: int) -> None:
         raise RefusedSetting(f"expected a sampling rate in whole Hz above 0, got {rate!r}")
     if audio.shape[0] < 1 or audio.shape[1] < 1:
         raise CodingFailed(f"expected at least one channel and one sample, got the shape {audio.shape}")
-    bad = int(np.count_nonzero(~np.isfinite(audio)))
+    bad = non_finite(audio)
     if bad:
         raise CodingFailed(f"expected finite samples, got {bad} that are NaN or Inf of {audio.size}")
-    peak = float(np.abs(audio).max())
+    peak = max(float(audio.max()), -float(audio.min()))
     if peak > LARGEST:
         raise CodingFailed(
             f"expected samples with full scale 1.0, got a peak of {peak:g}: divide integer PCM by its range"
         )
+
+
+def pieces(samples: int) -> Iterator[slice]:
+    """Cut ``samples`` into slices of :data:`PIECE`, none for 0."""
+    return (slice(start, min(start + PIECE, samples)) for start in range(0, samples, PIECE))
+
+
+def non_finite(audio: Audio) -> int:
+    """Count the samples of ``(channels, samples)`` that are NaN or Inf."""
+    return sum(int(np.count_nonzero(~np.isfinite(audio[:, its]))) for its in pieces(audio.shape[1]))
 
 
 def channels_out(channels: int, accepted: tuple[int, ...]) -> int:
@@ -51,15 +66,24 @@ def channels_coded(channels: int, accepted: tuple[int, ...]) -> int:
     return channels if channels in accepted else min(accepted)
 
 
-def fit_channels(audio: Audio, accepted: tuple[int, ...]) -> Audio:
-    """Return ``audio`` with a channel count of ``accepted``: kept, averaged to mono, or mono repeated."""
-    if audio.shape[0] in accepted:
-        return audio
-    return np.repeat(to_mono(audio), channels_coded(1, accepted), axis=0)
+def fit(audio: Audio, rate: int, target: int, accepted: tuple[int, ...], silence: int = 0) -> Audio:
+    """Return ``audio`` at ``target`` Hz with a channel count of ``accepted`` and ``silence`` more samples at its end.
+
+    Channels are kept, averaged to mono, or mono repeated. What comes back is always a new array.
+    """
+    source = audio if audio.shape[0] in accepted else to_mono(audio)
+    samples = resampled_length(audio.shape[1], rate, target)
+    fitted = np.zeros((channels_coded(audio.shape[0], accepted), samples + silence), dtype=np.float32)
+    if rate == target:
+        fitted[: len(source), :samples] = source
+    else:
+        _resample_into(source, rate, target, fitted[: len(source), :samples])
+    fitted[len(source) :] = fitted[:1]
+    return fitted
 
 
 def restore_channels(audio: Audio, channels: int) -> Audio:
-    """Undo the doubling of :func:`fit_channels`: the mean, where the clip was mono."""
+    """Undo the doubling of :func:`fit`: the mean, where the clip was mono."""
     if audio.shape[0] == channels:
         return audio
     return to_mono(audio)
@@ -69,7 +93,9 @@ def to_mono(audio: Audio) -> Audio:
     """Mean of the channels, shape ``(1, samples)``, summed in double precision; mono comes back as it is."""
     if audio.shape[0] == 1:
         return audio
-    mono: Audio = audio.mean(axis=0, keepdims=True, dtype=np.float64).astype(np.float32)
+    mono = np.empty((1, audio.shape[1]), dtype=np.float32)
+    for its in pieces(audio.shape[1]):
+        mono[:, its] = audio[:, its].mean(axis=0, keepdims=True, dtype=np.float64)
     return mono
 
 
@@ -96,14 +122,24 @@ def resample(audio: Audio, rate: int, target: int, samples: int) -> Audio:
     """
     if rate == target:
         return audio[:, :samples]
+    resampled = np.empty((audio.shape[0], samples), dtype=np.float32)
+    _resample_into(audio, rate, target, resampled)
+    return resampled
+
+
+def _resample_into(audio: Audio, rate: int, target: int, out: Audio) -> None:
+    """Fill ``out`` with ``audio`` at ``target`` Hz. Raises :class:`CodingFailed` where that is too short for it."""
     import soxr
 
     # soxr rounds its output length: a little silence at the end makes sure that it is never short.
-    margin = 2 + -(-2 * rate // target)
-    padded = np.pad(audio, ((0, 0), (0, margin)))
-    resampled = np.atleast_2d(soxr.resample(padded.T, rate, target, quality="VHQ").T)
-    if resampled.shape[1] < samples:
-        raise CodingFailed(
-            f"resampling from {rate} to {target} Hz gave {resampled.shape[1]} samples, expected {samples}"
-        )
-    return np.ascontiguousarray(resampled[:, :samples], dtype=np.float32)
+    silence = np.zeros(2 + -(-2 * rate // target), dtype=np.float32)
+    for channel, row in zip(audio, out, strict=True):
+        stream = soxr.ResampleStream(rate, target, 1, dtype="float32", quality="VHQ")
+        filled = 0
+        for its in [*pieces(channel.size), None]:
+            piece = silence if its is None else np.ascontiguousarray(channel[its])
+            made = stream.resample_chunk(piece, last=its is None)[: row.size - filled]
+            row[filled : filled + made.size] = made
+            filled += made.size
+        if filled < row.size:
+            raise CodingFailed(f"resampling from {rate} to {target} Hz gave {filled} samples, expected {row.size}")

@@ -75,6 +75,9 @@ class Codec(ABC):
         """Make the codec ready to run on ``device`` (``cpu`` or ``cuda``); classical codecs have nothing to load."""
         return self
 
+    def wake(self) -> None:  # noqa: B027 - optional: most codecs are ready once they are loaded
+        """Make ready what the next clip needs, before its seconds are counted. Raises CodecUnusable."""
+
     def close(self) -> None:  # noqa: B027 - optional: most codecs hold nothing
         """Free what ``load`` took."""
 
@@ -93,16 +96,12 @@ class Codec(ABC):
         Raises :class:`RefusedSetting` for a wrong type, shape or rate, :class:`CodingFailed` for an empty clip,
         for NaN or Inf, and for what the codec itself cannot encode.
         """
-        coded = self._coded(audio, rate)
-        return self._encoded(self._encode(coded), audio, rate)
+        return self._encoded(self._encode(self._coded(audio, rate)), audio, rate)
 
     def _coded(self, audio: Audio, rate: int) -> Audio:
         """Check a clip and bring it to the codec's rate and channels, silence for the delay at its end."""
         fitting.check_audio(audio, rate)
-        samples, own = audio.shape[1], self._own_rate(rate)
-        fitted = fitting.fit_channels(audio, self.card.channels)
-        coded = fitting.resample(fitted, rate, own, fitting.resampled_length(samples, rate, own))
-        return np.pad(coded, ((0, 0), (0, ceil(self.card.delay_samples))))
+        return fitting.fit(audio, rate, self._own_rate(rate), self.card.channels, ceil(self.card.delay_samples))
 
     def _encoded(self, packets: Packets, audio: Audio, rate: int) -> Encoded:
         """Put what the decoder must know beside the packets of ``audio``."""
@@ -131,8 +130,9 @@ class Codec(ABC):
         start, late = fitting.split_delay(self.card.delay_samples, own, encoded.sampling_rate)
         end = start + fitting.resampled_length(encoded.samples + late, encoded.sampling_rate, own)
         self._check_decoded(decoded, fitting.channels_coded(encoded.channels, self.card.channels), end)
-        restored = fitting.restore_channels(decoded[:, start:end], encoded.channels)
-        return fitting.resample(restored, own, encoded.sampling_rate, encoded.samples + late)[:, late:]
+        # Under the same name: the decoder's stereo hour is let go of before the resampled one is made.
+        decoded = fitting.restore_channels(decoded[:, start:end], encoded.channels)
+        return fitting.resample(decoded, own, encoded.sampling_rate, encoded.samples + late)[:, late:]
 
     def _own_rate(self, rate: int) -> int:
         """Rate in Hz at which the codec codes audio of ``rate``."""
@@ -146,8 +146,13 @@ class Codec(ABC):
             raise CodingFailed(f"{expected}, got {getattr(decoded, 'dtype', type(decoded).__name__)} {shape}")
         if shape[1] < samples:
             raise CodingFailed(f"{expected}, got {shape}: it lost audio")
-        if not np.isfinite(decoded).all():
+        if fitting.non_finite(decoded):
             raise CodingFailed(f"{expected}, got NaN or Inf")
+
+    @property
+    def gains_from_batches(self) -> bool:
+        """Whether the wrapper codes several clips at one go; any other codes a batch clip by clip."""
+        return any(getattr(type(self), name) is not getattr(Codec, name) for name in ("_encode_batch", "_decode_batch"))
 
     def encode_batch(self, audios: Sequence[Audio], rate: int) -> list[Encoded]:
         """Encode several clips of one rate: the same payloads as one by one, sooner where the codec gains from it."""

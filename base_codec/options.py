@@ -12,7 +12,8 @@ class CodecOptions(NamedTuple):
 
     weights: str | None = None
     """A folder with ``config.json`` and ``model.safetensors`` (or one such folder for each model, named like the hub
-    repository without its owner), or ``OWNER/REPOSITORY[@REVISION]`` on the hub; None takes the card's source."""
+    repository without its owner), or ``OWNER/REPOSITORY[@REVISION]`` on the hub; None takes the card's source. An
+    isolated codec takes a folder, of what its guest looks for."""
     dtype: Dtype = "float32"
     """Precision of the model; what goes in and comes out is float32."""
     compile: bool = False

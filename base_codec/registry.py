@@ -22,6 +22,8 @@ from codec_superb.base_codec.catalogue_file import Entry, merge, read_catalogue
 from codec_superb.base_codec.codec_file import class_from_file, is_codec_file
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, UnknownCodec
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
+from codec_superb.base_codec.isolation.codec import IsolatedCodec
+from codec_superb.base_codec.isolation.given_weights import with_folder
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 
 ENTRY_POINT_GROUP = "codec_superb.codecs"
@@ -45,11 +47,15 @@ def card(name: str) -> Card:
 def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, CodecOptions]:
     """Return the card of what will really run, and options for :func:`open_codec` that look for nothing any more.
 
-    A neural codec's weights are found (fetched from the hub where they are not here) and its card names those. Codecs
+    A neural codec's weights are found (fetched from the hub where they are not here) and its card names those. An
+    isolated codec takes a folder of weights and nothing else; without one its guest finds what the card names. Codecs
     without weights take no options and are returned as they are. Raises MissingWeights, MissingDependency and
     UnknownCodec.
     """
     plain = card(name)
+    if weights.takes_folder(plain) and options.weights is not None:
+        own, folder = with_folder(plain, options.weights)
+        return own, DEFAULT_OPTIONS._replace(weights=str(folder))
     if is_codec_file(name) or not weights.takes_options(plain):
         return plain, DEFAULT_OPTIONS
     own, checkpoint = weights.configured(plain, options)
@@ -64,7 +70,7 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
     """
     if is_codec_file(name):
         codec_class, own_card = _file_class(name)
-        return _load(codec_class, own_card, device)
+        return _load(codec_class, own_card, device, options)
     entry = _entry(name)
     module, _, attribute = entry.target.partition(":")
     try:
@@ -88,6 +94,8 @@ def _load(codec_class: type[Codec], own_card: Card, device: str, options: CodecO
         if issubclass(codec_class, CheckpointCodec) and weights.takes_options(own_card):
             configured, checkpoint = weights.configured(own_card, options)
             return codec_class(configured, checkpoint.folder).load(device)
+        if issubclass(codec_class, IsolatedCodec) and weights.takes_folder(own_card) and options.weights is not None:
+            return codec_class(*with_folder(own_card, options.weights)).load(device)
         return codec_class(own_card).load(device)
     except ImportError as error:
         raise _missing(own_card, error) from error
@@ -121,6 +129,9 @@ def _entry(name: str) -> Entry:
     catalogue = _catalogue()
     if name in catalogue:
         return catalogue[name]
+    family = [known for known in names() if catalogue[known].card.family == name.lower()]
+    if family:
+        raise UnknownCodec(f"{name!r} is a family and no codec; its codecs are {', '.join(family)}")
     near = difflib.get_close_matches(name.lower(), catalogue, n=5, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}? " if near else ""
     raise UnknownCodec(f"no codec is named {name!r}: {hint}There are {len(catalogue)}: {', '.join(names())}")

@@ -1,7 +1,7 @@
 """Find a neural codec's weights, on this machine or on the hub, and say which they are; imports no torch.
 
 A checkpoint is a folder with ``config.json`` and ``model.safetensors``, as transformers' ``save_pretrained`` writes
-it. Its identity is the SHA-256 of ``model.safetensors``. A ``config.json`` with ``"codec_superb_random": true`` says
+it. It is known by the SHA-256 of both. A ``config.json`` with ``"codec_superb_random": true`` says
 that nobody trained the model; a score of it is never packed.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from codec_superb.base_codec.card import Card, Weights
-from codec_superb.base_codec.errors import MissingDependency, MissingWeights
+from codec_superb.base_codec.errors import MissingDependency, MissingWeights, RefusedSetting
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.hub_files import find_hub_files, how_to_fetch
@@ -44,6 +45,23 @@ def takes_options(card: Card) -> bool:
     return card.extra == EXTRA and card.weights is not None
 
 
+def takes_folder(card: Card) -> bool:
+    """Whether ``card`` is of an isolated codec that has weights: it takes them from a folder, and no other option."""
+    return card.isolation is not None and card.weights is not None
+
+
+def refuse_useless(options: CodecOptions, cards: Sequence[Card]) -> None:
+    """Raise RefusedSetting for options that none of ``cards`` takes: the user expects them to do something."""
+    names, without_weights = ", ".join(card.name for card in cards), options._replace(weights=None)
+    if without_weights != DEFAULT_OPTIONS and not any(map(takes_options, cards)):
+        raise RefusedSetting(
+            f"dtype and compile are options of the neural codecs of the main environment; {names}: none takes them, "
+            "leave them out"
+        )
+    if options.weights is not None and not any(takes_options(card) or takes_folder(card) for card in cards):
+        raise RefusedSetting(f"weights are an option of neural codecs; {names}: none takes them, leave them out")
+
+
 def configured(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, Checkpoint]:
     """Return the card of what will really run (its weights, precision, compilation), and where its weights lie.
 
@@ -54,6 +72,7 @@ def configured(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Car
         source="random" if is_random(checkpoint.folder) else checkpoint.source,
         revision=checkpoint.revision,
         sha256=sha256_of(checkpoint.folder / PARAMETERS),
+        config_sha256=sha256_of(checkpoint.folder / CONFIG),
     )
     chosen = {"dtype": options.dtype, "compile": options.compile}
     usual = {"dtype": DEFAULT_OPTIONS.dtype, "compile": DEFAULT_OPTIONS.compile}
@@ -76,6 +95,17 @@ def locate(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, download: boo
         return _from_folder(card, folder)
     repository, _, revision = given.partition("@")
     return _from_hub(card, repository, revision or None, download=download)
+
+
+def told(weights: Weights | None) -> str:
+    """Name weights as a person would know them: their source, their commit and their hash where these are known."""
+    if weights is None:
+        return "none"
+    parts = [weights.source]
+    parts += [f"commit {weights.revision[:12]}"] if weights.revision else []
+    parts += [f"SHA-256 {weights.sha256[:12]}…"] if weights.sha256 else []
+    parts += [f"config.json {weights.config_sha256[:12]}…"] if weights.config_sha256 else []
+    return ", ".join(parts)
 
 
 def is_random(folder: Path) -> bool:

@@ -62,6 +62,25 @@ def _xcodec() -> Any:
     return XcodecModel(XcodecConfig(acoustic_model_config=acoustic, semantic_model_config=semantic))
 
 
+def _higgs() -> Any:
+    from transformers import HiggsAudioV2TokenizerConfig, HiggsAudioV2TokenizerModel
+
+    semantic = {
+        "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
+        "conv_dim": [8] * 7, "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4,
+    }  # fmt: skip
+    strides = [8, 5, 4, 2, 3]
+    acoustic = {
+        "encoder_hidden_size": 2, "decoder_hidden_size": 32, "hidden_size": 16, "downsampling_ratios": strides,
+        "upsampling_ratios": strides,
+    }  # fmt: skip
+    config = HiggsAudioV2TokenizerConfig(
+        target_bandwidths=[0.5, 1, 1.5, 2], acoustic_model_config=acoustic, semantic_model_config=semantic,
+        codebook_dim=8,
+    )  # fmt: skip
+    return HiggsAudioV2TokenizerModel(config)
+
+
 def xcodec2(name: str, **changes: Any) -> Any:
     """Return a tiny ``Xcodec2`` or ``NeuCodec``, which have the same parts."""
     import transformers
@@ -86,16 +105,19 @@ MODELS: dict[str, Callable[[], Any]] = {
     "dac_24k": lambda: _dac(24000, 32, [2, 4, 5, 8]),
     "mimi": _mimi,
     "xcodec": _xcodec,
+    "higgs_audio_v2": _higgs,
     "xcodec2": lambda: xcodec2("Xcodec2"),
     "neucodec": lambda: xcodec2("NeuCodec"),
     "dac_44k": lambda: _dac(44100, 9, [2, 4, 8, 8]),
 }
 
-GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0, "xcodec": 2.0, "xcodec2": 6.0, "neucodec": 6.0}
+GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0, "xcodec": 2.0, "xcodec2": 6.0, "neucodec": 6.0,
+    "higgs_audio_v2": 3.0,
+}  # fmt: skip
 """By how much the weights that transformers draws are too small for tokens that differ."""
 FAMILIES = [("encodec_24k_6bps", "encodec"), ("encodec_48k_3bps", "encodec_48k"),
     ("dac_16k", "dac_16k"), ("dac_24k_3cb", "dac_24k"), ("dac_44k_2cb", "dac_44k"), ("mimi_8cb", "mimi"),
-    ("xcodec_2k", "xcodec"), ("xcodec2", "xcodec2"), ("neucodec", "neucodec"),
+    ("xcodec_2k", "xcodec"), ("xcodec2", "xcodec2"), ("neucodec", "neucodec"), ("higgs_audio_v2_1k", "higgs_audio_v2"),
 ]  # fmt: skip
 """A codec of each family, and the model that serves it."""
 

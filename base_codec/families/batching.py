@@ -1,4 +1,4 @@
-"""Which clips go through a neural codec together, and how a long one is cut: pure arithmetic on frames.
+"""Which clips go through a neural codec together, and how a long one is cut.
 
 Batching never changes a result: clips of equal length go together as they are; clips of different lengths only where
 the model is causal, so that the silence which fills up a shorter one lies after all that its frames depend on.
@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+
+from codec_superb.base_codec.fitting import Audio
 
 LONGEST_TO_SHORTEST = 1.5
 """Clips of one batch differ by no more: what fills up the shorter ones is computed for nothing."""
@@ -66,3 +70,15 @@ def groups(frames: Sequence[int], budget: int, mixable: int | None) -> list[list
                 continue
         out.append([index])
     return out
+
+
+def cut(clips: Sequence[Audio], start: int, end: int) -> Audio:
+    """Return samples ``start`` to ``end`` of each clip as ``(clips, channels, samples)``, silence where one has ended.
+
+    Cutting as it goes spares a long clip a second copy of its whole length.
+    """
+    piece = np.zeros((len(clips), clips[0].shape[0], end - start), dtype=np.float32)
+    for row, clip in zip(piece, clips, strict=True):
+        part = clip[:, start:end]
+        row[:, : part.shape[1]] = part
+    return piece

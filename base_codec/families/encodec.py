@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.families.batching import Chunking, groups
-from codec_superb.base_codec.families.transformers_codec import SECONDS_AT_ONCE, Tokens, TransformersCodec
+from codec_superb.base_codec.families.transformers_codec import Tokens, TransformersCodec
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Packets
 
 SCALE = np.dtype("<f4")
 """How a chunk's loudness is sent."""
+STEREO_SECONDS_AT_ONCE = 20.0
+"""Of the 48 kHz model; an hour of its sound takes 1.4 GB, and a minute at once would take 2 GB more."""
 
 
 class _Encodec(TransformersCodec):
@@ -90,20 +92,42 @@ class Encodec48k(_Encodec):
         length, stride = self.model.config.chunk_length, self.model.config.chunk_stride
         places = [(clip, start) for clip, audio in enumerate(audios) for start in range(0, audio.shape[1], stride)]
         sizes = [min(length, audios[clip].shape[1] - start) for clip, start in places]
-        codes: list[Tokens] = [np.empty((0, 0), dtype=np.int32)] * len(places)
-        scales: list[bytes] = [b""] * len(places)
-        for group in groups(sizes, round(SECONDS_AT_ONCE * self.card.sampling_rate), None):
+        # In place at once: small arrays between large ones would keep memory from being used again.
+        of_clip = [
+            [size for size, (its, _) in zip(sizes, places, strict=True) if its == clip] for clip in range(len(audios))
+        ]
+        rooms = [self._room(its) for its in of_clip]
+        for group in groups(sizes, round(STEREO_SECONDS_AT_ONCE * self.card.sampling_rate), None):
             batch = np.stack([audios[places[i][0]][:, places[i][1] : places[i][1] + length] for i in group])
             with self._inference():
-                tokens, scale = self._chunk_to_tokens(self._tensor(batch).to(self.model.dtype))
+                codes, scale = self._chunk_to_tokens(self._tensor(batch).to(self.model.dtype))
             for row, index in enumerate(group):
-                codes[index] = tokens[row].int().cpu().numpy()
-                scales[index] = scale[row].float().cpu().numpy().astype(SCALE).tobytes()
-        of_clip = [[i for i, place in enumerate(places) if place[0] == clip] for clip in range(len(audios))]
-        return [
-            self._packets(np.concatenate([codes[i] for i in chunks], axis=1), b"".join(scales[i] for i in chunks))
-            for chunks in of_clip
-        ]
+                clip, number = places[index][0], places[index][1] // stride
+                tokens, scales, starts = rooms[clip]
+                scales[number] = float(scale[row])
+                tokens[:, starts[number] : starts[number] + codes.shape[2]] = codes[row].cpu().numpy()
+        return [self._packets(tokens, scales.tobytes()) for tokens, scales, _ in rooms]
+
+    def _room(self, sizes: Sequence[int]) -> tuple[Tokens, NDArray[np.float32], list[int]]:
+        """Return arrays for the tokens and the scales of a clip whose chunks have ``sizes``, and where each begins."""
+        frames = sum(ceil(size / self.hop) for size in sizes)
+        tokens, scales = np.zeros((self._codebooks, frames), dtype=np.int32), np.zeros(len(sizes), dtype=SCALE)
+        return tokens, scales, self._starts(frames, len(sizes))
+
+    def _starts(self, frames: int, chunks: int) -> list[int]:
+        """Return the first frame of each chunk. All are whole but the last, or nearly.
+
+        Where the clip ends less than half a frame into its last chunk, that has one frame, and the chunk before it,
+        which reaches as far, lacks one: then, and only then, no frame is left behind all the whole ones.
+        """
+        whole = ceil(self.model.config.chunk_length / self.hop)
+        if not whole * (chunks - 1) <= frames <= whole * chunks:
+            raise CodingFailed(
+                f"{self.card.name}: expected a scale for each of {ceil(frames / whole)} chunks, got {chunks}"
+            )
+        starts = [whole * number for number in range(chunks)]
+        starts[-1] = min(starts[-1], frames - 1)
+        return starts
 
     def _decode_batch(self, received: Sequence[tuple[Packets, int]]) -> list[Audio]:
         return [self._decode_chunks(packets) for packets, _ in received]
@@ -111,16 +135,12 @@ class Encodec48k(_Encodec):
     def _decode_chunks(self, packets: Packets) -> Audio:
         """Decode one clip, some chunks at a time, each added where it belongs."""
         tokens, scales = self._checked(packets), self._scales(packets)
-        per_chunk = ceil(self.model.config.chunk_length / self.hop)
-        starts = list(range(0, tokens.shape[1], per_chunk))
-        if len(starts) != scales.size:
-            raise CodingFailed(
-                f"{self.card.name}: expected a scale for each of {len(starts)} chunks, got {scales.size}"
-            )
-        sizes = [min(per_chunk, tokens.shape[1] - start) for start in starts]
+        starts = self._starts(tokens.shape[1], scales.size)
+        ends = [*starts[1:], tokens.shape[1]]
+        sizes = [end - start for start, end in zip(starts, ends, strict=True)]
         mix = _OverlapAdd(len(starts), sizes[-1] * self.hop, self.model.config, max(self.card.channels))
-        for group in groups(sizes, round(SECONDS_AT_ONCE * self._frame_rate), None):
-            batch = np.stack([tokens[:, starts[i] : starts[i] + per_chunk] for i in group])
+        for group in groups(sizes, round(STEREO_SECONDS_AT_ONCE * self._frame_rate), None):
+            batch = np.stack([tokens[:, starts[i] : ends[i]] for i in group])
             with self._inference():
                 scale = self._tensor(scales[group, None]).to(self.model.dtype)
                 audio = self._chunk_to_audio(self._tensor(batch).long(), scale).float().cpu().numpy()
@@ -138,23 +158,30 @@ class _OverlapAdd:
     """Chunks faded into one another: each has a triangle for a weight, and their sum is divided by the weights'."""
 
     def __init__(self, chunks: int, last: int, config: Any, channels: int) -> None:
-        length, self._stride = config.chunk_length, config.chunk_stride
+        length, self._stride, self._chunks = config.chunk_length, config.chunk_stride, chunks
         full = length if chunks > 1 else last
         ramp = np.linspace(0, 1, full + 2, dtype=np.float32)[1:-1]
         self._weight = 0.5 - np.abs(ramp - 0.5)
-        samples = self._stride * (chunks - 1) + last
-        self._audio = np.zeros((channels, samples), dtype=np.float32)
-        self._weights = np.zeros(samples, dtype=np.float32)
+        self._audio = np.zeros((channels, self._stride * (chunks - 1) + last), dtype=np.float32)
 
     def add(self, index: int, chunk: Audio) -> None:
         """Add the chunk ``(channels, samples)`` whose number is ``index``."""
         start = index * self._stride
         end = min(start + chunk.shape[1], self._audio.shape[1])
-        weight = self._weight[: end - start]
-        self._audio[:, start:end] += weight * chunk[:, : end - start]
-        self._weights[start:end] += weight
+        self._audio[:, start:end] += self._weight[: end - start] * chunk[:, : end - start]
 
     def result(self) -> Audio:
-        """Return the mixture."""
-        self._audio /= self._weights
+        """Return the mixture, which is divided a stride at a time: the weights of a whole clip are as long as it is."""
+        for index in range(self._chunks):
+            end = (index + 1) * self._stride if index + 1 < self._chunks else self._audio.shape[1]
+            part = self._audio[:, index * self._stride : end]
+            part /= self._weights(index)[: part.shape[1]]
         return self._audio
+
+    def _weights(self, index: int) -> NDArray[np.float32]:
+        """Sum the weights of all chunks that reach behind the beginning of chunk ``index``, from there on."""
+        total = np.zeros(self._weight.size, dtype=np.float32)
+        for before in range(min(index, (self._weight.size - 1) // self._stride), -1, -1):
+            rest = self._weight[before * self._stride :]
+            total[: rest.size] += rest
+        return total

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import av
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codec_superb.base_codec.card import Card
@@ -86,15 +85,16 @@ class LibavCodec(Codec):
         pieces = list(split_packets(packets.payload, packets.frames))
         try:
             decoder = self._open_decoder(channels, pieces[0])
-            frames = [frame for piece in pieces for frame in decoder.decode(av.Packet(piece))]
-            frames += decoder.decode(None)
+            decoded = [_sound(frame) for piece in pieces for frame in decoder.decode(av.Packet(piece))]
+            decoded += [_sound(frame) for frame in decoder.decode(None)]
         except av.FFmpegError as error:
             raise CodingFailed(f"{self.card.name}: {self._settings.decoder} could not decode: {error}") from error
-        if not frames:
+        if not decoded:
             raise CodingFailed(f"{self.card.name}: {self._settings.decoder} returned no audio")
         self._check_rate(decoder.sample_rate)
-        decoded = from_pcm(np.concatenate([_planes(frame) for frame in frames], axis=1))
-        return decoded / np.float32(self._settings.gain) if self._settings.gain != 1 else decoded
+        audio: Audio = np.concatenate(decoded, axis=1)
+        audio /= np.float32(self._settings.gain)
+        return audio
 
     def _open_encoder(self, channels: int) -> av.AudioCodecContext:
         """Open a fresh encoder. Raises RefusedSetting where libavcodec refuses a setting of the card."""
@@ -147,15 +147,17 @@ class LibavCodec(Codec):
         """Cut audio into frames of the encoder's size, with silence up to the end of the last."""
         settings, rate = self._settings, self.card.sampling_rate
         lead = settings.lead_blocks * block
-        tail = -(audio.shape[1] + lead) % (settings.granule or block)
-        scaled = audio * np.float32(settings.gain) if settings.gain != 1 else audio
-        samples = to_format(np.pad(scaled, ((0, 0), (lead, tail))), settings.sample_format)
+        end = audio.shape[1] + -(audio.shape[1] + lead) % (settings.granule or block)
         planar = settings.sample_format.endswith("p")
-        for start in range(0, samples.shape[1], block):
-            piece = samples[:, start : start + block]
+        for start in range(-lead, end, block):
+            sound = np.zeros((audio.shape[0], min(block, end - start)), dtype=np.float32)
+            if start >= 0:
+                part = audio[:, start : start + block]
+                sound[:, : part.shape[1]] = part * np.float32(settings.gain)
+            piece = to_format(sound, settings.sample_format)
             rows = np.ascontiguousarray(piece if planar else piece.T.reshape(1, -1))
             frame = av.AudioFrame.from_ndarray(rows, format=settings.sample_format, layout=LAYOUTS[audio.shape[0]])
-            frame.sample_rate, frame.pts, frame.time_base = rate, start, Fraction(1, rate)
+            frame.sample_rate, frame.pts, frame.time_base = rate, start + lead, Fraction(1, rate)
             yield frame
 
     def _count_bits(self, packets: list[bytes]) -> int:
@@ -214,7 +216,7 @@ def _context(name: str, mode: Literal["r", "w"]) -> av.AudioCodecContext:
     return context
 
 
-def _planes(frame: av.AudioFrame) -> NDArray[Any]:
-    """Return the samples of a decoded frame as ``(channels, samples)``, whether it is planar or packed."""
+def _sound(frame: av.AudioFrame) -> Audio:
+    """Return a decoded frame as ``(channels, samples)``, whether it is planar or packed."""
     samples = frame.to_ndarray()
-    return samples if frame.format.is_planar else samples.reshape(-1, len(frame.layout.channels)).T
+    return from_pcm(samples if frame.format.is_planar else samples.reshape(-1, len(frame.layout.channels)).T)

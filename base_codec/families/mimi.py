@@ -7,13 +7,13 @@ of 80 ms gives what a whole clip gives, and clips over 30 s are coded as a strea
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from codec_superb.base_codec.errors import RefusedSetting
-from codec_superb.base_codec.families.batching import Chunking, spans
+from codec_superb.base_codec.families.batching import Chunking, cut, spans
 from codec_superb.base_codec.families.transformers_codec import Tokens, TransformersCodec
 from codec_superb.base_codec.fitting import Audio
 
@@ -47,21 +47,23 @@ class MimiCodec(TransformersCodec):
         audio: torch.Tensor = self.model.decode(tokens).audio_values
         return audio
 
-    def _encode_frames(self, batch: Audio) -> Tokens:
-        blocks = list(spans(batch.shape[2] // self.hop, self._frame_rate, self.chunking))
+    def _token_parts(self, clips: Sequence[Audio], frames: int) -> Iterator[Tokens]:
+        blocks = list(spans(frames, self._frame_rate, self.chunking))
         if len(blocks) == 1:
-            return super()._encode_frames(batch)
+            yield from super()._token_parts(clips, frames)
+            return
         stream = self.stream()
-        return np.concatenate(
-            [stream.encode(batch[:, :, its.keep_from * self.hop : its.keep_to * self.hop]) for its in blocks], axis=2
-        )
+        for its in blocks:
+            yield stream.encode(cut(clips, its.keep_from * self.hop, its.keep_to * self.hop))
 
-    def _decode_frames(self, batch: Tokens) -> Audio:
+    def _audio_parts(self, batch: Tokens) -> Iterator[Audio]:
         blocks = list(spans(batch.shape[2], self._frame_rate, self.chunking))
         if len(blocks) == 1:
-            return super()._decode_frames(batch)
+            yield from super()._audio_parts(batch)
+            return
         stream = self.stream()
-        return np.concatenate([stream.decode(batch[:, :, its.keep_from : its.keep_to]) for its in blocks], axis=2)
+        for its in blocks:
+            yield stream.decode(batch[:, :, its.keep_from : its.keep_to])
 
 
 class MimiStream:

@@ -46,8 +46,7 @@ class NeuCodec(XCodec2):
 
     def _coded(self, audio: Audio, rate: int) -> Audio:
         fitting.check_audio(audio, rate)
-        mono = fitting.fit_channels(audio, self.card.channels)
-        return fitting.resample(mono, rate, SPECTRA_RATE, fitting.resampled_length(audio.shape[1], rate, SPECTRA_RATE))
+        return fitting.fit(audio, rate, SPECTRA_RATE, self.card.channels)
 
     def _to_tokens(self, audio: torch.Tensor) -> torch.Tensor:
         longer = torch.nn.functional.pad(audio, (0, self.hop_in))

@@ -12,10 +12,11 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import ceil, log2
+from math import ceil
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import safetensors
 import torch
 import transformers
 from numpy.typing import NDArray
@@ -23,17 +24,19 @@ from pydantic import BaseModel, ConfigDict
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, MissingWeights, RefusedSetting
-from codec_superb.base_codec.families.batching import Chunking, groups, spans
+from codec_superb.base_codec.families.batching import Chunking, cut, groups, spans
+from codec_superb.base_codec.families.paging import page_out
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import CheckpointCodec, Packets
 from codec_superb.base_codec.options import Dtype
 from codec_superb.base_codec.torchaudio_import import mend_torchaudio
-from codec_superb.base_codec.weights import read_config
+from codec_superb.base_codec.weights import PARAMETERS, read_config
 
 Tokens = NDArray[np.int32]
 SECONDS_AT_ONCE = 60.0
 """Seconds of sound in one batch, over all its clips."""
 UNUSED = re.compile(r"masked_spec_embed$")
+_NUMBER = re.compile(r"\d+")
 """Parameters that only training uses and that published checkpoints may lack."""
 
 
@@ -81,6 +84,8 @@ class TransformersCodec(CheckpointCodec):
             raise RefusedSetting(
                 f"{self.card.name}: expected the model type {self.model_type} in {self.folder}, got {kind}"
             )
+        if device != "cpu" and not torch.cuda.is_available():
+            raise RefusedSetting(f"{self.card.name}: torch sees no graphics card here; take --device auto, or cpu")
         mend_torchaudio()
         model_class = getattr(transformers, self.model_class)
         # A bar for each worker would hide the run's own.
@@ -88,11 +93,16 @@ class TransformersCodec(CheckpointCodec):
         try:
             model, report = model_class.from_pretrained(
                 self.folder, local_files_only=True, dtype=getattr(torch, self._settings.dtype),
-                use_safetensors=True, output_loading_info=True,
+                use_safetensors=True, output_loading_info=True, ignore_mismatched_sizes=True,
             )  # fmt: skip
-        except (OSError, ValueError, RuntimeError) as error:
-            raise MissingWeights(f"{self.card.name}: {self.folder} cannot be loaded: {error}") from error
-        self._refuse_incomplete(report)
+        except ImportError:
+            raise
+        except Exception as error:  # safetensors, and the checks of a configuration, have errors of their own
+            raise MissingWeights(
+                f"{self.card.name}: {self.folder} cannot be loaded ({type(error).__name__}: {error}); is "
+                "model.safetensors whole, and not the pointer that git has of it, and config.json that of this model?"
+            ) from error
+        self._refuse_incomplete(report, model)
         self._refuse_other_model(model)
         self._model = model.eval().to(device)
         self.device = device
@@ -114,16 +124,24 @@ class TransformersCodec(CheckpointCodec):
             raise RefusedSetting(f"{self.card.name} is not loaded: call load() first")
         return self._model
 
-    def _refuse_incomplete(self, report: Any) -> None:
-        """Raise MissingWeights where the checkpoint lacks a parameter or has another shape of it."""
+    def _refuse_incomplete(self, report: Any, model: Any) -> None:
+        """Raise MissingWeights where the checkpoint lacks parameters, has more, or has another shape of them."""
         missing = sorted(str(name) for name in report["missing_keys"] if not UNUSED.search(str(name)))
         wrong = sorted(str(entry[0]) for entry in report.get("mismatched_keys", ()))
-        if missing or wrong:
-            listed = ", ".join([*missing, *wrong][:5])
+        over = self._layers_left_over(set(model.state_dict()))
+        if missing or wrong or over:
+            listed = ", ".join([*missing, *wrong, *over][:5])
             raise MissingWeights(
-                f"{self.card.name}: {self.folder}: {len(missing)} parameters are missing and {len(wrong)} have another "
-                f"shape, such as {listed}; fetch the checkpoint again"
+                f"{self.card.name}: {self.folder}: {len(missing)} parameters are missing, {len(wrong)} have another "
+                f"shape and {len(over)} are left over, such as {listed}; fetch config.json and model.safetensors again"
             )
+
+    def _layers_left_over(self, known: set[str]) -> list[str]:
+        """Name parameters of more layers than the configuration has, of which transformers says nothing."""
+        alike = {_NUMBER.sub("N", name) for name in known}
+        with safetensors.safe_open(self.folder / PARAMETERS, "pt") as file:
+            names = file.keys()  # it is no dictionary, and cannot be iterated over
+        return sorted(name for name in names if name not in known and _NUMBER.sub("N", name) in alike)
 
     def _refuse_other_model(self, model: Any) -> None:
         """Raise RefusedSetting where the checkpoint's configuration is not what the card says."""
@@ -168,10 +186,7 @@ class TransformersCodec(CheckpointCodec):
         out: list[Packets | None] = [None] * len(audios)
         for group in groups(frames, self._budget, self.mixable):
             longest = max(frames[index] for index in group)
-            batch = np.zeros((len(group), audios[group[0]].shape[0], longest * self.hop_in), dtype=np.float32)
-            for row, index in enumerate(group):
-                batch[row, :, : audios[index].shape[1]] = audios[index]
-            tokens = self._encode_frames(batch)
+            tokens = self._encode_frames([audios[index] for index in group], longest)
             for row, index in enumerate(group):
                 out[index] = self._packets(tokens[row, :, : frames[index]].copy())
         return [packets for packets in out if packets is not None]
@@ -194,29 +209,49 @@ class TransformersCodec(CheckpointCodec):
     def _budget(self) -> int:
         return round(SECONDS_AT_ONCE * self._frame_rate)
 
-    def _encode_frames(self, batch: Audio) -> Tokens:
-        """Encode ``(clips, channels, frames x hop_in)``, in chunks where it is long."""
-        parts = []
-        for span in spans(batch.shape[2] // self.hop_in, self._frame_rate, self.chunking):
-            piece = self._tensor(batch[:, :, span.start * self.hop_in : span.end * self.hop_in])
+    def _encode_frames(self, clips: Sequence[Audio], frames: int) -> Tokens:
+        """Encode clips to tokens ``(clips, codebooks, frames)``; those of each chunk go straight to their place.
+
+        Small arrays that live on between large ones that do not would keep memory from being used again.
+        """
+        tokens = np.zeros((len(clips), self._codebooks, frames), dtype=np.int32)
+        end = 0
+        for part in self._token_parts(clips, frames):
+            begin, end = end, end + part.shape[2]
+            tokens[:, :, begin:end] = part
+        self._let_go(frames)
+        return tokens[:, :, :end]
+
+    def _token_parts(self, clips: Sequence[Audio], frames: int) -> Iterator[Tokens]:
+        """Encode clips ``(channels, samples)`` to tokens ``(clips, codebooks, frames)``, in chunks where it is long."""
+        for span in spans(frames, self._frame_rate, self.chunking):
+            piece = self._tensor(cut(clips, span.start * self.hop_in, span.end * self.hop_in))
             with self._inference():
                 tokens = self._to_tokens(piece.to(getattr(torch, self.input_dtype or self._settings.dtype)))
-            parts.append(tokens[:, :, span.keep_from - span.start : span.keep_to - span.start].int().cpu().numpy())
-        return np.concatenate(parts, axis=2)
+            yield tokens[:, :, span.keep_from - span.start : span.keep_to - span.start].int().cpu().numpy()
 
     def _decode_frames(self, batch: Tokens) -> Audio:
-        """Decode ``(clips, codebooks, frames)``, in chunks where it is long."""
-        frames = batch.shape[2]
-        audio = np.zeros((batch.shape[0], max(self.card.channels), frames * self.hop), dtype=np.float32)
+        """Decode ``(clips, codebooks, frames)``; each chunk of a long one goes straight to its place."""
+        audio = np.zeros((batch.shape[0], max(self.card.channels), batch.shape[2] * self.hop), dtype=np.float32)
         end = 0
-        for span in spans(frames, self._frame_rate, self.chunking):
+        for part in self._audio_parts(batch):
+            begin, end = end, end + part.shape[2]
+            audio[:, :, begin:end] = part
+        self._let_go(batch.shape[2])
+        return audio[:, :, :end]
+
+    def _let_go(self, frames: int) -> None:
+        """After a long clip, give the pages of the checkpoint back: decoder and resampler need room, and not these."""
+        if frames > self.chunking.limit * self._frame_rate:
+            page_out(self.folder)
+
+    def _audio_parts(self, batch: Tokens) -> Iterator[Audio]:
+        """Decode ``(clips, codebooks, frames)`` to parts that follow one another."""
+        for span in spans(batch.shape[2], self._frame_rate, self.chunking):
             with self._inference():
                 decoded = self._to_audio(self._tensor(batch[:, :, span.start : span.end]).long())
-            kept = decoded[:, :, (span.keep_from - span.start) * self.hop : (span.keep_to - span.start) * self.hop]
-            begin = span.keep_from * self.hop
-            end = begin + kept.shape[2]
-            audio[:, :, begin:end] = kept.float().cpu().numpy()
-        return audio[:, :, :end]
+            kept = slice((span.keep_from - span.start) * self.hop, (span.keep_to - span.start) * self.hop)
+            yield decoded[:, :, kept].float().cpu().numpy()
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
@@ -232,7 +267,7 @@ class TransformersCodec(CheckpointCodec):
 
     def _packets(self, tokens: Tokens, side: bytes = b"") -> Packets:
         """Count the bits of ``tokens``: log2(codebook size) each, and those of what goes beside them."""
-        return Packets(tokens, ceil(tokens.size * log2(self._codebook_size)) + 8 * len(side), side=side)
+        return Packets(tokens, self.card.bits_of(tokens.shape[1]) + 8 * len(side), side=side)
 
     def _checked(self, packets: Packets) -> Tokens:
         """Return the tokens. Raises CodingFailed where they are none of this codec."""

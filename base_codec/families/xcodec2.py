@@ -3,8 +3,8 @@
 The semantic encoder takes Kaldi's mel spectra, normalised over the clip. They are computed here in float32 whatever
 precision the model has, with the extractor that the model was published with: transformers' newer one needs torchaudio.
 Encoder and decoder attend to the whole clip and normalise over it, so no clip shares a batch with one of another
-length, and a clip over 60 s, which is coded in chunks of 30 s with 5 s of context on both sides, has other tokens and
-another sound than at one go.
+length, and a clip over 60 s, which is coded in chunks of 8 s with 4 s of context on both sides, has other tokens and
+another sound than at one go. Longer chunks would take an hour of sound at 44.1 kHz over 4 GB of memory.
 
 The published extractor adds a frame of silence to a clip that is a whole number of frames long; here none is added.
 Every other clip is filled up as there and has the same tokens.
@@ -20,6 +20,8 @@ import torch
 import transformers
 
 from codec_superb.base_codec.families.batching import Chunking
+from codec_superb.base_codec.families.channel_blocks import bend_in_blocks
+from codec_superb.base_codec.families.relative_attention import attend_in_blocks
 from codec_superb.base_codec.families.transformers_codec import TransformersCodec
 
 SPECTRA_RATE = 16000
@@ -31,7 +33,7 @@ class XCodec2(TransformersCodec):
 
     model_class = "Xcodec2Model"
     model_type = "xcodec2"
-    chunking = Chunking(limit=60, chunk=30, before=5, after=5)
+    chunking = Chunking(limit=60, chunk=8, before=4, after=4)
     compiled = ("acoustic_encoder", "acoustic_decoder")
     input_dtype = "float32"
     _extractor: Any = None
@@ -39,6 +41,9 @@ class XCodec2(TransformersCodec):
     def load(self, device: str = "cpu") -> Self:
         """Build the model as every family does, and what computes the mel spectra."""
         super().load(device)
+        attend_in_blocks(self.model.semantic_encoder)
+        if not self._settings.compile:  # the compiler has its own ways to spare arrays
+            bend_in_blocks(self.model.acoustic_encoder)
         extractor = transformers.SeamlessM4TFeatureExtractor
         self._extractor = extractor(sampling_rate=SPECTRA_RATE)  # type: ignore[no-untyped-call] # transformers' own
         return self

@@ -26,7 +26,7 @@ from codec_superb.base_codec.families.transformers_codec import TransformersCode
 from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.options import CodecOptions
 
-SAME_WHEN_CUT = {"xcodec": 0.5, "xcodec2": 0.2, "neucodec": 0.2}
+SAME_WHEN_CUT = {"xcodec": 0.5, "higgs_audio_v2": 0.5, "xcodec2": 0.2, "neucodec": 0.2}
 """Share of tokens that stay where a clip is cut; these normalise over all that is coded at one go."""
 ALIKE_WHEN_CUT = {"xcodec2": 0.9, "neucodec": 0.9}
 """Correlation of the sound with that of one go; in these the decoder too attends to and normalises over all of it."""
@@ -191,7 +191,7 @@ def test_long_clips_are_cut_without_a_gap(name: str, family: str, monkeypatch: p
 
 @pytest.mark.slow
 def test_memory_grows_with_the_sound_and_not_with_the_model() -> None:
-    """Minutes more cost at most 30 MB each, all copies of the sound together: an hour stays far below 4 GB."""
+    """A minute more costs 15 MiB at most, four times the sound itself: the clip, what is coded, what is decoded."""
     program = (
         "import resource, sys, numpy as np, torch; torch.set_num_threads(1)\n"
         "from codec_superb.base_codec.registry import open_codec\n"
@@ -201,11 +201,11 @@ def test_memory_grows_with_the_sound_and_not_with_the_model() -> None:
         "    clip = np.random.default_rng(0).standard_normal((1, minutes * 60 * 16000), dtype=np.float32)\n"
         "    codec.decode(codec.encode(clip / 10, 16000))\n"
         "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
-        "print(peak(1), peak(3))\n"
+        "print(peak(1), peak(5))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     first, second = map(float, done.stdout.split())
-    assert (second - first) / 2 < 30
+    assert (second - first) / 4 < 15
 
 
 def test_half_precision_is_another_setting() -> None:

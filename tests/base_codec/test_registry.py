@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support_timing import quickest
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
@@ -61,11 +62,15 @@ def test_reading_every_card_imports_no_codec() -> None:
         "cards = [registry.card(name) for name in registry.names()]\n"
         "print(json.dumps([len(cards), time.process_time() - start, sorted(sys.modules)]))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    count, seconds, modules = json.loads(done.stdout)
-    assert count == len(registry.names())
-    assert not set(HEAVY) & set(modules)
-    assert seconds < 0.5  # of computing: 0.15 s where nothing else disturbs the caches
+
+    def read() -> float:
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        count, seconds, modules = json.loads(done.stdout)
+        assert count == len(registry.names())
+        assert not set(HEAVY) & set(modules)
+        return float(seconds)
+
+    assert quickest(read, 0.5) < 0.5  # of computing: 0.15 s where nothing else disturbs the caches
 
 
 def test_names_are_sorted_by_family_then_bitrate() -> None:
@@ -84,6 +89,8 @@ def test_an_unknown_name_answers_with_near_matches_and_what_exists() -> None:
         assert all(name in str(raised.value) for name in registry.names())
     with pytest.raises(UnknownCodec, match=r"named '~~~': There are \d+: aac_16k"):
         registry.card("~~~")
+    with pytest.raises(UnknownCodec, match=r"'sqcodec' is a family and no codec; its codecs are sqcodec_16k_0k75bps, "):
+        registry.card("sqcodec")
 
 
 @pytest.mark.parametrize(
