@@ -24,6 +24,9 @@ _SUFFIXES_OF_FFMPEG = ".aac .ac3 .amr .eac3 .m4a .mka .mp2 .mp4 .tta .webm .wma 
 AUDIO_SUFFIXES = frozenset(f"{_SUFFIXES_OF_LIBSNDFILE} {_SUFFIXES_OF_FFMPEG}".split())
 """File name endings, in lower case, that mark a file of a folder as a clip."""
 
+_PIECE = 1 << 20
+"""Samples that are read at once: an hour of stereo takes 1.3 GB, and is not to be held twice."""
+
 _SHORTEST_SHARE = 0.9
 """Containers round the duration that they state; a file with less than this share of it was cut off."""
 
@@ -42,6 +45,21 @@ def read_audio(path: Path) -> tuple[Audio, int]:
     except OSError as error:
         raise AudioFileError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
     return audio, rate
+
+
+def read_header(path: Path) -> tuple[int, int] | None:
+    """Return rate in Hz and samples a channel as the header of ``path`` says, without decoding.
+
+    None where libsndfile cannot read it: only decoding tells what it holds, if anything. Raises OSError for a file that
+    is missing or that the disk does not give.
+    """
+    import soundfile
+
+    try:
+        with path.open("rb") as file, soundfile.SoundFile(_Unnamed(file)) as sound:
+            return int(sound.samplerate), int(sound.frames)
+    except soundfile.SoundFileError:
+        return None
 
 
 def _decode(file: BinaryIO) -> tuple[Audio, int]:
@@ -70,12 +88,25 @@ def _with_libsndfile(file: BinaryIO) -> tuple[Audio, int] | None:
     with sound:
         promised = sound.frames
         try:
-            audio = sound.read(dtype="float32", always_2d=True)
+            audio, found = _read_planes(sound)
         except (soundfile.LibsndfileError, RuntimeError) as error:
             raise AudioFileError(f"damaged: {error}") from error
-        if len(audio) < promised:
-            raise AudioFileError(f"truncated: {promised} samples promised, {len(audio)} found")
-        return np.ascontiguousarray(audio.T), int(sound.samplerate)
+        if found < promised:
+            raise AudioFileError(f"truncated: {promised} samples promised, {found} found")
+        return audio, int(sound.samplerate)
+
+
+def _read_planes(sound: Any) -> tuple[Audio, int]:
+    """Return all samples as ``(channels, samples)``, transposed piece by piece, and how many there were."""
+    audio = np.empty((sound.channels, sound.frames), dtype=np.float32)
+    found = 0
+    while found < sound.frames:
+        piece = sound.read(min(_PIECE, sound.frames - found), dtype="float32", always_2d=True)
+        if not len(piece):
+            break
+        audio[:, found : found + len(piece)] = piece.T
+        found += len(piece)
+    return audio, found
 
 
 def _with_ffmpeg(file: BinaryIO) -> tuple[Audio, int]:
@@ -117,9 +148,9 @@ def _planes(container: Any, stream: Any) -> Audio:
 
 
 def _refuse_non_finite(audio: Audio) -> None:
-    finite = np.isfinite(audio)
-    if finite.all():
+    if np.isfinite(audio.min()) and np.isfinite(audio.max()):  # NaN is the least and the greatest of all
         return
+    finite = np.isfinite(audio)
     first = int(np.argmin(finite.all(axis=0)))
     raise AudioFileError(f"{np.count_nonzero(~finite)} samples are NaN or infinite, the first at sample {first}")
 

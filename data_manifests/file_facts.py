@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from codec_superb.data_manifests.audio_file import read_header
 from codec_superb.data_manifests.files import file_sha256, write_atomically
 from codec_superb.data_manifests.progress import OnProgress, Progress, ignore_progress
 
@@ -81,18 +82,8 @@ def _measure_one(path: Path, known: dict[str, FileFacts]) -> FileFacts:
     before = known.get(str(path))
     if before is not None and (before.size, before.mtime_ns) == (state.st_size, state.st_mtime_ns):
         return before
-    rate, frames = _header(path)
+    rate, frames = read_header(path) or (None, None)
     return FileFacts(state.st_size, state.st_mtime_ns, file_sha256(path), rate, frames)
-
-
-def _header(path: Path) -> tuple[int | None, int | None]:
-    import soundfile
-
-    try:
-        with soundfile.SoundFile(path) as file:
-            return int(file.samplerate), int(file.frames)
-    except soundfile.SoundFileError:
-        return None, None
 
 
 def _batches(paths: Iterable[Path]) -> Iterator[list[Path]]:

@@ -53,10 +53,17 @@ def remove_partial(folder: Path) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path`` while the body runs; a second process waits. The system frees it on any death."""
+    """Hold the lock file ``path`` while the body runs; a second process waits. The system frees it on any death.
+
+    Programs started with ``close_fds=False`` inherit the lock: it then holds until the last of them has ended.
+    """
     import fcntl
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        os.set_inheritable(file.fileno(), True)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)

