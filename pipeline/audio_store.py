@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.base_codec.fitting import pieces
 from codec_superb.data_manifests.files import PARTIAL, write_atomically
 from codec_superb.pipeline.errors import RunFolderError
 
@@ -33,32 +34,41 @@ class Stored(NamedTuple):
     clipped_samples: int
 
 
-def file_name(clip_id: str) -> str:
-    """Return the relative path of a clip's FLAC: its id, with components shortened that no file system would take."""
+def file_name(clip_id: str, suffix: str = SUFFIX) -> str:
+    """Return the relative path of a clip's file: its id, with components shortened that no file system would take."""
     *folders, leaf = clip_id.split("/")
-    return "/".join([*(_component(part, folder=True) for part in folders), _component(leaf, folder=False) + SUFFIX])
+    parts = [*(_component(part, suffix, folder=True) for part in folders), _component(leaf, suffix, folder=False)]
+    return "/".join(parts) + suffix
 
 
-def _component(part: str, *, folder: bool) -> str:
+def _component(part: str, suffix: str, *, folder: bool) -> str:
     """Make one path component safe; a changed one carries a hash of the whole, so that no two clips meet."""
     too_long = len(part.encode()) > COMPONENT_LIMIT
     # A folder that ends like a file could stand where another clip's file must be.
-    reserved = part in {"", ".", ".."} or part.startswith(PARTIAL) or "\0" in part or (folder and part.endswith(SUFFIX))
+    reserved = part in {"", ".", ".."} or part.startswith(PARTIAL) or "\0" in part or (folder and part.endswith(suffix))
     if not too_long and not reserved:
         return part
-    stem = part.encode()[:120].decode(errors="ignore").replace("\0", "").removesuffix(SUFFIX).lstrip(".")
+    stem = part.encode()[:120].decode(errors="ignore").replace("\0", "").removesuffix(suffix).lstrip(".")
     return f"{stem}~{hashlib.sha256(part.encode()).hexdigest()[:16]}"
 
 
 def quantise(audio: NDArray[np.float32]) -> NDArray[np.int32]:
     """Round samples in [-1, 1] to 24-bit integers, clamping what lies beyond."""
-    scaled = np.rint(audio.astype(np.float64) * FULL_SCALE)
-    return np.clip(scaled, -FULL_SCALE, FULL_SCALE - 1).astype(np.int32)
+    quantised = np.empty(audio.shape, dtype=np.int32)
+    for its in pieces(audio.size):  # an hour in double precision takes more than a gigabyte
+        scaled = np.rint(audio[its].astype(np.float64) * FULL_SCALE)
+        quantised[its] = np.clip(scaled, -FULL_SCALE, FULL_SCALE - 1)
+    return quantised
 
 
 def digest(samples: NDArray[np.int32]) -> str:
     """SHA-256 over 24-bit samples."""
-    return hashlib.sha256(np.ascontiguousarray(samples, dtype="<i4").tobytes()).hexdigest()
+    return hashlib.sha256(_as_bytes(samples)).hexdigest()
+
+
+def _as_bytes(samples: NDArray[np.int32]) -> memoryview:
+    """Show samples as the bytes that are hashed."""
+    return np.ascontiguousarray(samples, dtype="<i4").data
 
 
 def write_audio(path: Path, audio: NDArray[np.float32], rate: int) -> Stored:
@@ -68,12 +78,17 @@ def write_audio(path: Path, audio: NDArray[np.float32], rate: int) -> Stored:
     """
     import soundfile
 
-    samples = quantise(audio)
     encoded = io.BytesIO()  # in memory: libsndfile hides a full disk
-    soundfile.write(encoded, samples << 8, rate, format="FLAC", subtype="PCM_24")
+    sha256, clipped = hashlib.sha256(), 0
+    with soundfile.SoundFile(encoded, "w", rate, 1, "PCM_24", format="FLAC") as file:
+        for its in pieces(audio.size):
+            samples = quantise(audio[its])
+            sha256.update(_as_bytes(samples))
+            file.write(samples << 8)
+            clipped += int(np.count_nonzero(np.abs(audio[its]) > 1.0))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, encoded.getbuffer(), sync=False)
-    return Stored(digest(samples), int(np.count_nonzero(np.abs(audio) > 1.0)))
+    return Stored(sha256.hexdigest(), clipped)
 
 
 def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
@@ -87,7 +102,11 @@ def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
         stored, rate = soundfile.read(path, dtype="int32", always_2d=True)
     except (soundfile.SoundFileError, OSError) as error:
         raise RunFolderError(f"the resynthesis cannot be read: {error}; call resynth with --overwrite") from error
-    samples = stored[:, 0] >> 8
+    stored >>= 8
+    samples = stored[:, 0]
     if digest(samples) != sha256:
         raise RunFolderError("the stored resynthesis is not what resynth wrote; call resynth with --overwrite")
-    return np.asarray(samples / FULL_SCALE, dtype=np.float32), int(rate)
+    audio = np.empty(samples.size, dtype=np.float32)
+    for its in pieces(samples.size):
+        audio[its] = samples[its] / FULL_SCALE
+    return audio, int(rate)

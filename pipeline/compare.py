@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.weights import told
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.compare_applications import PairedApplication, compare_applications
 from codec_superb.pipeline.errors import PipelineError
@@ -63,14 +65,28 @@ def compare_results(first: Results, second: Results) -> ComparisonReport:
     paired = compare_paired(_only(first.rows, datasets), _only(second.rows, datasets), metrics=metrics)
     applications, apart = compare_applications(first, second, datasets)
     left_out += [LeftOut(what=f"{entry.probe} on {entry.dataset}", reason=entry.reason) for entry in apart]
+    one, two = _names(first.card, second.card)
     return ComparisonReport(
-        first=first.card.name,
-        second=second.card.name,
+        first=one,
+        second=two,
         datasets=paired.datasets,
         categories=paired.categories,
         applications=applications,
         left_out=tuple(left_out),
     )
+
+
+def _names(first: Card, second: Card) -> tuple[str, str]:
+    """Name both codecs, with their settings or weights where one codec stands on both sides with different ones."""
+    if first.name == second.name and first.settings == second.settings and first.weights != second.weights:
+        return f"{first.name} ({told(first.weights)})", f"{second.name} ({told(second.weights)})"
+    if first.name != second.name or first.settings == second.settings:
+        return first.name, second.name
+    one, two = (
+        ", ".join(f"{key} {value}" for key, value in sorted(card.settings.items())) or "usual settings"
+        for card in (first, second)
+    )
+    return f"{first.name} ({one})", f"{second.name} ({two})"
 
 
 def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:

@@ -8,7 +8,6 @@ workers share one queue stops when the dead one held its lock). Workers are plai
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import IO, Any, Generic, Self, TypeVar
 
+from codec_superb.base_codec.isolation.process import signal_name
 from codec_superb.pipeline.errors import PipelineError
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ class _Worker:
 def _how_it_ended(code: int) -> str:
     """Describe an exit status in words."""
     if code < 0:
-        name = signal.Signals(-code).name
+        name = signal_name(-code)
         return f"worker process killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
     return f"worker process ended with exit code {code}"
 

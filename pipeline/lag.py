@@ -58,10 +58,24 @@ def _loudest(
     if reference.size <= length:
         return reference, resynthesis
     step = max(1, length // 10)
-    energy = np.concatenate([[0.0], np.cumsum(np.square(reference, dtype=np.float64))])
     starts = np.arange(0, reference.size - length + 1, step)
-    start = int(starts[np.argmax(energy[starts + length] - energy[starts])])
+    start = int(starts[np.argmax(_energy(reference, starts + length) - _energy(reference, starts))])
     return reference[start : start + length], resynthesis[start : start + length]
+
+
+def _energy(signal: NDArray[np.float32], places: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the energy of ``signal`` before each of the ascending ``places``.
+
+    Sample after sample is added up, with no array of all the sums: it would be twice as large as an hour of sound.
+    """
+    sums, before, done = [], 0.0, 0
+    for place in places.tolist():
+        if place > done:
+            squares = np.square(signal[done:place], dtype=np.float64)
+            squares[0] += before
+            before, done = float(np.cumsum(squares)[-1]), place
+        sums.append(before)
+    return np.asarray(sums)
 
 
 def _sounds(audio: NDArray[np.float32]) -> bool:

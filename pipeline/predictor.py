@@ -9,11 +9,11 @@ from pathlib import Path
 
 from codec_superb.applications.catalogue import BackendEntry
 from codec_superb.applications.interface import Backend, Model
+from codec_superb.pipeline.batches import BatchQueue, Length, batches, halves
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result, usable_cores
 from codec_superb.pipeline.predictions import failure
-from codec_superb.pipeline.probe_batches import BatchQueue, Length, batches
-from codec_superb.pipeline.probe_clip import Answer, BackendSpec, PredictTask, load_backend, predict_sounds
+from codec_superb.pipeline.probe_clip import Answer, BackendSpec, Place, PredictTask, load_backend, predict_sounds
 from codec_superb.pipeline.progress import Progress
 from codec_superb.pipeline.reference import DatasetSpec
 
@@ -36,7 +36,7 @@ class Predictor:
     """Ends the worker process of a large model."""
     _ready: BackendSpec | None = None
 
-    def answers(self, sounds: Sequence[Length]) -> Iterator[Answer]:
+    def answers(self, sounds: Sequence[Length[Place]]) -> Iterator[Answer]:
         """Yield an answer for each sound, in any order; a sound that kills a worker is answered with that reason."""
         if not sounds:
             return
@@ -50,11 +50,11 @@ class Predictor:
                 elif (answer := self._crashed(event, queue)) is not None:
                     yield answer
 
-    def _crashed(self, crash: Crash[PredictTask], queue: BatchQueue) -> Answer | None:
+    def _crashed(self, crash: Crash[PredictTask], queue: BatchQueue[PredictTask]) -> Answer | None:
         """Put back what a dead worker had not answered; the last one of a batch is at fault and fails."""
         left = crash.task.places[crash.index :]
         if len(left) > 1:
-            queue.put_back(crash.task._replace(places=left))
+            queue.put_back(crash.task._replace(places=half) for half in halves(left))
             return None
         self.progress.message(f"{self.model.name}: {left[0].clip}: {crash.reason}")
         return Answer(left[0], failure(crash.reason))

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from codec_superb.applications.catalogue import choose
 from codec_superb.applications.interface import Model
+from codec_superb.pipeline.batches import Length
 from codec_superb.pipeline.executor import Executor
 from codec_superb.pipeline.finished_runs import by_dataset
 from codec_superb.pipeline.outcome import FailedClip, ProbeCounts, RunOutcome
 from codec_superb.pipeline.predictions import Answers, model_digest, sort_out
 from codec_superb.pipeline.predictor import Predictor
-from codec_superb.pipeline.probe_batches import Length
 from codec_superb.pipeline.probe_choice import Asked, ProbeGroup, examine, prepare_all, refuse_idle, train
 from codec_superb.pipeline.probe_clip import Place
 from codec_superb.pipeline.probe_rows import put_probes
@@ -103,7 +103,7 @@ def _probe_group(group: ProbeGroup, all_asked: Sequence[Asked], call: _Call) -> 
 
 def _ask(asked: Asked, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call) -> None:
     """Have one model predict what is missing, then score each run."""
-    model = train(asked, group)
+    model = train(asked, group, call.device)
     with ExitStack() as stack:
         predictor = Predictor(
             asked.backend, asked.entry, model, call.weights, group.runs.spec, call.device, call.progress, call.pool,
@@ -148,7 +148,7 @@ def _predict_resyntheses(
         call.progress.advance()
 
 
-def _resyntheses(stores: Sequence[ProbeStore], wanted: set[str], digest: str, call: _Call) -> Iterator[Length]:
+def _resyntheses(stores: Sequence[ProbeStore], wanted: set[str], digest: str, call: _Call) -> Iterator[Length[Place]]:
     """Name the resyntheses that the model has not been asked about."""
     for number, store in enumerate(stores):
         for clip, of in store.clips.items():

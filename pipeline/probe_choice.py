@@ -168,7 +168,7 @@ def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[Asked]:
     return asked
 
 
-def train(asked: Asked, group: ProbeGroup) -> Model:
+def train(asked: Asked, group: ProbeGroup, device: str) -> Model:
     """Let a backend learn from the references of the whole dataset, where it does learn."""
     backend = asked.backend
     if type(backend).trained is Backend.trained:
@@ -176,7 +176,7 @@ def train(asked: Asked, group: ProbeGroup) -> Model:
     dataset = group.runs.dataset
     items = [item_of(dataset.clip(clip)) for clip in dataset.clip_ids()]
     mine = [item for item in items if any(item.category in row.categories for row in asked.probes)]
-    return _portable(backend.trained(mine, _loader(dataset, backend.rate), asked.model))
+    return _portable(backend.trained(mine, _loader(dataset, backend.rate), asked.model, device))
 
 
 def _loader(dataset: Dataset, rate: int) -> Callable[[str], Samples]:

@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from codec_superb.applications.catalogue import BackendEntry, make_backend
-from codec_superb.applications.errors import MissingModel, MissingPackage, OutOfMemory, PredictionFailed
+from codec_superb.applications.errors import (
+    MissingModel,
+    MissingPackage,
+    ModelUnusable,
+    OutOfMemory,
+    PredictionFailed,
+)
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound
 from codec_superb.base_codec import fitting
 from codec_superb.data_manifests import Clip, Dataset
@@ -191,7 +197,7 @@ def _ask(backend: Backend, batch: Sequence[Sound]) -> Iterator[Prediction | Exce
     if len(batch) == 1 or _HOLDER.room is None or _size(batch) <= _HOLDER.room:
         answers = _answers(backend, batch)
         if answers is not None:
-            yield from answers
+            yield from map(_or_end, answers)
             return
     half = len(batch) // 2
     yield from _ask(backend, batch[:half])
@@ -202,7 +208,7 @@ def _answers(backend: Backend, batch: Sequence[Sound]) -> Sequence[Prediction | 
     """Ask once; None where a batch of several must be halved."""
     try:
         answers = list(backend.predict(batch))
-    except (MissingPackage, MissingModel):
+    except (MissingPackage, MissingModel, ModelUnusable):
         raise  # the same for every clip
     except Exception as error:  # noqa: BLE001 - whatever a model raises, it must not cost the other clips
         if len(batch) == 1:
@@ -213,6 +219,13 @@ def _answers(backend: Backend, batch: Sequence[Sound]) -> Sequence[Prediction | 
     if len(answers) != len(batch):
         raise PipelineError(f"{type(backend).__name__}: expected {len(batch)} predictions, got {len(answers)}")
     return answers
+
+
+def _or_end(answer: Prediction | Exception) -> Prediction | Exception:
+    """Raise the one answer that ends the run, once those before it are kept."""
+    if isinstance(answer, ModelUnusable):
+        raise answer
+    return answer
 
 
 def _size(batch: Sequence[Sound]) -> int:

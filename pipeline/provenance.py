@@ -30,7 +30,10 @@ PROBE_PACKAGES = (
 
 
 def stamp(
-    stage: Literal["resynth", "score", "probe"], device: str, backends: Mapping[str, str] | None = None
+    stage: Literal["resynth", "score", "probe"],
+    device: str,
+    backends: Mapping[str, str] | None = None,
+    batch_seconds: float = 0,
 ) -> Provenance:
     """Describe the program and the machine as they are now."""
     commit, dirty = source_state()
@@ -43,6 +46,7 @@ def stamp(
         platform=platform.platform(),
         processor=processor(),
         device=device,
+        batch_seconds=batch_seconds or None,
         packages=package_versions() | (_versions(PROBE_PACKAGES) if stage == "probe" else {}),
         backends=dict(backends or {}),
         command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),

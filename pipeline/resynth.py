@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.isolation.environment import ensure
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure
-from codec_superb.base_codec.weights import takes_options
+from codec_superb.base_codec.weights import refuse_useless, told
 from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
+from codec_superb.pipeline.batches import BatchQueue
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result
 from codec_superb.pipeline.journal import Journal
@@ -25,7 +27,8 @@ from codec_superb.pipeline.probe_rows import drop_probes
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
 from codec_superb.pipeline.reference import DatasetSpec, cannot_write
-from codec_superb.pipeline.resynth_clip import ResynthTask, prepare_codec, resynthesise_clip
+from codec_superb.pipeline.resynth_batches import SECONDS_ON_CUDA, plan_batches
+from codec_superb.pipeline.resynth_clip import Prepared, ResynthTask, Target, prepare_codec, resynthesise_clips
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
 from codec_superb.pipeline.run_info import DatasetInfo, RunInfo, codec_source, spec_hash
@@ -46,6 +49,9 @@ class _Plan:
     folder: RunFolder
     spec_hash: str
     options: CodecOptions
+    batch: float | None
+    tokens: bool
+    """Whether they are kept beside the sound."""
 
 
 def resynthesise(
@@ -55,6 +61,8 @@ def resynthesise(
     out: Path,
     device: Device = "auto",
     options: CodecOptions = DEFAULT_OPTIONS,
+    batch: float | None = None,
+    tokens: bool = False,
     workers: int | None = None,
     limit: int | None = None,
     overwrite: bool = False,
@@ -66,19 +74,25 @@ def resynthesise(
     """Run every codec on every dataset into ``out/<codec>/<dataset>/``; what is finished there is not done again.
 
     ``options`` are for the neural codecs among ``codecs`` (weights, precision); the run's card says what they chose.
-    ``limit`` takes that many clips a dataset (see :mod:`~codec_superb.pipeline.selection`). ``timeout`` is in seconds a
-    clip; an ``executor`` that is given brings its own workers and timeout. Clips that fail become failed rows and are
-    tried again by the next call. A run whose card or dataset has changed is set aside and begun anew; ``overwrite``
-    deletes it instead, changed or not.
+    ``batch`` is how many seconds of sound those get together, 0 for clip by clip; by default a minute on a graphics
+    card, and 0 on a CPU. ``tokens`` keeps the tokens behind each resynthesis, of codecs that have some. ``limit`` takes
+    that many clips a dataset (see :mod:`~codec_superb.pipeline.selection`).
+    ``timeout`` is in seconds a clip (a batch that takes longer is taken apart); an ``executor`` that is given brings
+    its own workers and timeout. Clips that fail become failed rows and are tried again by the next call. A run whose
+    card or dataset has changed is set aside and begun anew; ``overwrite`` deletes it instead, changed or not.
 
     Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
     """
     progress = progress or Silent()
+    if batch is not None and not 0 <= batch < inf:
+        raise PipelineError(f"expected a batch of 0 seconds or more, got {batch:g}")
     opened = [(str(spec), open_dataset(spec, category=category)) for spec in datasets]
+    cards = [card_of(codec) for codec in codecs]
+    refuse_useless(options, cards)
+    refuse_device(device, cards)
     configured = {codec: _configured(codec, options) for codec in codecs}
-    _refuse_useless(options, codecs)
     plans = [
-        _plan(codec, configured[codec], spec, dataset, category, Path(out), limit)
+        _plan(codec, configured[codec], spec, dataset, category, Path(out), limit, batch, tokens=tokens)
         for spec, dataset in opened
         for codec in codecs
     ]
@@ -97,24 +111,26 @@ def _configured(codec: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
     return configure(codec, options)
 
 
-def _refuse_useless(options: CodecOptions, codecs: Sequence[str]) -> None:
-    """Refuse options that no codec of the call takes: the user expects them to do something."""
-    if options != DEFAULT_OPTIONS and not any(takes_options(card_of(codec)) for codec in codecs):
+def refuse_device(device: str, cards: Sequence[Card]) -> None:
+    """Refuse a graphics card for isolated codecs before the codecs named before them have run for hours."""
+    if device == "cuda" and (isolated := [card.name for card in cards if card.isolation is not None]):
         raise PipelineError(
-            f"weights, dtype and compile are options of neural codecs; {', '.join(codecs)} take none: leave them out"
+            f"{', '.join(isolated)}: isolated codecs run on the cpu; take --device auto, which gives the others the "
+            "graphics card"
         )
 
 
 def _plan(
     codec: str, configured: tuple[Card, CodecOptions], spec: str, dataset: Dataset, category: Category | None,
-    out: Path, limit: int | None,
+    out: Path, limit: int | None, batch: float | None, *, tokens: bool,
 ) -> _Plan:  # fmt: skip
     """Name what is to be done, before any work begins."""
     card, options = configured
     folder = RunFolder(out / card.name / dataset.name)
     identity = spec_hash(card, dataset.manifest_hash, codec_source(codec))
     opened = DatasetSpec(spec, category, dataset.manifest_hash)
-    return _Plan(codec, card, opened, dataset, select_clips(dataset, limit), folder, identity, options)
+    kept = tokens and card.codebooks is not None
+    return _Plan(codec, card, opened, dataset, select_clips(dataset, limit), folder, identity, options, batch, kept)
 
 
 def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> None:
@@ -186,8 +202,11 @@ def _resume(
     stale = info.status == "started" or not plan.folder.has_table()
     if todo:
         on = _prepare(plan, device, pool, progress)
-        info = info.model_copy(update={"provenance": supersede(info.provenance, stamp("resynth", on))})
-        stale |= _work(plan, todo, journal, on, info, pool, progress)
+        info = _with_weights(info, on.weights, before)
+        seconds = _batch_seconds(plan, on, progress)
+        new = stamp("resynth", on.device, batch_seconds=seconds)
+        info = info.model_copy(update={"provenance": supersede(info.provenance, new)})
+        stale |= _work(plan, _tasks(plan, todo, on, seconds), journal, info, pool, progress)
     if stale:
         info = _without_probes(plan, info, progress)
         plan.folder.write_rows(_rows(plan, journal), metrics=())
@@ -248,14 +267,15 @@ def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
     row = journal.last(clip)
     if row is None or row["status"] != "ok" or row["category"] != plan.dataset.clip(clip).category:
         return False
+    files = [plan.folder.audio_path(clip), *([plan.folder.tokens_path(clip)] if plan.tokens else [])]
     try:
-        return plan.folder.audio_path(clip).stat().st_size > 0
+        return all(file.stat().st_size for file in files)
     except OSError:
         return False
 
 
-def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> str:
-    """Open the codec in a worker before anything is written; return the device it runs on."""
+def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> Prepared:
+    """Open the codec in a worker before anything is written; return how it was opened."""
     if plan.card.isolation is not None:  # here, where nobody's time runs out
         ensure(open_lock(plan.card.isolation.lock), progress.message)
     (event,) = pool.stream(prepare_codec, [(plan.codec, device, plan.options)])
@@ -264,17 +284,39 @@ def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) ->
     raise PipelineError(f"{plan.card.name} cannot be opened: {event.reason}\n{event.log}".rstrip())
 
 
+def _with_weights(info: RunInfo, opened: Weights | None, before: RunInfo | None) -> RunInfo:
+    """Say in the run's card which weights were opened. Raises PipelineError where the run's clips are of others."""
+    card = info.card
+    if before is not None and opened != card.weights:
+        raise PipelineError(
+            f"{card.name}: its weights are no longer those of this run: {told(card.weights)} then, "
+            f"{told(opened)} now; begin it anew with --overwrite, or keep it and name another --out"
+        )
+    return info.model_copy(update={"card": card.model_copy(update={"weights": opened})})
+
+
+def _batch_seconds(plan: _Plan, on: Prepared, progress: Progress) -> float:
+    """Return how many seconds of sound go together; 0 for clip by clip."""
+    if on.gains_from_batches:
+        usual = SECONDS_ON_CUDA if on.device == "cuda" else 0.0
+        return usual if plan.batch is None else plan.batch
+    if plan.batch:
+        progress.message(f"{plan.card.name} codes clip by clip: it gains nothing from batches")
+    return 0.0
+
+
 def _work(
-    plan: _Plan, todo: Sequence[str], journal: Journal, device: str, info: RunInfo, pool: Executor, progress: Progress
+    plan: _Plan, tasks: Iterable[ResynthTask], journal: Journal, info: RunInfo, pool: Executor, progress: Progress
 ) -> bool:
-    """Resynthesise ``todo``; return whether any row differs from what was known before."""
+    """Do the tasks; return whether any row differs from what was known before."""
     plan.folder.write_info(info)
     changed = False
-    with closing(pool.stream(resynthesise_clip, _tasks(plan, todo, device))) as events:
+    queue = BatchQueue(tasks)
+    with closing(pool.stream(resynthesise_clips, queue)) as events:
         for event in events:
-            row = _crashed(plan, event) if isinstance(event, Crash) else event.value
-            if isinstance(event, Crash):
-                progress.message(f"{plan.card.name}: {event.task.clip}: {event.reason}")
+            row = _crashed(plan, event, queue, progress) if isinstance(event, Crash) else event.value
+            if row is None:
+                continue
             entry = row.model_dump(mode="json", exclude={"metrics", "probes"})
             if not changed and _is_news(journal, entry):
                 changed = True
@@ -285,19 +327,35 @@ def _work(
     return changed
 
 
-def _tasks(plan: _Plan, todo: Sequence[str], device: str) -> Iterator[ResynthTask]:
-    """Describe the work, clip by clip, as workers ask for it."""
-    for clip in todo:
-        category, target = plan.dataset.clip(clip).category, str(plan.folder.audio_path(clip))
-        yield ResynthTask(plan.codec, device, plan.spec, plan.dataset.name, clip, category, target, plan.options)
+def _tasks(plan: _Plan, todo: Sequence[str], on: Prepared, seconds: float) -> Iterator[ResynthTask]:
+    """Describe the work, a batch or a clip at a time, as workers ask for it."""
+    clips = (plan.dataset.clip(clip) for clip in todo)
+    for together in plan_batches(clips, seconds) if seconds else ((clip,) for clip in todo):
+        targets = tuple(_target(plan, clip) for clip in together)
+        yield ResynthTask(plan.codec, on.device, plan.spec, plan.dataset.name, targets, plan.options, on.weights)
 
 
-def _crashed(plan: _Plan, crash: Crash[ResynthTask]) -> ClipRow:
-    """Make the row of a clip that took its worker along."""
+def _target(plan: _Plan, clip: str) -> Target:
+    tokens = str(plan.folder.tokens_path(clip)) if plan.tokens else ""
+    return Target(clip, plan.dataset.clip(clip).category, str(plan.folder.audio_path(clip)), tokens)
+
+
+def _crashed(
+    plan: _Plan, crash: Crash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
+) -> ClipRow | None:
+    """Make the row of a clip that took its worker along; the clips of a batch are first tried one by one."""
+    left = crash.task.targets[crash.index :]
+    if not left:  # it had done its work
+        return None
+    if len(crash.task.targets) > 1:
+        queue.put_back(crash.task._replace(targets=(target,)) for target in left)
+        progress.message(f"{plan.card.name}: a batch of {len(left)} clips, which now go one by one: {crash.reason}")
+        return None
+    progress.message(f"{plan.card.name}: {left[0].clip}: {crash.reason}")
     return ClipRow(
-        clip=crash.task.clip,
+        clip=left[0].clip,
         dataset=plan.dataset.name,
-        category=crash.task.category,
+        category=left[0].category,
         status="failed",
         stage="worker",
         error_type="WorkerDied",

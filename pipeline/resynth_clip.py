@@ -1,29 +1,48 @@
-"""One clip through one codec, inside a worker: load, encode, decode, measure, store; always ends in a row."""
+"""Clips through one codec, inside a worker: load, encode, decode, measure, store; each always ends in a row.
+
+The clips of a task go through the codec together where it gains from that. What raises costs no other clip: they are
+then coded one by one, and only what fails alone is a failure.
+"""
 
 from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.base_codec.card import Weights
 from codec_superb.base_codec.errors import CodecUnusable
+from codec_superb.base_codec.fitting import non_finite
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import card, open_codec
+from codec_superb.base_codec.weights import told
 from codec_superb.data_manifests import Category, Clip
 from codec_superb.pipeline.audio_store import Stored, write_audio
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.lag import residual_lag
 from codec_superb.pipeline.reference import DatasetSpec, cannot_write, dataset_of, load_mono, reason_of, to_mono
 from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.token_store import write_tokens
 
 Stage = Literal["load", "encode", "decode", "write"]
 T = TypeVar("T")
+
+
+class Target(NamedTuple):
+    """One clip and where its resynthesis goes."""
+
+    clip: str
+    category: Category
+    path: str
+    """Of the FLAC to write."""
+    tokens: str = ""
+    """Of the file for its tokens; '' where they are not kept."""
 
 
 class ResynthTask(NamedTuple):
@@ -33,11 +52,39 @@ class ResynthTask(NamedTuple):
     device: str
     dataset: DatasetSpec
     dataset_name: str
-    clip: str
-    category: Category
-    target: str
-    """Path of the FLAC to write."""
+    targets: tuple[Target, ...]
+    """Several are a batch."""
     options: CodecOptions = DEFAULT_OPTIONS
+    weights: Weights | None = None
+    """Those the run's card tells of."""
+
+
+class Prepared(NamedTuple):
+    """How a codec was opened."""
+
+    device: str
+    gains_from_batches: bool
+    weights: Weights | None
+    """Those that were opened; a card may leave open which they are until then."""
+
+
+class _Sound(NamedTuple):
+    """A clip that was read."""
+
+    clip: Clip
+    reference: NDArray[np.float32]
+    """Mono ``(samples,)``."""
+    rate: int
+
+
+class _Coded(NamedTuple):
+    """What a codec made of a clip."""
+
+    encoded: Encoded
+    resynthesis: NDArray[np.float32]
+    """Mono ``(samples,)``."""
+    encode_s: float
+    decode_s: float
 
 
 class _Failed(Exception):
@@ -78,13 +125,13 @@ class _Holder:
 _HOLDER = _Holder()
 
 
-def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[str]:
-    """Open the codec ``(name, device, options)``, so that what is missing shows at once; yield the device it is on."""
+def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[Prepared]:
+    """Open the codec ``(name, device, options)``, so that what is missing shows at once; yield how it was opened."""
     name, device, options = task
     if device == "auto":
         device = best_device(name)
-    _HOLDER.get(name, device, options)
-    yield device
+    codec = _HOLDER.get(name, device, options)
+    yield Prepared(device, codec.gains_from_batches, codec.card.weights)
 
 
 def best_device(name: str) -> str:
@@ -99,52 +146,116 @@ def best_device(name: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def resynthesise_clip(task: ResynthTask) -> Iterator[ClipRow]:
-    """Yield the row of one clip. Raises only what must end the run: the codec cannot be opened, the disk is full."""
+def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
+    """Yield the row of each clip, in order.
+
+    Raises only what must end the run: the codec cannot be opened, the disk is full.
+    """
     codec = _HOLDER.get(task.codec, task.device, task.options)
+    if codec.card.weights != task.weights:
+        raise PipelineError(
+            f"{codec.card.name}: its weights changed while it ran, from {told(task.weights)} to "
+            f"{told(codec.card.weights)}; begin the run anew with --overwrite"
+        )
+    sounds = [_read(task, target) for target in task.targets]
+    coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)])
+    for target, sound in zip(task.targets, sounds, strict=True):
+        if isinstance(sound, ClipRow):
+            yield sound
+            continue
+        try:
+            row = _row(task, target, sound, coded[target.clip] if target.clip in coded else _alone(codec, sound))
+        except _Failed as failed:
+            row = _failed_row(task, target, failed, sound.clip)
+        yield row
+
+
+def _read(task: ResynthTask, target: Target) -> _Sound | ClipRow:
+    """Return the clip, or its row where it cannot be read."""
     dataset = dataset_of(task.dataset)
     clip: Clip | None = None
     try:
-        clip = _at("load", dataset.clip, task.clip)
-        yield _row(task, codec, clip)
+        clip = _at("load", dataset.clip, target.clip)
+        return _Sound(clip, *_at("load", load_mono, clip))
     except _Failed as failed:
-        yield ClipRow(
-            clip=task.clip,
-            dataset=task.dataset_name,
-            category=task.category,
-            status="failed",
-            stage=failed.stage,
-            error_type=type(failed.error).__name__,
-            error=reason_of(failed.error, clip),
-        )
+        return _failed_row(task, target, failed, clip)
 
 
-def _row(task: ResynthTask, codec: Codec, clip: Clip) -> ClipRow:
-    """Do the work of one clip."""
-    reference, rate = _at("load", load_mono, clip)
+def _together(codec: Codec, sounds: Sequence[_Sound]) -> dict[str, _Coded]:
+    """Code clips of one rate together; return what came of it by clip, without those that must be tried alone."""
+    coded: dict[str, _Coded] = {}
+    for rate in sorted({sound.rate for sound in sounds}):
+        batch = [sound for sound in sounds if sound.rate == rate]
+        if len(batch) > 1:
+            coded |= _batch(codec, batch, rate)
+    return coded
+
+
+def _batch(codec: Codec, batch: Sequence[_Sound], rate: int) -> dict[str, _Coded]:
+    """Code clips of one rate; seconds are shared out by length. Empty where that raises: one of them may be bad."""
+    coded: dict[str, _Coded] = {}
+    whole = sum(sound.reference.size for sound in batch)
+    try:
+        started = time.perf_counter()
+        encoded = codec.encode_batch([sound.reference[np.newaxis] for sound in batch], rate)
+        encode_s = time.perf_counter() - started
+        started = time.perf_counter()
+        decoded = codec.decode_batch(encoded)
+        decode_s = time.perf_counter() - started
+        for sound, its, audio in zip(batch, encoded, decoded, strict=True):
+            samples = sound.reference.size
+            share = samples / whole
+            coded[sound.clip.id] = _Coded(its, _checked(audio, its, samples), share * encode_s, share * decode_s)
+    except (PipelineError, CodecUnusable):
+        raise
+    except Exception:  # noqa: BLE001 - each is tried alone, and what it raises then is its own
+        return {}
+    return coded
+
+
+def _alone(codec: Codec, sound: _Sound) -> _Coded:
+    """Code one clip; whatever the codec raises is the clip's failure."""
+    _at("encode", codec.wake)
     started = time.perf_counter()
-    encoded = _at("encode", codec.encode, reference[np.newaxis], rate)
+    encoded = _at("encode", codec.encode, sound.reference[np.newaxis], sound.rate)
     encode_s = time.perf_counter() - started
     started = time.perf_counter()
     decoded = _at("decode", codec.decode, encoded)
     decode_s = time.perf_counter() - started
-    resynthesis = _at("decode", _checked, decoded, encoded, reference.size)
-    lag = _at("decode", residual_lag, reference, resynthesis, rate)
-    stored = _at("write", _store, task, resynthesis, rate)
+    return _Coded(encoded, _at("decode", _checked, decoded, encoded, sound.reference.size), encode_s, decode_s)
+
+
+def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> ClipRow:
+    """Measure and store what a codec made of a clip."""
+    lag = _at("decode", residual_lag, sound.reference, coded.resynthesis, sound.rate)
+    stored = _at("write", _store, target, coded, sound.rate)
     return ClipRow(
-        clip=task.clip,
+        clip=target.clip,
         dataset=task.dataset_name,
-        category=task.category,
+        category=target.category,
         status="ok",
-        sampling_rate=rate,
-        samples=reference.size,
-        bits=encoded.bits,
-        tokens=encoded.tokens,
-        encode_s=encode_s,
-        decode_s=decode_s,
+        sampling_rate=sound.rate,
+        samples=sound.reference.size,
+        bits=coded.encoded.bits,
+        tokens=coded.encoded.tokens,
+        encode_s=coded.encode_s,
+        decode_s=coded.decode_s,
         lag_samples=lag,
         clipped_samples=stored.clipped_samples,
         resynthesis_sha256=stored.sha256,
+    )
+
+
+def _failed_row(task: ResynthTask, target: Target, failed: _Failed, clip: Clip | None) -> ClipRow:
+    """Say where and why a clip failed."""
+    return ClipRow(
+        clip=target.clip,
+        dataset=task.dataset_name,
+        category=target.category,
+        status="failed",
+        stage=failed.stage,
+        error_type=type(failed.error).__name__,
+        error=reason_of(failed.error, clip),
     )
 
 
@@ -166,17 +277,19 @@ def _checked(decoded: NDArray[np.float32], encoded: Encoded, samples: int) -> ND
         )
     if encoded.bits < 0:
         raise _BrokenContract(f"expected a payload of 0 bits or more, got {encoded.bits}")
-    wrong = int(np.count_nonzero(~np.isfinite(decoded)))
+    wrong = non_finite(decoded)
     if wrong:
         raise _BrokenContract(f"expected finite samples from the codec, got {wrong} NaN or infinite of {decoded.size}")
     return to_mono(decoded)
 
 
-def _store(task: ResynthTask, resynthesis: NDArray[np.float32], rate: int) -> Stored:
-    """Write the FLAC; a full disk ends the run."""
+def _store(target: Target, coded: _Coded, rate: int) -> Stored:
+    """Write the FLAC, and the tokens where they are kept; a full disk ends the run."""
     try:
-        return write_audio(Path(task.target), resynthesis, rate)
+        if target.tokens and not isinstance(coded.encoded.payload, bytes):
+            write_tokens(Path(target.tokens), coded.encoded.payload)
+        return write_audio(Path(target.path), coded.resynthesis, rate)
     except OSError as error:
-        if (fatal := cannot_write(error, task.target)) is not None:
+        if (fatal := cannot_write(error, target.path)) is not None:
             raise fatal from error
         raise

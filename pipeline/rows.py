@@ -77,6 +77,7 @@ class ClipRow(Record):
     """Payload without container overhead."""
     tokens: int | None = None
     encode_s: FiniteFloat | None = None
+    """Seconds of computing; those of a batch are shared out among its clips by length."""
     decode_s: FiniteFloat | None = None
     lag_samples: int | None = None
     """Residual lag of the resynthesis at ``sampling_rate`` (positive: late), by cross-correlation; not repaired."""

@@ -2,6 +2,7 @@
 
 run.json             RunInfo, replaced in one step
 audio/<clip>.flac    the resyntheses
+tokens/<clip>.npy    the tokens behind them, where a command asked to keep them
 clips.parquet        a row per clip that the last resynth asked for, sorted by id; written when a stage is through
 pairs.parquet        trials and ranks, where a probe keeps some
 journal/*.jsonl      what each stage has finished, clip by clip; a stage that was killed goes on from here
@@ -19,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from codec_superb.data_manifests.files import remove_partial, write_atomically
-from codec_superb.pipeline import audio_store, clip_table, pair_table
-from codec_superb.pipeline.errors import PipelineError, RunFolderError
+from codec_superb.pipeline import audio_store, clip_table, pair_table, token_store
+from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolderError
 from codec_superb.pipeline.journal import Journal
 from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.run_info import RunInfo
@@ -37,6 +38,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
         self.audio = self.path / "audio"
+        self.tokens = self.path / "tokens"
         self._table = self.path / "clips.parquet"
         self._pairs = self.path / "pairs.parquet"
 
@@ -88,8 +90,16 @@ class RunFolder:
         clip_table.write_table(self._table, rows, metrics, probes)
 
     def pairs(self) -> tuple[PairRow, ...]:
-        """Read the trials and ranks that probes keep; none where no probe keeps any."""
-        return pair_table.read_pairs(self._pairs, max_rows=None) if self._pairs.is_file() else ()
+        """Read the trials and ranks that probes keep; none where no probe keeps any.
+
+        Raises RunFolderError for a file that is damaged.
+        """
+        if not self._pairs.is_file():
+            return ()
+        try:
+            return pair_table.read_pairs(self._pairs, name=str(self._pairs), max_rows=None)
+        except ClipTableError as error:
+            raise RunFolderError(f"{error}; delete the file and call probe again with --overwrite") from error
 
     def write_pairs(self, rows: Sequence[PairRow]) -> None:
         """Replace the trials and ranks of all probes; without one there is no file."""
@@ -101,6 +111,10 @@ class RunFolder:
     def audio_path(self, clip_id: str) -> Path:
         """Where the resynthesis of a clip lies, whether it exists or not."""
         return self.audio / audio_store.file_name(clip_id)
+
+    def tokens_path(self, clip_id: str) -> Path:
+        """Where the tokens of a clip lie, whether they were kept or not."""
+        return self.tokens / token_store.token_file_name(clip_id)
 
     def journal(self, stage: Literal["resynth", "score", "probe"]) -> Journal:
         """Open the journal of a stage."""
@@ -114,7 +128,7 @@ class RunFolder:
             (self.path / INFO).unlink(missing_ok=True)
             self._table.unlink(missing_ok=True)
             self._pairs.unlink(missing_ok=True)
-            for folder in (self.audio, self.path / "journal"):
+            for folder in (self.audio, self.tokens, self.path / "journal"):
                 if folder.exists():
                     shutil.rmtree(folder)
 

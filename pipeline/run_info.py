@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.codec_file import codec_file, is_codec_file
@@ -60,6 +60,8 @@ class Provenance(Record):
     """As its maker names it."""
     device: str
     """``cpu`` or ``cuda``."""
+    batch_seconds: FiniteFloat | None = None
+    """Seconds of sound that were coded together at most; none where clips were coded one by one."""
     packages: dict[str, str]
     """Versions of the packages that can change a number, by name."""
     backends: dict[str, str] = Field(default_factory=dict)

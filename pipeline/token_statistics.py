@@ -8,6 +8,7 @@ been seen m times cannot show more than log2(m) bits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,18 +52,23 @@ class TokenStatistics:
 class TokenCounter:
     """Counts tokens clip by clip; its memory is one number for each entry of each codebook."""
 
-    def __init__(self, codebooks: int, codebook_size: int) -> None:
-        self._counts = np.zeros((codebooks, codebook_size), dtype=np.int64)
+    def __init__(self, sizes: Sequence[int]) -> None:
+        """Take the number of entries of each codebook."""
+        self._counts = [np.zeros(size, dtype=np.int64) for size in sizes]
         self._clips = self._bits = self._frames = 0
         self._seconds = 0.0
 
     def add(self, tokens: NDArray[np.integer[Any]], bits: int, seconds: float) -> None:
         """Add a clip: ``(codebooks, frames)``. Raises ValueError for another number of codebooks or other entries."""
-        codebooks, size = self._counts.shape
-        if tokens.ndim != 2 or tokens.shape[0] != codebooks or tokens.min() < 0 or tokens.max() >= size:  # noqa: PLR2004 - two axes
-            raise ValueError(f"expected tokens ({codebooks}, frames) from 0 to {size - 1}, got {tokens.shape}")
-        for codebook, its in enumerate(tokens):
-            self._counts[codebook] += np.bincount(its, minlength=size)
+        sizes = np.array([counts.size for counts in self._counts])
+        fits = tokens.ndim == 2 and tokens.shape[0] == sizes.size  # noqa: PLR2004 - two axes
+        if not fits or not tokens.size or tokens.min() < 0 or (tokens.max(axis=1) >= sizes).any():
+            limits = sorted({int(size) - 1 for size in sizes})
+            raise ValueError(
+                f"expected tokens ({sizes.size}, frames) from 0 to {' or '.join(map(str, limits))}, got {tokens.shape}"
+            )
+        for counts, its in zip(self._counts, tokens, strict=True):
+            np.add(counts, np.bincount(its, minlength=counts.size), out=counts)
         self._clips += 1
         self._bits += bits
         self._frames += tokens.shape[1]
@@ -73,7 +79,7 @@ class TokenCounter:
         if not self._clips:
             raise ValueError("expected at least one clip with tokens, got none")
         uses = tuple(_use(number, row) for number, row in enumerate(self._counts, start=1))
-        tokens = int(self._counts.sum())
+        tokens = sum(int(counts.sum()) for counts in self._counts)
         return TokenStatistics(
             clips=self._clips,
             seconds=self._seconds,

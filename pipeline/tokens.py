@@ -10,22 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import ceil, log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
+from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure, open_codec
+from codec_superb.base_codec.weights import refuse_useless, told
 from codec_superb.data_manifests import open_dataset
 from codec_superb.pipeline.audio_store import file_name, write_audio
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.reference import load_mono, reason_of, to_mono
+from codec_superb.pipeline.resynth import refuse_device
 from codec_superb.pipeline.resynth_clip import best_device
 from codec_superb.pipeline.selection import select_clips
 from codec_superb.pipeline.token_statistics import TokenCounter, TokenStatistics
@@ -34,6 +38,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CARD_KEY = b"codec_superb.card"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What :func:`decode_tokens` did."""
+
+    files: list[Path]
+    failed: dict[str, str] = field(default_factory=dict)
+    """Clip id to reason; such a clip has no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,32 +71,40 @@ def export_tokens(
 ) -> Exported:
     """Encode the clips of ``dataset`` (or ``limit`` of them) and write their tokens; the file appears when it is whole.
 
-    Raises PipelineError for a codec without tokens and where every clip fails, CodecError, DatasetError.
+    Raises PipelineError for a codec without tokens and where every clip fails, CodecUnusable where its worker keeps
+    dying, other CodecError, DatasetError.
     """
     import pyarrow.parquet as pq
 
+    refuse_device(device, [card_of(codec)])
+    refuse_useless(options, [card_of(codec)])
     card, options = configure(codec, options)
-    if card.codebooks is None or card.codebook_size is None:
+    if card.codebook_entries is None:
         raise PipelineError(f"{card.name} has no tokens: its payload is bytes; choose a codec with codebooks")
+    if file.is_dir():
+        raise PipelineError(f"expected a file to write, got the folder {file}: name one in it, such as tokens.parquet")
     opened = open_dataset(dataset)
     clips = select_clips(opened, limit)
-    counter, failed = TokenCounter(card.codebooks, card.codebook_size), dict[str, str]()
+    counter, failed = TokenCounter(card.codebook_entries), dict[str, str]()
     progress = progress or Silent()
     progress.start(f"{card.name} on {opened.name}", len(clips), 0)
     coder = open_codec(codec, best_device(codec) if device == "auto" else device, options)
     partial = file.with_name(f".{file.name}.part")
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
+        card = card.model_copy(update={"weights": coder.card.weights})
         with pq.ParquetWriter(partial, _schema(card)) as writer:
             for clip_id in clips:
                 clip = opened.clip(clip_id)
                 try:
                     audio, rate = load_mono(clip)
                     encoded = coder.encode(audio[np.newaxis], rate)
+                    counter.add(np.asarray(encoded.payload), encoded.bits, audio.size / rate)
+                except (PipelineError, CodecUnusable):
+                    raise
                 except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises
                     failed[clip_id] = f"{type(error).__name__}: {reason_of(error, clip)}"
                 else:
-                    counter.add(np.asarray(encoded.payload), encoded.bits, audio.size / rate)
                     writer.write_table(_row(card, opened.name, clip_id, encoded))
                 progress.advance()
         if len(failed) == len(clips):
@@ -105,26 +126,41 @@ def decode_tokens(
     device: str = "auto",
     options: CodecOptions = DEFAULT_OPTIONS,
     progress: Progress | None = None,
-) -> list[Path]:
-    """Decode every row of ``file`` to ``out/<clip>.flac``, mono, as resynth writes it; return the files.
+) -> Decoded:
+    """Decode every row of ``file`` to ``out/<clip>.flac``, mono, as resynth writes it.
 
-    Raises PipelineError for a file of another kind, and where ``codec`` or the weights are not those that encoded it.
+    Raises PipelineError for a file of another kind, where ``codec`` or the weights are not those that encoded it, and
+    where every row fails; CodecUnusable where the codec's worker keeps dying.
     """
-    import pyarrow.parquet as pq
-
     table, card = _open(file)
     name = codec or card.name
+    refuse_device(device, [card_of(name)])
+    refuse_useless(options, [card_of(name)])
     own, options = configure(name, options)
-    _refuse_other_codec(file, card, own)
+    if own.name != card.name:
+        raise PipelineError(f"{file} holds tokens of {card.name}, not of {own.name}")
     progress = progress or Silent()
     progress.start(f"{own.name} from {file.name}", table.metadata.num_rows, 0)
+    files, failed = list[Path](), dict[str, str]()
     coder = open_codec(name, best_device(name) if device == "auto" else device, options)
     try:
-        return [_decode(coder, row, out, progress) for row in _rows(table)]
-    except pq.lib.ArrowException as error:
-        raise PipelineError(f"{file} is damaged: {error}; export it again") from error
+        _refuse_other_weights(file, card, coder.card)
+        for row in _rows(file, table, coder.card):
+            try:
+                sound = to_mono(coder.decode(_encoded(coder, row)))
+            except CodecUnusable:
+                raise
+            except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises
+                failed[row["clip"]] = f"{type(error).__name__}: {reason_of(error)}"
+            else:
+                files.append(out / file_name(row["clip"]))
+                write_audio(files[-1], sound, row["sampling_rate"])
+            progress.advance()
     finally:
         coder.close()
+    if failed and not files:
+        raise PipelineError(f"{own.name}: no clip of {file} could be decoded: {next(iter(failed.values()))}")
+    return Decoded(files, failed)
 
 
 def _schema(card: Card) -> pa.Schema:
@@ -156,34 +192,54 @@ def _open(file: Path) -> tuple[Any, Card]:
 
     try:
         table = pq.ParquetFile(file)
-        return table, Card.model_validate_json((table.schema_arrow.metadata or {})[CARD_KEY])
+        card = Card.model_validate_json((table.schema_arrow.metadata or {})[CARD_KEY])
     except (pa.ArrowException, OSError, KeyError, ValidationError) as error:
         raise PipelineError(f"{file} is no file of tokens ({error}): expected one of `tokens export`") from error
+    if not table.schema_arrow.equals(_schema(card)):
+        raise PipelineError(f"{file} is damaged: expected the columns of `tokens export`, got others; export it again")
+    return table, card
 
 
-def _refuse_other_codec(file: Path, card: Card, own: Card) -> None:
-    """Refuse tokens of another codec, and of other weights: they would decode to something else without a word."""
-    if own.name != card.name:
-        raise PipelineError(f"{file} holds tokens of {card.name}, not of {own.name}")
-    before, now = (its.weights.sha256 if its.weights else None for its in (card, own))
+def _refuse_other_weights(file: Path, card: Card, own: Card) -> None:
+    """Refuse tokens of other weights: they would decode to something else without a word."""
+    before, now = ((its.weights.sha256, its.weights.config_sha256) if its.weights else None for its in (card, own))
     if before != now:
         raise PipelineError(
-            f"{file} was made with other weights of {card.name}: SHA-256 {str(before)[:12]}…, here {str(now)[:12]}…; "
-            "name those with --weights"
+            f"{file} was made with other weights of {card.name}: {told(card.weights)}, here {told(own.weights)}; "
+            "name those with --weights, or leave it out for the card's own"
         )
 
 
-def _rows(table: Any) -> Iterator[dict[str, Any]]:
-    for batch in table.iter_batches(batch_size=1):
-        yield from batch.to_pylist()
+def _rows(file: Path, table: Any, card: Card) -> Iterator[dict[str, Any]]:
+    """Yield the rows, their tokens ``(codebooks, frames)``. Raises PipelineError for what no export has written."""
+    import pyarrow as pa
+
+    try:
+        for batch in table.iter_batches(batch_size=1):
+            for row in batch.to_pylist():
+                yield row | {"tokens": _tokens(row, card)}
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+        raise PipelineError(f"{file} is damaged: {error}; export it again") from error
 
 
-def _decode(coder: Codec, row: dict[str, Any], out: Path, progress: Progress) -> Path:
-    """Decode one row and write its sound."""
-    tokens = np.array(row["tokens"], dtype=np.int32).reshape(row["codebooks"], row["frames"])
-    bits = ceil(tokens.size * log2(coder.card.codebook_size or 1)) + 8 * len(row["side"])
-    encoded = Encoded(tokens, bits, row["samples"], row["sampling_rate"], row["channels"], side=row["side"])
-    target = out / file_name(row["clip"])
-    write_audio(target, to_mono(coder.decode(encoded)), row["sampling_rate"])
-    progress.advance()
-    return target
+def _tokens(row: dict[str, Any], card: Card) -> NDArray[np.int32]:
+    """Return tokens ``(codebooks, frames)``. Raises ValueError where they are not those of the card's codebooks."""
+    empty = [name for name, value in row.items() if value is None]
+    small = [name for name in ("frames", "samples", "sampling_rate", "channels") if not empty and row[name] < 1]
+    if empty or small or row["codec"] != card.name:
+        raise ValueError(f"{row['clip']}: expected a value of {card.name} in each column, got {row | {'tokens': ...}}")
+    sizes = card.codebook_entries or ()
+    tokens = np.array(row["tokens"], dtype=np.int32).reshape(len(sizes), row["frames"])
+    for codebook, (found, size) in enumerate(zip(tokens, sizes, strict=True)):
+        if found.size and not 0 <= found.min() <= found.max() < size:
+            raise ValueError(
+                f"{row['clip']}: expected tokens from 0 to {size - 1} in codebook {codebook}, got {found.min()} to "
+                f"{found.max()}"
+            )
+    return tokens
+
+
+def _encoded(coder: Codec, row: dict[str, Any]) -> Encoded:
+    """Return a row as what its encoder returned."""
+    bits = coder.card.bits_of(row["frames"]) + 8 * len(row["side"])
+    return Encoded(row["tokens"], bits, row["samples"], row["sampling_rate"], row["channels"], side=row["side"])

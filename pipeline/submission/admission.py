@@ -25,6 +25,7 @@ TEXT_LIMIT = 5000
 NAME_LIMIT = 100
 """Characters of a codec's or family's name."""
 _TOKEN_TOLERANCE = 0.15
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _RANGES: dict[str, tuple[float, float]] = {
     "year": (1900, 2100),
     "sampling_rate": (1, 1e6),
@@ -82,6 +83,10 @@ def _check_card(card: Card, findings: Findings) -> None:
             findings.add(f"{_CARD}.{name}", f"{least:g} to {most:g}", value, "correct the codec's card and run again")
     if not all(1 <= channels <= 64 for channels in card.channels):  # noqa: PLR2004 -- more than any codec has
         findings.add(f"{_CARD}.channels", "1 to 64 each", card.channels, "correct the codec's card and run again")
+    largest, most = max(card.codebook_sizes or (1,)), _RANGES["codebook_size"][1]
+    if largest > most:
+        fix = "correct the codec's card and run again"
+        findings.add(f"{_CARD}.codebook_sizes", f"1 to {most:g} each", largest, fix)
     for name in ("name", "family"):
         if len(getattr(card, name)) > NAME_LIMIT:
             fix = "choose a shorter name in the codec's card and run again"
@@ -98,13 +103,13 @@ def _check_bitrates(submission: Submission, rows: Sequence[ClipRow], findings: F
     on silence and more on noise.
     """
     card = submission.codec
-    if card.codebook_size is not None:
+    if card.frame_bits is not None:
         _check_tokens(card, rows, findings)
     tolerance = card.nominal_tolerance
     if not card.nominal_kbps or tolerance is None:
         return
     for position, entry in enumerate(submission.aggregates.datasets):
-        promised = entry.category == "speech" or card.codebook_size is not None
+        promised = entry.category == "speech" or card.frame_bits is not None
         if not promised or entry.seconds < LEAST_SECONDS or entry.kbps is None:
             continue
         if abs(entry.kbps / card.nominal_kbps - 1) > tolerance:
@@ -117,8 +122,11 @@ def _check_bitrates(submission: Submission, rows: Sequence[ClipRow], findings: F
 
 
 def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> None:
-    """Expect tokens of every clip of a token codec, and as many a second as the card says."""
-    counts: dict[str, tuple[int, float]] = {}
+    """Expect tokens of every clip of a token codec, and as many a second as the card says.
+
+    A codec that waits for a whole frame or block (``latency_ms``) may fill one with silence at the end of each clip.
+    """
+    counts: dict[str, tuple[int, float, int]] = {}
     for row in rows:
         if row.status != "ok":
             continue
@@ -126,12 +134,13 @@ def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> No
             where = f"clips.parquet: {row.dataset}/{row.clip}: tokens"
             findings.add(where, "their number, for a codec with codebooks", None, "return tokens from the wrapper")
             continue
-        tokens, seconds = counts.get(row.dataset, (0, 0.0))
-        counts[row.dataset] = tokens + row.tokens, seconds + (row.seconds or 0.0)
+        tokens, seconds, clips = counts.get(row.dataset, (0, 0.0, 0))
+        counts[row.dataset] = tokens + row.tokens, seconds + (row.seconds or 0.0), clips + 1
     expected = card.tokens_per_second
-    for name, (tokens, seconds) in counts.items():
+    for name, (tokens, seconds, clips) in counts.items():
         limit = _TOKEN_TOLERANCE if card.nominal_tolerance is None else card.nominal_tolerance
-        if expected and seconds >= LEAST_SECONDS and abs(tokens / seconds / expected - 1) > limit:
+        most = seconds * (1 + limit) + clips * card.latency_ms / 1000
+        if expected and seconds >= LEAST_SECONDS and not seconds * (1 - limit) <= tokens / expected <= most:
             findings.add(
                 f"clips.parquet: {name}: tokens",
                 f"{expected:.6g} tokens per second within {limit:.0%}, frame rate × codebooks of the card",
@@ -143,12 +152,16 @@ def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> No
 def _check_texts(document: Any, findings: Findings) -> None:
     """Refuse what a database or a page could not take: control characters, and texts without end."""
     for where, text in _strings(document, ""):
-        odd = sorted({unicodedata.category(letter) for letter in text if letter not in "\n\t\r"} & {"Cc", "Cs"})
-        if odd:
+        if any(_is_hidden(letter) for letter in text if letter not in "\n\t\r"):
             findings.add(f"{SUBMISSION_NAME}: {where}", "text without control characters", repr(text), "take them out")
         if len(text) > TEXT_LIMIT:
             fix = f"shorten it to {TEXT_LIMIT} characters"
             findings.add(f"{SUBMISSION_NAME}: {where}", f"at most {TEXT_LIMIT} characters", len(text), fix)
+
+
+def _is_hidden(letter: str) -> bool:
+    """Tell control characters, and marks that turn the direction of text, with which a name looks like another."""
+    return unicodedata.category(letter) in {"Cc", "Cs"} or letter in _TURNING
 
 
 def _strings(data: Any, where: str) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.findings import Findings
 
 _AGAIN = "run resynth and score again, then pack; rows are not edited by hand"
+_COUNT = "count the bits of the tokens in the codec's wrapper; say in its card's bitrate_note what stands beside them"
 LARGEST = 1e15
 LONGEST = 2**31 - 1
 """Samples of a clip: twelve hours at 48 kHz, and what every database holds."""
@@ -77,14 +78,21 @@ def _check_ok(row: ClipRow, where: str, findings: Findings) -> None:
 
 
 def _check_tokens(row: ClipRow, card: Card, where: str, findings: Findings) -> None:
-    """Tokens of a codebook of size S are log2(S) bits each, rounded up at most to whole bits a token."""
-    if row.tokens is None or card.codebook_size is None or row.bits is None:
+    """Tokens of a codebook of size S are log2(S) bits each, rounded up at most to whole bits a token.
+
+    A codec may send something beside its tokens, a loudness or a voice; its card's ``bitrate_note`` then says so, and
+    there may be more bits. Fewer there never are.
+    """
+    if row.tokens is None or card.codebooks is None or card.frame_bits is None or row.bits is None:
         return
-    exact = row.tokens * math.log2(card.codebook_size)
-    most = row.tokens * math.ceil(math.log2(card.codebook_size))
-    if not math.floor(exact) <= row.bits <= math.ceil(most):
-        expected = f"{row.tokens} tokens × log2({card.codebook_size}) = {exact:.6g} bits"
-        findings.add(f"{where}: bits", expected, row.bits, "count the bits of the tokens in the codec's wrapper")
+    exact = row.tokens * card.frame_bits / card.codebooks
+    sizes = card.codebook_sizes or (card.codebook_size or 1,)
+    most = row.tokens * sum(math.ceil(math.log2(size)) for size in sizes) / len(sizes)
+    limit = math.ceil(most) if card.bitrate_note is None else LARGEST
+    if not math.floor(exact) <= row.bits <= limit:
+        size = " and ".join(f"{size}" for size in dict.fromkeys(sizes))
+        expected = f"{row.tokens} tokens × log2({size}) = {exact:.6g} bits"
+        findings.add(f"{where}: bits", expected, row.bits, _COUNT)
 
 
 def _check_failed(row: ClipRow, where: str, findings: Findings) -> None:

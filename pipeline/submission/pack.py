@@ -12,6 +12,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.registry import card as card_of
+from codec_superb.base_codec.registry import names
+from codec_superb.base_codec.weights import takes_options
 from codec_superb.data_manifests import Dataset
 from codec_superb.pipeline.aggregate import aggregate
 from codec_superb.pipeline.application_evidence import only_probes
@@ -21,7 +24,7 @@ from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.pair_table import write_pairs
 from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import ProbeInfo, Provenance, RunInfo
+from codec_superb.pipeline.run_info import ProbeInfo, Provenance, RunInfo, spec_hash
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.check_numbers import counts_of
@@ -135,6 +138,13 @@ def _open(run: RunFolder | Path) -> _Run:
     return _Run(folder, info, tuple(rows), tuple(ordered))
 
 
+def _is_changed(info: RunInfo) -> bool:
+    """Whether a card is not what was run: another name for random weights, say; only of our own codecs."""
+    name = info.card.name
+    ours = name in names() and takes_options(card_of(name))
+    return ours and info.spec_hash != spec_hash(info.card, info.dataset.manifest_hash)
+
+
 def _refuse(runs: Sequence[_Run]) -> None:
     """Refuse what cannot be one submission."""
     if not runs:
@@ -155,6 +165,8 @@ def _refuse(runs: Sequence[_Run]) -> None:
             raise SubmissionError(f"{where}: expected each dataset once, got {info.dataset.name} twice")
         if bool(info.dataset.location) != bool(first.dataset.location):
             raise SubmissionError(f"{where}: named datasets and own folders cannot be compared: pack them apart")
+        if _is_changed(info):
+            raise SubmissionError(f"{where}: run.json was changed: expected the card that was run; run it again")
         if not info.provenance:
             raise SubmissionError(f"{where}: expected a stamp of each stage in run.json, got none; run it again")
         if len(run.rows) != info.dataset.selected:

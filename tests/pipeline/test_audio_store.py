@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import soundfile
 
+from codec_superb.base_codec.fitting import PIECE
 from codec_superb.pipeline.audio_store import (
     FULL_SCALE,
+    digest,
     file_name,
     quantise,
     read_audio,
@@ -40,6 +42,18 @@ def test_samples_beyond_full_scale_are_clamped_and_counted(tmp_path: Path) -> No
     back, _ = read_audio(tmp_path / "a.flac", stored.sha256)
     assert stored.clipped_samples == 2
     assert back.tolist() == [1 - 2**-23, -1.0, 1 - 2**-23, -1.0, 0.5]
+
+
+def test_a_long_clip_is_stored_in_pieces_as_one(tmp_path: Path) -> None:
+    """More than one piece: the file, its SHA-256 and the count are those of all samples together."""
+    audio = np.random.default_rng(0).uniform(-1.2, 1.2, 2 * PIECE + 77).astype(np.float32)
+    stored = write_audio(tmp_path / "a.flac", audio, 8000)
+    whole = quantise(audio)
+    assert stored.sha256 == digest(whole)
+    assert stored.clipped_samples == np.count_nonzero(np.abs(audio) > 1)
+    back, _ = read_audio(tmp_path / "a.flac", stored.sha256)
+    assert np.array_equal(back, whole / FULL_SCALE)
+    assert np.array_equal(whole, np.clip(np.rint(audio.astype(np.float64) * FULL_SCALE), -FULL_SCALE, FULL_SCALE - 1))
 
 
 def test_quantising_rounds_to_nearest() -> None:

@@ -23,15 +23,15 @@ def test_auto_is_the_gpu_for_a_neural_codec_where_torch_sees_one(
     """A stand-in for torch says what this machine may not have; a classical codec never asks it."""
     torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: available))
     monkeypatch.setitem(sys.modules, "torch", torch)
-    assert list(prepare_codec((f"{HERE}:Neural", "auto", DEFAULT_OPTIONS))) == [device]
-    assert list(prepare_codec((f"{HERE}:Plain", "auto", DEFAULT_OPTIONS))) == ["cpu"]
+    assert list(prepare_codec((f"{HERE}:Neural", "auto", DEFAULT_OPTIONS))) == [(device, False, None)]
+    assert list(prepare_codec((f"{HERE}:Plain", "auto", DEFAULT_OPTIONS))) == [("cpu", False, None)]
 
 
 def test_auto_is_the_cpu_without_torch_and_a_named_device_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """No torch is no error, and what the user names is not second-guessed."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert list(prepare_codec((f"{HERE}:Neural", "auto", DEFAULT_OPTIONS))) == ["cpu"]
-    assert list(prepare_codec((f"{HERE}:Neural", "cuda", DEFAULT_OPTIONS))) == ["cuda"]
+    assert list(prepare_codec((f"{HERE}:Neural", "auto", DEFAULT_OPTIONS))) == [("cpu", False, None)]
+    assert list(prepare_codec((f"{HERE}:Neural", "cuda", DEFAULT_OPTIONS))) == [("cuda", False, None)]
 
 
 def test_a_codec_is_closed_when_its_worker_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import soxr
 from numpy.typing import NDArray
 from support_audio import speech_like
 
-from codec_superb.pipeline.lag import residual_lag
+from codec_superb.pipeline.lag import _energy, residual_lag
 
 RATE = 16000
 
@@ -75,3 +75,13 @@ def test_a_lag_with_a_rival_nearly_as_high_is_left_open() -> None:
     audio = speech_like(3, RATE)
     assert residual_lag(audio, audio * np.float32(0.95) + _late(audio, 300), RATE) is None
     assert residual_lag(audio, audio * np.float32(0.5) + _late(audio, 300), RATE) == 300
+
+
+@pytest.mark.parametrize(("samples", "length"), [(5000, 4999), (5001, 7), (12345, 1000), (4000, 4000)])
+def test_the_loudest_stretch_is_that_of_all_sums(samples: int, length: int) -> None:
+    """Energy that is summed stretch by stretch has the very bits of one running sum over the clip."""
+    signal = np.random.default_rng(samples).standard_normal(samples).astype(np.float32)
+    places = np.arange(0, samples - length + 1, max(1, length // 10))
+    running = np.concatenate([[0.0], np.cumsum(np.square(signal, dtype=np.float64))])
+    for at in (places, places + length):
+        assert np.array_equal(_energy(signal, at), running[at])

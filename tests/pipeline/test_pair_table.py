@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support_probed import draw_probes
 from support_stats import card, draw_rows, write_run
 
-from codec_superb.pipeline.errors import ClipTableError
+from codec_superb.pipeline.errors import ClipTableError, RunFolderError
 from codec_superb.pipeline.pair_table import FIXED, FORMAT, FORMAT_KEY, pair_schema, read_pairs, write_pairs
 from codec_superb.pipeline.rows import PairRow
 
@@ -91,6 +91,19 @@ def test_a_run_folder_keeps_its_pairs_and_has_no_file_without_any(tmp_path: Path
     run.write_pairs([])
     assert run.pairs() == ()
     assert not (run.path / "pairs.parquet").exists()
+
+
+def test_a_damaged_file_of_a_run_is_named_with_what_to_do(tmp_path: Path) -> None:
+    """A copy that broke off: where it lies, what came, and the command that makes it anew."""
+    rows = draw_rows(1, 30)
+    run = write_run(tmp_path, rows, card=card())
+    run.write_pairs(draw_probes(rows, ["asv"]).pairs)
+    file = run.path / "pairs.parquet"
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(
+        RunFolderError, match=r"mini/pairs\.parquet: expected a Parquet file.*probe again with --overwrite"
+    ):
+        run.pairs()
 
 
 def test_a_table_that_was_compressed_is_read_as_an_own_one_alone() -> None:

@@ -15,8 +15,8 @@ from hypothesis.extra import numpy as arrays
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Item, Model
+from codec_superb.pipeline.batches import BatchQueue, Length, batches, halves
 from codec_superb.pipeline.predictions import Answers, failure, from_entry, is_open, model_digest, sort_out, to_entry
-from codec_superb.pipeline.probe_batches import BatchQueue, Length, batches
 from codec_superb.pipeline.probe_clip import Place
 from codec_superb.pipeline.progress import Silent
 from codec_superb.pipeline.reference_predictions import file_of, open_references
@@ -90,7 +90,7 @@ class TestReferences:
         with open_references("d" * 64, "e" * 64, Silent()) as known:
             waiting = threading.Thread(target=second)
             waiting.start()
-            until = time.monotonic() + 10
+            until = time.monotonic() + 30
             while not told and time.monotonic() < until:
                 time.sleep(0.01)
             assert told == ["another process predicts on the same references with the same model: waiting for it"]
@@ -124,15 +124,13 @@ class TestBatches:
             assert len(batch) == 1 or len(batch) * max(lengths[place] for place in batch) <= limit
 
     def test_an_empty_queue_takes_what_comes_back(self) -> None:
-        """What a dead worker left is handed out in halves, after the last batch was."""
-        from codec_superb.applications.catalogue import BACKENDS
-        from codec_superb.pipeline.probe_clip import BackendSpec, PredictTask
-        from codec_superb.pipeline.reference import DatasetSpec
+        """What a dead worker left is handed out after the last batch was."""
+        queue = BatchQueue(["ab"])
+        assert list(queue) == ["ab"]
+        queue.put_back(["a", "b"])
+        assert list(queue) == ["a", "b"]
 
-        spec = BackendSpec(BACKENDS["dnsmos"], "", None, Model("m", ""), "cpu", 1)
-        places = tuple(Place(f"c{number}") for number in range(3))
-        task = PredictTask(spec, DatasetSpec("d", None, ""), places)
-        queue = BatchQueue([task])
-        assert list(queue) == [task]
-        queue.put_back(task)
-        assert [len(left.places) for left in queue] == [2, 1]
+    def test_a_batch_is_halved_down_to_one(self) -> None:
+        """The first half is the larger one, and there is never an empty one."""
+        assert halves((1, 2, 3)) == ((1, 2), (3,))
+        assert halves((1,)) == ((1,),)

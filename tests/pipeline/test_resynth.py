@@ -85,6 +85,14 @@ def test_nothing_finished_is_done_again(tmp_path: Path, clips: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in first.path.rglob("*") if path.is_file()} == files
 
 
+def test_a_codec_without_tokens_keeps_none(tmp_path: Path, clips: Path) -> None:
+    """Asking for tokens of a payload of bytes changes nothing, and what is finished stays finished."""
+    (first,) = resynthesise([PLAIN], [str(clips)], out=tmp_path / "runs", workers=1, tokens=True)
+    assert not RunFolder(first.path).tokens.exists()
+    (again,) = resynthesise([PLAIN], [str(clips)], out=tmp_path / "runs", workers=1, tokens=True)
+    assert (again.done, again.reused) == (0, 6)
+
+
 def test_a_lost_audio_file_is_made_again(tmp_path: Path, clips: Path) -> None:
     """Deleted and emptied files cost their own clips only."""
     (first,) = resynthesise([PLAIN], [str(clips)], out=tmp_path / "runs", workers=1)

@@ -193,6 +193,28 @@ def test_bits_that_do_not_follow_from_tokens_are_found(tmp_path: Path) -> None:
         pack([write_run(tmp_path / "2", cheap, card=TOKENS)], tmp_path / "b.zip")
 
 
+def test_bits_of_codebooks_that_differ_are_checked(tmp_path: Path) -> None:
+    """16 frames of 14 + 12 bits are 416 bits; 12 bits for each token would hide two of the first codebook's."""
+    codec = card("tok", frame_rate=100.0, nominal_kbps=2.6, codebooks=2, codebook_sizes=(16384, 4096))
+    good = [entry.model_copy(update={"tokens": 32, "bits": 416}) for entry in draw_rows(1, 6)]
+    pack([write_run(tmp_path / "1", good, card=codec)], tmp_path / "a.zip")
+    cheap = [*good[:5], good[5].model_copy(update={"bits": 384})]
+    with pytest.raises(SubmissionError, match=r"32 tokens × log2\(16384 and 4096\) = 416 bits, got 384"):
+        pack([write_run(tmp_path / "2", cheap, card=codec)], tmp_path / "b.zip")
+
+
+def test_bits_beside_tokens_are_taken_where_the_card_speaks_of_them(tmp_path: Path) -> None:
+    """384 bits of a voice beside 16,000 of tokens pass with a card that says so, and are a miscount without it."""
+    rows = [entry.model_copy(update={"tokens": 1600, "bits": 16384}) for entry in draw_rows(1, 6)]
+    told = TOKENS.model_copy(update={"bitrate_note": "384 bits a clip beside its tokens"})
+    assert check(pack([write_run(tmp_path / "1", rows, card=told)], tmp_path / "a.zip")).ok
+    with pytest.raises(SubmissionError, match=r"1600 tokens × log2\(1024\) = 16000 bits, got 16384"):
+        pack([write_run(tmp_path / "2", rows, card=TOKENS)], tmp_path / "b.zip")
+    fewer = [entry.model_copy(update={"bits": 15999}) for entry in rows]
+    with pytest.raises(SubmissionError, match="16000 bits, got 15999"):
+        pack([write_run(tmp_path / "3", fewer, card=told)], tmp_path / "c.zip")
+
+
 def test_a_bitrate_far_from_nominal_is_noted(tmp_path: Path) -> None:
     """It is no problem, since hard clips can do that, but nobody should overlook it."""
     run = write_run(tmp_path, draw_rows(1, 6), card=card(nominal_kbps=12.0))
