@@ -28,6 +28,10 @@ class MissingModel(ApplicationError):
     """A model is not here and cannot be fetched; the text names what to download, where to put it, and how."""
 
 
+class ModelUnusable(ApplicationError):
+    """The model's process dies over one clip after the other; the run stops, what is finished is kept."""
+
+
 class MissingLabels(ApplicationError):
     """The dataset has none of the labels that the probe needs; said before any model is loaded."""
 

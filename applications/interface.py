@@ -103,10 +103,17 @@ class Backend(ABC):
         large.
         """
 
-    def trained(self, items: Sequence[Item], load: Callable[[str], Samples], model: Model) -> Model:  # noqa: ARG002 -- for those that train
+    def trained(
+        self,
+        items: Sequence[Item],  # noqa: ARG002 -- for those that train
+        load: Callable[[str], Samples],  # noqa: ARG002
+        model: Model,
+        device: str = "auto",  # noqa: ARG002
+    ) -> Model:
         """Train what must be trained on references before anything is predicted, once for a dataset.
 
-        ``load`` gives the reference of a clip id at ``rate``. Returns the model with what was trained in its identity.
+        ``load`` gives the reference of a clip id at ``rate``; ``device`` is what the user asked for (``auto``, ``cpu``,
+        ``cuda``). Returns the model with what was trained in its identity.
         Backends without training return ``model``.
         """
         return model

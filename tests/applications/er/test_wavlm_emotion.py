@@ -95,6 +95,24 @@ class TestEndToEnd:
         backend = WavLMEmotion(str(folder))
         assert backend.trained(ITEMS[::-1], never, backend.prepare()) == trained.model
 
+    def test_it_is_trained_on_the_device_that_was_asked_for(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """``--device cpu`` reaches the training too, whatever devices there are."""
+        monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
+        backend = WavLMEmotion(str(folder))
+        opened: list[str] = []
+        features = WavLMEmotion._features
+
+        def spy(model: Model, device: str, threads: int) -> object:
+            opened.append(device)
+            return features(model, "cpu", threads)
+
+        monkeypatch.setattr(WavLMEmotion, "_features", staticmethod(spy))
+        monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+        backend.trained(ITEMS, synthetic_sound, backend.prepare(), "cpu")
+        assert opened == ["cpu"]
+
     def test_the_model_says_how_it_was_made(self, trained: Trained) -> None:
         """Name without a path, the mark of a random WavLM, folds, training and the identity of the heads."""
         settings = trained.model.settings

@@ -12,12 +12,13 @@ import pytest
 from support_isolated import LOCK
 from support_workers import alive
 
-from codec_superb.applications.errors import ApplicationError, MissingPackage, PredictionFailed
+from codec_superb.applications.errors import ApplicationError, MissingPackage, ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Item, Model, Prediction, Sound
 from codec_superb.applications.isolated_backend import IsolatedBackend
 from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.isolation.environment import find
 from codec_superb.base_codec.isolation.lock import open_lock
+from codec_superb.pipeline.probe_clip import _ask
 
 GUEST = Path(__file__).with_name("guest_listener.py")
 
@@ -131,8 +132,18 @@ def test_an_exception_or_a_wrong_answer_keeps_the_worker(listener: Listener, fau
 def test_three_in_a_row_end_the_run(listener: Listener) -> None:
     """A good clip in between starts the count anew; after three dead workers the next clip ends the run."""
     assert sum(isinstance(answer, PredictionFailed) for answer in listener.predict(sounds(2, 2, 0, 2, 2, 2))) == 5
-    with pytest.raises(ApplicationError, match="listener:tiny: its worker died 3 times in a row"):
-        listener.predict(sounds(0))
+    last = only(listener.predict(sounds(0)))
+    assert isinstance(last, ModelUnusable)
+    assert str(last).startswith("listener:tiny: its worker died 3 times in a row")
+
+
+def test_what_was_answered_before_the_third_death_is_kept(listener: Listener) -> None:
+    """The stage gets every answer and reason of a batch, and then ends."""
+    answers = _ask(listener, sounds(0, 2, 2, 2, 0, 0))
+    assert next(answers) == "1600 samples, float32, loudest 0.50, 3"
+    assert all(isinstance(next(answers), PredictionFailed) for _ in range(3))
+    with pytest.raises(ModelUnusable, match="died 3 times in a row"):
+        next(answers)
 
 
 def test_an_empty_sound_is_not_asked_about(listener: Listener) -> None:
