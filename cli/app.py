@@ -15,6 +15,7 @@ from codec_superb.cli.commands import (
     datasets,
     doctor,
     pack,
+    precision,
     probe,
     report,
     resynth,
@@ -35,7 +36,21 @@ app.add_typer(codecs.app, name="codecs")
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(admin.app, name="admin")
-for module in (resynth, score, probe, applications, pack, check, submit, report, compare, bench, doctor, serve):
+for module in (
+    resynth,
+    score,
+    probe,
+    applications,
+    pack,
+    check,
+    submit,
+    report,
+    compare,
+    precision,
+    bench,
+    doctor,
+    serve,
+):
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 
 

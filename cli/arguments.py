@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-MANY = ("--codec", "--dataset", "--metric", "--probe-codec", "--scope")
+MANY = ("--codec", "--dataset", "--metric", "--probe-codec", "--scope", "--variant")
 
 
 def spread(arguments: Sequence[str]) -> list[str]:

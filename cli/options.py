@@ -33,12 +33,19 @@ WeightsOption = Annotated[
     typer.Option(
         "--weights",
         metavar="DIR|REPO[@REVISION]",
-        help="Weights of the neural codecs: a folder with config.json and model.safetensors, or a hub repository.",
-        show_default="the card's repository on the hub",
+        help="Weights of neural codecs: a folder of the publisher's files, or a hub repository (not if isolated).",
+        show_default="what the card names",
     ),
 ]
 DtypeOption = Annotated[Dtype, typer.Option("--dtype", help="Precision in which neural codecs compute.")]
 CompileOption = Annotated[bool, typer.Option("--compile", help="Run neural codecs through torch.compile.")]
+BatchOption = Annotated[
+    float | None,
+    typer.Option(
+        "--batch", metavar="SECONDS", min=0, help="Sound that a neural codec codes together; 0: clip by clip.",
+        show_default="60 on a graphics card, 0 on a CPU",
+    ),
+]  # fmt: skip
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Worker processes.", show_default="the cores this process may use")
 ]

@@ -17,6 +17,7 @@ from codec_superb.cli.options import (
     USUAL_SAMPLES,
     ApplicationOption,
     BackendOption,
+    BatchOption,
     CategoryOption,
     CodecOption,
     CompileOption,
@@ -68,6 +69,7 @@ def command(
     weights: WeightsOption = None,
     dtype: DtypeOption = "float32",
     compile_model: CompileOption = False,
+    batch: BatchOption = None,
     workers: WorkersOption = None,
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
@@ -75,6 +77,7 @@ def command(
 ) -> None:
     """Benchmark codecs on datasets, end to end; without options, 14 classical codecs on the dataset `mini`."""
     from codec_superb.applications.catalogue import choose
+    from codec_superb.metrics.table import checked_keys
     from codec_superb.pipeline.executor import Executor
     from codec_superb.pipeline.probe import probe
     from codec_superb.pipeline.probe_choice import refuse_early
@@ -85,6 +88,7 @@ def command(
     options = CodecOptions(weights, dtype, compile_model)
     applications = application_names(application)
     choices = choose(applications, backend or ())
+    checked_keys(metric or ())
     _refuse_mixture(datasets)
     with TerminalProgress() as progress:
         _prepare(datasets, progress)
@@ -92,8 +96,8 @@ def command(
             refuse_early(datasets, choices, category=category, limit=limit)
         with Executor(workers) as pool:
             outcomes = resynthesise(
-                codecs, datasets, out=out, device=device, options=options, limit=limit, overwrite=overwrite,
-                category=category, progress=progress, executor=pool,
+                codecs, datasets, out=out, device=device, options=options, batch=batch, limit=limit,
+                overwrite=overwrite, category=category, progress=progress, executor=pool,
             )  # fmt: skip
             runs = [outcome.path for outcome in outcomes]
             outcomes += score(
@@ -202,6 +206,7 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
     for codec, folders in by_codec.items():
         if any(map(_is_random, folders)):
             note(f"{codec}: random weights, a model nobody trained: measured, never packed")
+            (out / f"{codec}.zip").unlink(missing_ok=True)  # of other weights: these runs have replaced it
             continue
         files.append(str(pack(folders, out / f"{codec}.zip", samples=USUAL_SAMPLES)))
     return files

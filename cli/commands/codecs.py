@@ -9,6 +9,7 @@ import typer
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import UnknownCodec
+from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.cli.commands import codecs_env
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
@@ -46,8 +47,16 @@ def show(name: str, as_json: JsonOption = False) -> None:
         return
     fields = card.model_dump(mode="json", exclude_none=True)
     fields.update(tokens_per_second=card.tokens_per_second) if card.tokens_per_second else None
-    rows = [(key, _text(value)) for key, value in fields.items()]
-    print_table(card.title, ("field", "value"), [*rows, *_published(card)], numbers_from=2, folds=True)
+    rows = [(key, _text(value)) for key, value in fields.items() if value not in ({}, [])]
+    print_table(
+        card.title, ("field", "value"), [*rows, *_repositories(card), *_published(card)], numbers_from=2, folds=True
+    )
+
+
+def _repositories(card: Card) -> list[tuple[str, str]]:
+    """Tell which of its packages are in no registry, a row each."""
+    found = () if card.isolation is None else open_lock(card.isolation.lock).repositories
+    return [("from its repository", f"{each.name}: {each.url} at commit {each.commit}") for each in found]
 
 
 def _published(card: Card) -> list[tuple[str, str]]:
@@ -75,4 +84,4 @@ def _text(value: object) -> str:
         return ", ".join(map(str, value))
     if isinstance(value, dict):
         return ", ".join(f"{key}={item}" for key, item in value.items())
-    return str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
+from codec_superb.base_codec import registry
 from codec_superb.base_codec.isolation.environment import Environment, ensure, every_environment, remove
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
 from codec_superb.base_codec.isolation.lock import lock_names, open_lock
@@ -25,17 +27,25 @@ def list_environments(as_json: JsonOption = False) -> None:
         print_json([_facts(environment) for environment in environments])
         return
     rows = [
-        (each.name, each.state, _megabytes(each), plain_path(each.folder) if each.folder.exists() else "")
+        (
+            each.name,
+            each.state,
+            _megabytes(each),
+            _source(each),
+            plain_path(each.folder) if each.folder.exists() else "",
+        )
         for each in environments
     ]
-    print_table("", ("environment", "state", "MB", "folder"), rows, numbers_from=4, spare=("folder",))
+    head = ("environment", "state", "MB", "source", "folder")
+    print_table("", head, rows, numbers_from=len(head), spare=("folder",))
 
 
 @app.command("build")
 def build(names: Annotated[list[str], typer.Argument(metavar="NAME…")], as_json: JsonOption = False) -> None:
-    """Build environments by name; one that is there already is left as it is."""
-    _refuse_unknown(names, lock_names())
-    built = [ensure(open_lock(name), lambda text: typer.echo(text, err=True)) for name in names]
+    """Build environments, each by its own name, that of a family or a codec; what is there already is left as it is."""
+    known = lock_names()
+    locks = dict.fromkeys(_named(name, known) for name in names)
+    built = [ensure(open_lock(lock), lambda text: typer.echo(text, err=True)) for lock in locks]
     _report(built, "built", as_json=as_json)
 
 
@@ -45,19 +55,27 @@ def remove_environments(
     every: Annotated[bool, typer.Option("--all", help="All of them, those no codec asks for included.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove environments by name, or all; the next use of such a codec builds its environment anew."""
+    """Remove environments, named as for ``build``, or all; the next use of such a codec builds its environment anew."""
     if every == bool(names):
         raise typer.BadParameter("expected names of environments, or --all")
     there = every_environment()
-    chosen = there if every else [each for each in there if each.name in (names or [])]
-    _refuse_unknown(names or [], [each.name for each in there])
-    _report([each for each in chosen if remove(each)], "removed", as_json=as_json)
+    known = [each.name for each in there]
+    chosen = known if every else [_named(name, known) for name in names or []]
+    _report([each for each in there if each.name in chosen and remove(each)], "removed", as_json=as_json)
 
 
-def _refuse_unknown(names: list[str], known: list[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise EnvironmentFailed(f"no environment is named {name!r}; there are {', '.join(known)}")
+def _named(name: str, known: list[str]) -> str:
+    """Return which environment is meant. Raises EnvironmentFailed where none is, or the codec needs none."""
+    if name in known:
+        return name
+    cards = [registry.card(each) for each in registry.names()]
+    meant = [card for card in cards if name in (card.name, card.family)]
+    for card in meant:
+        if card.isolation is not None:
+            return card.isolation.lock
+    if meant:
+        raise EnvironmentFailed(f"{name} needs no private environment: it runs in the main one")
+    raise EnvironmentFailed(f"no environment, family or codec is named {name!r}; environments: {', '.join(known)}")
 
 
 def _report(environments: list[Environment], done: str, *, as_json: bool) -> None:
@@ -77,7 +95,13 @@ def _facts(environment: Environment) -> dict[str, object]:
         "folder": str(environment.folder),
         "installer": environment.installer,
         "bytes": environment.size() if environment.folder.exists() else 0,
+        "repositories": [asdict(each) for each in environment.repositories],
     }
+
+
+def _source(environment: Environment) -> str:
+    """Tell where packages come from that are in no registry."""
+    return "from its repository" if environment.repositories else ""
 
 
 def _megabytes(environment: Environment) -> str:

@@ -37,7 +37,7 @@ def command(
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
-        _say(report)
+        say(report)
 
 
 def _compare_published(path: Path, *, as_json: bool) -> None:
@@ -66,7 +66,8 @@ def _compare_published(path: Path, *, as_json: bool) -> None:
         typer.echo(f"not compared: {left.what}: {left.reason}")
 
 
-def _say(report: ComparisonReport) -> None:
+def say(report: ComparisonReport) -> None:
+    """Print what differs, a table for each dataset and category."""
     typer.echo(f"{report.first} (first) against {report.second} (second); differences are first minus second")
     for dataset in report.datasets:
         rows = [("overall score", *_cells(dataset.score), str(dataset.shared), "")]

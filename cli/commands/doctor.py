@@ -12,13 +12,17 @@ import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from codec_superb import __version__
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
+from codec_superb.web.text import count
+
+if TYPE_CHECKING:
+    from codec_superb.base_codec.card import Card
 
 OLDEST_PYTHON = (3, 11)
 ENOUGH_BYTES = 2 * 1024**3
@@ -123,8 +127,7 @@ def _codecs() -> list[Finding]:
     findings = []
     for family, names in by_family.items():
         if registry.card(names[0]).isolation is not None:
-            detail = f"{len(names)} settings, runs in an environment of its own: codec-superb codecs env build"
-            findings.append(Finding(f"codec {family}", "optional", detail))
+            findings.append(_isolated(registry.card(names[0]), count(len(names), "setting")))
             continue
         if takes_options(registry.card(names[0])):
             findings.append(_neural(family, names))
@@ -133,10 +136,29 @@ def _codecs() -> list[Finding]:
             codec = registry.open_codec(names[0])
             codec.decode(codec.encode(noise, 16000))
             codec.close()
-            findings.append(Finding(f"codec {family}", "ok", f"{len(names)} settings"))
+            findings.append(Finding(f"codec {family}", "ok", f"{count(len(names), 'setting')}"))
         except Exception as error:  # noqa: BLE001 - the doctor reports whatever is wrong
             findings.append(Finding(f"codec {family}", "fault", f"{type(error).__name__}: {error}"))
     return findings
+
+
+def _isolated(card: Card, settings: str) -> Finding:
+    """Tell whether an isolated family's environment is built, and what building it needs; its guest finds weights."""
+    from codec_superb.base_codec.isolation.environment import find
+    from codec_superb.base_codec.isolation.lock import here, open_lock
+
+    assert card.isolation is not None
+    lock = open_lock(card.isolation.lock)
+    environment = find(lock)
+    subject, weights = f"codec {card.family}", f"weights: {card.weights.source}" if card.weights else "no weights"
+    if environment.state == "built":
+        return Finding(subject, "ok", f"{settings}, environment {lock.name} built; {weights} (not looked for)")
+    told = [f"{settings}, environment {lock.name} {environment.state}: codec-superb codecs env build {lock.name}"]
+    if not lock.fits_here:
+        told.append(f"which is for {lock.platform}, and this is {here()}")
+    if lock.repositories:
+        told.append("git fetches its code" if shutil.which("git") else "git fetches its code, and there is no git here")
+    return Finding(subject, "optional", "; ".join([*told, weights]))
 
 
 def _neural(family: str, names: list[str]) -> Finding:
@@ -147,13 +169,13 @@ def _neural(family: str, names: list[str]) -> Finding:
 
     missing = [module for module in EXTRAS[EXTRA] if importlib.util.find_spec(module) is None]
     if missing:
-        detail = f"{len(names)} settings, without {', '.join(missing)}: pip install 'codec-superb[{EXTRA}]'"
+        detail = f"{count(len(names), 'setting')}, without {', '.join(missing)}: pip install 'codec-superb[{EXTRA}]'"
         return Finding(f"codec {family}", "optional", detail)
     try:
         checkpoint = locate(registry.card(names[0]), download=False)
     except CodecError as error:
-        return Finding(f"codec {family}", "optional", f"{len(names)} settings, needs weights: {error}")
-    return Finding(f"codec {family}", "ok", f"{len(names)} settings, weights in {checkpoint.folder}")
+        return Finding(f"codec {family}", "optional", f"{count(len(names), 'setting')}, needs weights: {error}")
+    return Finding(f"codec {family}", "ok", f"{count(len(names), 'setting')}, weights in {checkpoint.folder}")
 
 
 def _applications() -> list[Finding]:

@@ -9,6 +9,7 @@ import typer
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.console import TerminalProgress, print_json
 from codec_superb.cli.options import (
+    BatchOption,
     CategoryOption,
     CodecOption,
     CompileOption,
@@ -35,6 +36,7 @@ def command(
     weights: WeightsOption = None,
     dtype: DtypeOption = "float32",
     compile_model: CompileOption = False,
+    batch: BatchOption = None,
     workers: WorkersOption = None,
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
@@ -48,8 +50,8 @@ def command(
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:
         outcomes = resynthesise(
-            codec_names(codec), dataset, out=out, device=device, options=options, workers=workers, limit=limit,
-            overwrite=overwrite, category=category, progress=progress,
+            codec_names(codec), dataset, out=out, device=device, options=options, batch=batch, workers=workers,
+            limit=limit, overwrite=overwrite, category=category, progress=progress,
         )  # fmt: skip
     say(outcomes)
     if as_json:

@@ -71,11 +71,14 @@ def decode(
 
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:
-        files = decode_tokens(file, out, codec=codec, device=device, options=options, progress=progress)
+        done = decode_tokens(file, out, codec=codec, device=device, options=options, progress=progress)
+    for clip, reason in done.failed.items():
+        note(f"{clip}: {reason}")
     if as_json:
-        print_json({"files": files})
+        print_json(asdict(done))
     else:
-        typer.echo(f"{len(files)} clips in {plain_path(out)}")
+        typer.echo(f"{len(done.files)} clips in {plain_path(out)}")
+    raise typer.Exit(FAILED if done.failed else 0)
 
 
 def _print(statistics: TokenStatistics) -> None:

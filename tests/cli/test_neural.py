@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 import soundfile
 from support_checkpoints import checkpoint
 
+from codec_superb.base_codec.isolation.environment import MARK, find
+from codec_superb.base_codec.isolation.lock import open_lock
+from codec_superb.cli.commands import doctor
 from codec_superb.cli.main import call
 from codec_superb.pipeline.run_folder import RunFolder
 
@@ -48,6 +52,55 @@ def test_bench_scores_random_weights_and_packs_none(
     assert "has random weights" in capsys.readouterr().err
 
 
+def test_another_name_for_random_weights_packs_nothing(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The card of a run is what was run: an edited one is found out."""
+    out, zip_file = tmp_path / "runs", tmp_path / "runs" / f"{NAME}.zip"
+    out.mkdir()
+    zip_file.write_text("of trained weights, from an earlier call")
+    line = ["bench", "--codec", NAME, "--dataset", str(clips), "--category", "speech", "--metric", "stft", "--out"]
+    assert call([*line, str(out), "--weights", str(checkpoint("encodec")), "--workers", "1", "--device", "cpu"]) == 0
+    assert not zip_file.exists()
+    file = out / NAME / "clips" / "run.json"
+    file.write_text(file.read_text().replace('"random"', '"facebook/encodec_24khz"'))
+    capsys.readouterr()
+    assert call(["pack", str(out / NAME / "clips"), "-o", str(zip_file)]) == 2
+    assert "run.json was changed: expected the card that was run" in capsys.readouterr().err
+
+
+def test_another_configuration_is_another_model(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run is not continued, and tokens are not decoded, after config.json was edited."""
+    model, file = tmp_path / "model", tmp_path / "tokens.parquet"
+    shutil.copytree(checkpoint("encodec"), model)
+    data = ["--codec", NAME, "--dataset", str(clips), "--weights", str(model), "--device", "cpu"]
+    line = ["resynth", *data, "--category", "speech", "--workers", "1", "--out"]
+    assert call([*line, str(tmp_path / "runs"), "--limit", "1"]) == 0
+    assert call(["tokens", "export", *data, "-o", str(file)]) == 0
+    config = model / "config.json"
+    config.write_text(config.read_text().replace('"normalize": false', '"normalize": true'))
+    capsys.readouterr()
+    assert call([*line, str(tmp_path / "runs")]) == 0
+    told = capsys.readouterr().err
+    assert "has changed (weights)" in told
+    assert "2 clips, 2 done now" in told
+    assert call(["tokens", "decode", str(file), "--out", str(tmp_path), *data[4:]]) == 2
+    assert "made with other weights of encodec_24k_6bps" in capsys.readouterr().err
+
+
+def test_an_unknown_metric_is_refused_before_any_work(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hours of coding do not end in a misspelt name."""
+    weights = ["--weights", str(checkpoint("encodec")), "--device", "cpu", "--out", str(tmp_path / "runs")]
+    for line in (["bench", "--codec", NAME], ["precision", NAME]):
+        assert call([*line, "--dataset", str(clips), "--metric", "sftf", *weights]) == 2
+        assert "There is no metric 'sftf'" in capsys.readouterr().err
+        assert not (tmp_path / "runs").exists()
+
+
 def test_missing_weights_stop_the_run_before_it_begins(
     tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,7 +117,36 @@ def test_options_that_no_codec_takes_are_refused(
     """--dtype with classical codecs alone does nothing: it is refused."""
     line = ["resynth", "--codec", "opus_12k", "--dataset", str(clips), "--out", str(tmp_path / "runs")]
     assert call([*line, "--dtype", "bfloat16"]) == 2
-    assert "options of neural codecs; opus_12k take none" in capsys.readouterr().err
+    assert "neural codecs of the main environment; opus_12k: none takes them" in capsys.readouterr().err
+
+
+def test_doctor_says_which_environment_a_family_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not built, interrupted, built: each is told with the command by the lock's own name; git where code needs it."""
+    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
+    monkeypatch.setattr(doctor, "LOOKS", (doctor._codecs,))
+
+    def found(family: str) -> tuple[str, str]:
+        call(["doctor", "--json"])
+        findings = {each["subject"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
+        return findings[f"codec {family}"]["state"], findings[f"codec {family}"]["detail"]
+
+    state, detail = found("sqcodec")
+    assert state == "optional"
+    assert "7 settings, environment sq-codec not built: codec-superb codecs env build sq-codec;" in detail
+    assert detail.endswith("weights: zhai-lw/SQCodec")
+    folder = find(open_lock("sq-codec")).folder
+    folder.mkdir(parents=True)
+    assert "environment sq-codec interrupted: codec-superb codecs env build sq-codec" in found("sqcodec")[1]
+    (folder / MARK).write_text("{}")
+    assert "interrupted" in found("sqcodec")[1]  # without an interpreter
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python").touch()
+    assert found("sqcodec")[0] == "ok"
+    assert "git fetches its code" in found("audiodec")[1]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "there is no git here" in found("audiodec")[1]
 
 
 def test_doctor_says_that_a_neural_codec_needs_weights(

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import soundfile
@@ -69,6 +70,61 @@ def test_other_weights_do_not_decode_a_file(tmp_path: Path, clips: Path, capsys:
     (tmp_path / "no.parquet").write_bytes(b"no")
     assert call(["tokens", "decode", str(tmp_path / "no.parquet"), "--out", str(tmp_path / "x")]) == 2
     assert "is no file of tokens" in capsys.readouterr().err
+
+
+def test_a_file_that_is_damaged_says_so(tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bytes that changed on the way, a token that no codebook has, and one that is missing: named, and no traceback."""
+    whole, file = tmp_path / "whole.parquet", tmp_path / "tokens.parquet"
+    weights = ["--weights", str(checkpoint("encodec")), "--device", "cpu"]
+    data = ["--codec", "encodec_24k_3bps", "--dataset", str(clips), "--limit", "1"]
+    assert call(["tokens", "export", *data, "-o", str(whole), *weights]) == 0
+    content = bytearray(whole.read_bytes())
+    content[4:60] = bytes(56)  # the first page, behind the magic number
+    file.write_bytes(content)
+    assert call(["tokens", "decode", str(file), "--out", str(tmp_path / "sound"), *weights]) == 2
+    assert "tokens.parquet is damaged: " in capsys.readouterr().err
+    table = pq.read_table(whole)
+    (row,) = table.to_pylist()
+    for tokens, words in (
+        ([*row["tokens"][:-1], 70000], "expected tokens from 0 to "),
+        (row["tokens"][:-1], "cannot reshape array"),
+    ):
+        changed = pa.Table.from_pylist([row | {"tokens": tokens}], schema=table.schema)
+        pq.write_table(changed, file)
+        assert call(["tokens", "decode", str(file), "--out", str(tmp_path / "sound"), *weights]) == 2
+        message = capsys.readouterr().err
+        assert "tokens.parquet is damaged: " in message
+        assert words in message
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("side", None), ("samples", 0), ("sampling_rate", 0), ("channels", -1), ("clip", None), ("codec", "other")],
+)
+def test_a_row_that_no_export_writes_is_damage(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str], column: str, value: object
+) -> None:
+    """Values that are missing or impossible are named, and a column that is missing too."""
+    file = tmp_path / "tokens.parquet"
+    weights = ["--weights", str(checkpoint("encodec")), "--device", "cpu"]
+    data = ["--codec", "encodec_24k_3bps", "--dataset", str(clips), "--limit", "1"]
+    assert call(["tokens", "export", *data, "-o", str(file), *weights]) == 0
+    table = pq.read_table(file)
+    pq.write_table(pa.Table.from_pylist([table.to_pylist()[0] | {column: value}], schema=table.schema), file)
+    decode = ["tokens", "decode", str(file), "--out", str(tmp_path / "sound"), *weights]
+    assert call(decode) == 2
+    assert "expected a value of encodec_24k_3bps in each column, got {'clip': " in capsys.readouterr().err
+    pq.write_table(table.drop_columns([column]), file)
+    assert call(decode) == 2
+    assert "expected the columns of `tokens export`, got others" in capsys.readouterr().err
+
+
+def test_a_folder_is_no_file_to_write(tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is said before the dataset is encoded."""
+    weights = ["--weights", str(checkpoint("encodec")), "--device", "cpu"]
+    data = ["--codec", "encodec_24k_3bps", "--dataset", str(clips)]
+    assert call(["tokens", "export", *data, "-o", str(tmp_path), *weights]) == 2
+    assert "expected a file to write, got the folder" in capsys.readouterr().err
 
 
 def test_a_codec_without_tokens_is_refused(tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,111 @@
+"""``codec-superb precision``: what a lower precision or compilation of a neural codec costs in score, gains in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codec_superb.cli.commands.compare import say as say_comparison
+from codec_superb.cli.console import TerminalProgress, note, print_json
+from codec_superb.cli.options import (
+    BatchOption,
+    CategoryOption,
+    DatasetOption,
+    DeviceOption,
+    JsonOption,
+    LimitOption,
+    MetricOption,
+    OverwriteOption,
+    WeightsOption,
+    WorkersOption,
+    plain_path,
+)
+from codec_superb.cli.outcomes import CLIPS_FAILED, SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codec_superb.pipeline.precision import Failure, PrecisionReport, VariantReport
+
+
+def command(
+    codec: Annotated[str, typer.Argument(metavar="CODEC", help="A neural codec of the main environment.")],
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--variant",
+            metavar="NAME…",
+            help="bfloat16, float16, compile, or both as bfloat16+compile.",
+            show_default="bfloat16 float16",
+        ),
+    ] = None,
+    dataset: DatasetOption = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder: <out>/<variant>/ for the runs.")] = Path("precision"),
+    metric: MetricOption = None,
+    category: CategoryOption = None,
+    device: DeviceOption = "auto",
+    weights: WeightsOption = None,
+    batch: BatchOption = None,
+    workers: WorkersOption = None,
+    limit: LimitOption = None,
+    overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a codec in float32 and in other precisions, and report the paired differences of every metric and score."""
+    if not dataset:
+        raise typer.BadParameter("name at least one --dataset")
+    from codec_superb.pipeline.output_file import write_output
+    from codec_superb.pipeline.precision import USUAL_VARIANTS, Variant, measure_precision
+
+    variants = [Variant.parse(name) for name in variant or USUAL_VARIANTS]
+    with TerminalProgress() as progress:
+        report = measure_precision(
+            codec, variants, dataset, out=out, weights=weights, device=device, batch=batch, metrics=metric,
+            workers=workers, limit=limit, overwrite=overwrite, category=category, progress=progress,
+        )  # fmt: skip
+    file = out / f"{report.codec}.json"
+    write_output(file, report.model_dump_json(indent=1).encode())
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _say(report)
+        typer.echo(f"\nreport: {plain_path(file)}")
+    raise typer.Exit(0 if report.complete else CLIPS_FAILED)
+
+
+def _say(report: PrecisionReport) -> None:
+    typer.echo(f"{report.codec} on {report.device}, {report.processor}; weights: {report.weights}")
+    if report.weights == "random":
+        typer.echo("nobody trained this model: its differences say nothing about one that was")
+    _say_failed("float32", report.failed)
+    for variant in report.variants:
+        typer.echo(f"\n== {variant.variant} against float32")
+        _say_variant(variant)
+
+
+def _say_variant(report: VariantReport) -> None:
+    if report.comparison is not None:
+        say_comparison(report.comparison)
+    if (tokens := report.tokens) is not None:
+        first, last = tokens.by_codebook[0], tokens.by_codebook[-1]
+        typer.echo(
+            f"equal tokens: {tokens.equal:.2%} of {tokens.tokens} (first codebook {first:.2%}, last {last:.2%}); "
+            f"all of them in {tokens.clips_equal} of {tokens.clips} clips"
+        )
+    if (speed := report.speed) is not None:
+        typer.echo(
+            f"speed: {speed.ratio:.2f} times that of float32 ({speed.variant_s:.2f} s against {speed.float32_s:.2f} s "
+            f"for {speed.clips} clips, both ways), {speed.median_ratio:.2f} times on the median clip"
+        )
+    for reason in report.left_out:
+        typer.echo(f"left out: {reason}")
+    _say_failed(report.variant, report.failed)
+
+
+def _say_failed(variant: str, failed: Sequence[Failure]) -> None:
+    for entry in failed[:SHOWN]:
+        note(f"  failed: {variant} / {entry.dataset} / {entry.clip} ({entry.stage}): {entry.reason}")
+    if len(failed) > SHOWN:
+        note(f"  and {len(failed) - SHOWN} more; all are in the report")
