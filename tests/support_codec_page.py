@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from support_board import make_submission
 from support_stats import card, draw_rows, failed, sha, with_audio, write_run
 
+from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.archive import read_archive
@@ -108,16 +109,17 @@ def clips_of(dataset: str, clips: int, categories: Sequence[Category] = CATEGORI
 def packed(
     folder: Path, name: str = "opus_16k", *, clips: int = 9, samples: int = 3, quality: float = 0.0,
     broken: Sequence[int] = (), expected: int | None = None, card_fields: Mapping[str, Any] = NOTHING,
-    tokens: int | None = None, another: bool = False,
+    tokens: int | None = None, another: bool = False, side_bits: int = 0,
 ) -> Path:  # fmt: skip
     """Pack a run of ``clips`` drawn clips with sound on the dataset ``mini``; clips in ``broken`` failed.
 
-    ``expected`` is how many clips the dataset has. ``tokens`` a second make it a token codec of 10 bits each.
+    ``expected`` is how many clips the dataset has. ``tokens`` a second make it a token codec; ``side_bits`` stand
+    beside those of each clip.
     ``another`` adds a run on a second dataset, speech alone, whose clips give no samples.
     """
     folder.mkdir(parents=True, exist_ok=True)
     codec = card(name, **card_fields)
-    rows = _rows("mini", clips, CATEGORIES, quality, tokens)
+    rows = _rows("mini", clips, CATEGORIES, quality, tokens, codec, side_bits)
     rows = [failed(row.clip, category=row.category) if at in broken else row for at, row in enumerate(rows)]
     run = write_run(folder, rows, card=codec, clips=expected or clips, title="Mini set")
     dataset = with_audio(run, [row for row in rows if row.status == "ok"], folder / "audio")
@@ -125,7 +127,7 @@ def packed(
     run.write_rows((stored.get(row.clip, row).model_dump(mode="json") for row in rows), sorted(rows[-1].metrics))
     runs, opened = [run], {"mini": dataset}
     if another:
-        more = _rows("another", clips, ("speech",), quality, tokens)
+        more = _rows("another", clips, ("speech",), quality, tokens, codec, side_bits)
         second = write_run(folder, more, card=codec, citation="@misc{another, title = {Another}}", licence="CC-BY-4.0")
         runs.append(second)
         opened["another"] = with_audio(second, more, folder / "other", licence="unknown")
@@ -135,12 +137,14 @@ def packed(
 
 
 def _rows(
-    dataset: str, clips: int, categories: Sequence[Category], quality: float, tokens: int | None
-) -> list[ClipRow]:
+    dataset: str, clips: int, categories: Sequence[Category], quality: float, tokens: int | None, codec: Card,
+    side_bits: int,
+) -> list[ClipRow]:  # fmt: skip
     rows = draw_rows(1, clips, dataset=dataset, quality=quality, categories=categories)
     if tokens is None:
         return rows
-    return [row.model_copy(update={"tokens": tokens, "bits": 10 * tokens}) for row in rows]
+    bits = codec.bits_of(tokens // (codec.codebooks or 1)) + side_bits
+    return [row.model_copy(update={"tokens": tokens, "bits": bits}) for row in rows]
 
 
 def store(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
+import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -93,6 +96,48 @@ class Treacherous(Plain):
         if fault == 14:
             return np.float32(4) * audio
         return audio
+
+
+class Together(Plain):
+    """Codes clips together and notes the lengths of each batch in the folder ``BATCH_NOTES``.
+
+    The number of a clip's samples, modulo 100, says what happens: 1 kills the worker whenever it comes, 2 raises
+    whenever it comes; 21 kills the worker in a batch only, 22 raises in one, 23 hangs in one, 24 gives NaN back in one.
+    """
+
+    card: ClassVar[Card] = make_card("together")
+
+    def _encode(self, audio: Audio) -> Packets:
+        """Fail where asked to, alone as in a batch."""
+        fault = audio.shape[1] % 100
+        if fault == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault == 2:
+            raise ValueError("not this clip")
+        return super()._encode(audio)
+
+    def _encode_batch(self, audios: Sequence[Audio]) -> list[Packets]:
+        """Note the batch and wait 20 ms, then fail where asked to."""
+        lengths = [audio.shape[1] for audio in audios]
+        if notes := os.environ.get("BATCH_NOTES"):
+            (Path(notes) / uuid.uuid4().hex).write_text(json.dumps(lengths))
+        time.sleep(0.02)
+        faults = {length % 100 for length in lengths}
+        if 21 in faults:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if 22 in faults:
+            raise ValueError("not these clips together")
+        if 23 in faults:
+            time.sleep(30)
+        return [self._encode(audio) for audio in audios]
+
+    def _decode_batch(self, received: Sequence[tuple[Packets, int]]) -> list[Audio]:
+        """Decode; one sample is none where asked to."""
+        decoded = [self._decode(packets, channels) for packets, channels in received]
+        for audio in decoded:
+            if audio.shape[1] % 100 == 24:
+                audio[0, 7] = np.nan
+        return decoded
 
 
 class Unavailable(Plain):

@@ -19,7 +19,7 @@ from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.audio_store import write_audio
 from codec_superb.pipeline.rows import ClipRow, MetricValue
 from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import DatasetInfo, Provenance, RunInfo
+from codec_superb.pipeline.run_info import DatasetInfo, Provenance, RunInfo, spec_hash
 
 KEYS = ("stft", "mel", "pesq", "stoi", "f0corr")
 
@@ -133,7 +133,7 @@ def write_run(root: Path, rows: Sequence[ClipRow], *, card: Card, status: str = 
     info = RunInfo(
         card=card,
         dataset=DatasetInfo(**(usual | dataset)),
-        spec_hash=sha(card.name + name),
+        spec_hash=spec_hash(card, (usual | dataset)["manifest_hash"]),
         status=status,  # type: ignore[arg-type]  # a literal of the test
         metrics={key: METRICS[key].version for key in KEYS},
         provenance=(stamp("resynth"), stamp()),

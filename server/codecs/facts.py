@@ -64,7 +64,8 @@ def _rate(card: Card) -> list[Fact]:
     frames = MISSING if card.frame_rate is None else f"{number_of(card.frame_rate)} Hz"
     books = "none: no tokens"
     if card.codebooks is not None:
-        size = "" if card.codebook_size is None else f" of {card.codebook_size:,} entries"
+        sizes = card.codebook_sizes or ([] if card.codebook_size is None else [card.codebook_size])
+        size = f" of {' + '.join(f'{entries:,}' for entries in sizes)} entries" if sizes else ""
         books = f"{count(card.codebooks, 'codebook')}{size}"
     tokens = card.tokens_per_second
     rate = MISSING if tokens is None else f"{number_of(tokens)} per second over all codebooks (TPS)"

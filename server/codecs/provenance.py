@@ -32,8 +32,12 @@ def stages(submission: Submission, datasets: Sequence[SubmittedDataset]) -> list
 def machines(datasets: Sequence[SubmittedDataset]) -> str:
     """Say on what the times were measured: resynthesis alone encodes and decodes."""
     stamps = [stamp for dataset in datasets for stamp in dataset.provenance if stamp.stage == "resynth"]
-    found = dict.fromkeys(f"{stamp.processor} ({stamp.device}), {stamp.platform}" for stamp in stamps)
+    found = dict.fromkeys(f"{stamp.processor} ({stamp.device}{_batches(stamp)}), {stamp.platform}" for stamp in stamps)
     return "; ".join(found) or "a machine that the submission does not name"
+
+
+def _batches(stamp: Provenance) -> str:
+    return f", batches of {stamp.batch_seconds:g} s" if stamp.batch_seconds else ""
 
 
 def _listed(titles: Sequence[str]) -> str:
@@ -79,7 +83,7 @@ def _stage(runs: Sequence[tuple[str, Provenance]]) -> list[Fact]:
     backends = ", ".join(f"{key}: {name}" for key, name in sorted(stamp.backends.items()))
     facts = [
         Fact("Program", f"codec-superb {stamp.tool_version}, commit {stamp.commit or 'of a release'}{state}"),
-        Fact("Machine", f"{stamp.processor}, {stamp.device}", stamp.platform),
+        Fact("Machine", f"{stamp.processor}, {stamp.device}{_batches(stamp)}", stamp.platform),
         Fact("Python", stamp.python),
         Fact("Packages", packages or "none named"),
     ]

@@ -31,6 +31,7 @@ class Board:
         self._measured = meters.snapshot if meters is not None else nullcontext
         self._snapshot: Snapshot | None = None
         self._settled = 0
+        self._failing = False
         self._one_at_a_time = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="leaderboard snapshot", daemon=True)
@@ -82,11 +83,20 @@ class Board:
             self._refresh_or_say()
 
     def _refresh_or_say(self) -> None:
-        """Refresh; should the database be away, what was read stays, and the next look may succeed."""
+        """Refresh; should the database be away, what was read stays, and the next look may succeed.
+
+        It is said once when that begins and once when it ends, not four times a second.
+        """
         try:
             self.refresh()
         except SQLAlchemyError as error:
-            _LOG.warning("leaderboard.refresh_failed", error=str(error))
+            if not self._failing:
+                _LOG.warning("leaderboard.refresh_failed", error=str(error))
+            self._failing = True
+        else:
+            if self._failing:
+                _LOG.warning("leaderboard.refresh_again")
+            self._failing = False
 
 
 def board_of(request: Request) -> Board:

@@ -104,7 +104,7 @@ def is_open(card: Mapping[str, Any]) -> bool | None:
     """Tell whether anybody can get what the codec needs to run; None where its card does not say.
 
     Classical and lossless codecs: yes. Neural ones: yes where the card names a hub repository or a web address as the
-    source of the weights; no for a path on somebody's machine and for weights that were never trained (``random``).
+    source of the weights; no for a folder on somebody's machine and for weights that were never trained (``random``).
     """
     if card.get("kind") != "neural":
         return True
@@ -112,7 +112,7 @@ def is_open(card: Mapping[str, Any]) -> bool | None:
     if not weights:
         return None
     source = str(weights.get("source", ""))
-    local = source.startswith(("/", ".", "~", "file:", "\\")) or source[1:2] == ":"
+    local = source.startswith(("/", ".", "~", "file:", "local:", "\\")) or source[1:2] == ":"
     return not (local or source in {"", "random", "local"})
 
 

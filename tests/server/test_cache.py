@@ -55,7 +55,7 @@ def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
 
     def make() -> Made:
         calls.append(1)
-        go.wait(5)
+        go.wait(60)
         if len(calls) == 2:
             raise ValueError("no answer")
         return Made("x", HTML)
@@ -80,7 +80,7 @@ def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
     go = threading.Event()
 
     def make() -> Made:
-        go.wait(5)
+        go.wait(60)
         return Made("x", HTML)
 
     async def ask() -> bytes:

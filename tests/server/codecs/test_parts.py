@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from math import nan
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -162,9 +162,15 @@ class TestCard:
         shown = {"name", "family", "title", "nominal_tolerance", *texts}
         assert set(Card.model_fields) - shown == {
             "kind", "year", "sampling_rate", "input_rate", "channels", "nominal_kbps", "frame_rate", "codebooks",
-            "codebook_size", "causal", "delay_samples", "latency_ms", "parameters", "weights", "extra", "requirements",
-            "encode_only", "settings", "isolation",
+            "codebook_size", "codebook_sizes", "causal", "delay_samples", "latency_ms", "parameters", "weights",
+            "extra", "requirements", "encode_only", "settings", "isolation",
         }  # fmt: skip
+
+    def test_codebooks_that_differ_are_named(self) -> None:
+        """Each codebook's entries are said where they differ."""
+        tokens = {"frame_rate": 12.5, "codebooks": 2, "codebook_sizes": (16384, 4096), "nominal_kbps": 0.325}
+        words = {fact.label: fact.text for fact in card_facts(make_card("net_2", **tokens))}
+        assert words["Codebooks"] == "2 codebooks of 16,384 + 4,096 entries"
 
     def test_says_what_is_not_known(self) -> None:
         """A lossless codec has no nominal bitrate; a neural one may not state its parameters."""
@@ -225,7 +231,7 @@ class TestCitations:
         assert r"\url{https://x.org}" in three.text
 
 
-def dataset(name: str, **fields: str) -> SubmittedDataset:
+def dataset(name: str, **fields: Any) -> SubmittedDataset:
     """Make a dataset of a submission."""
     return SubmittedDataset.model_validate({
         "name": name, "title": name, "manifest_hash": sha(name), "clips": 3, "selected": 3, "ok": 3, "failed": 0,
@@ -251,5 +257,7 @@ class TestPublished:
 
 
 def test_times_are_told_with_their_machine() -> None:
-    """Only resynthesis encodes and decodes; equal machines are named once."""
+    """Only resynthesis encodes and decodes; equal machines are named once, batches beside the device."""
     assert machines([dataset("one"), dataset("two")]) == "x86_64 (cpu), Linux"
+    batched = dataset("two", provenance=[stamp("resynth").model_copy(update={"batch_seconds": 60.0})])
+    assert machines([dataset("one"), batched]) == "x86_64 (cpu), Linux; x86_64 (cpu, batches of 60 s), Linux"

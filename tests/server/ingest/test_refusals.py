@@ -80,9 +80,14 @@ DOCUMENTS: dict[str, tuple[Callable[[Document], object], str]] = {
     ),
     "a long name": (lambda d: d["codec"].update(name="a" * 101), "codec.name"),
     "a script for an address": (lambda d: d["codec"].update(homepage="javascript:alert(1)"), "codec.homepage"),
+    "text that runs backwards": (lambda d: d["codec"].update(title="a\u202ekcor"), "codec.title"),
     "a control character": (lambda d: d["codec"].update(title="a\x00b"), "codec.title"),
     "an endless text": (lambda d: d["codec"].update(title="a" * 6000), "codec.title"),
     "a nonsense number": (lambda d: d["codec"].update(sampling_rate=10**18), "codec.sampling_rate"),
+    "a nonsense codebook": (
+        lambda d: d["codec"].update(frame_rate=50.0, codebooks=2, codebook_sizes=[2**50, 2], nominal_kbps=2.55),
+        "codec.codebook_sizes",
+    ),
     "a field too many": (lambda d: d.update(rank=1), "submission.json"),
 }  # fmt: skip
 
@@ -189,6 +194,14 @@ class TestBitrate:
         assert "80" in found[0]["got"]
         found = service.problems(make_file(token_rows(None), tmp_path / "c", codec="tokens_c", **TOKENS))
         assert "tokens" in found[0]["path"]
+
+    def test_a_block_of_silence_a_clip_is_admitted(self, service: Service, tmp_path: Path) -> None:
+        """Half as many tokens again are too many, but not where each clip is filled to a block that the card tells."""
+        card = {**TOKENS, "nominal_tolerance": None, "bitrate_note": "silence fills the last block"}
+        found = service.problems(make_file(token_rows(150), tmp_path / "a", codec="tokens_d", **card))
+        assert [problem["path"] for problem in found] == ["clips.parquet: mini: tokens"]
+        blocks = {**card, "latency_ms": 500}
+        assert service.send(make_file(token_rows(150), tmp_path / "b", codec="tokens_e", **blocks)).status_code == 201
 
 
 class TestSamples:

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import event, update
 from sqlalchemy.exc import OperationalError
 from support_board import make_submission
+from support_timing import quickest
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database, changed
@@ -73,14 +74,18 @@ def test_the_newest_public_version_counts(board: Board, database: Database) -> N
 
 def test_sees_what_another_process_changes_within_a_second(board: Board, database_url: str) -> None:
     """Nobody tells this board; it looks."""
-    other = Database(database_url)
-    with other.transaction(write=True) as session:
-        make_submission(session, "opus_12k")
-    other.close()
-    deadline = time.monotonic() + 1
-    while not seen(board) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert set(seen(board)) == {"opus_12k"}
+    names = iter(("opus_12k", "opus_16k", "opus_24k"))
+
+    def look() -> float:
+        name, other = next(names), Database(database_url)
+        with other.transaction(write=True) as session:
+            make_submission(session, name)
+        other.close()
+        began = time.monotonic()
+        _wait_for(board, name)
+        return time.monotonic() - began
+
+    assert quickest(look, 1.0) < 1.0
 
 
 def test_reads_only_what_is_new(board: Board, database: Database) -> None:
@@ -162,21 +167,29 @@ def test_stays_right_while_many_publish_and_read(board: Board, database: Databas
 def test_keeps_what_it_has_when_the_database_goes_away(
     board: Board, database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A look that fails says so, harms nothing that was committed, and the next one catches up."""
+    """Looks that fail say so once, harm nothing that was committed, and the next one that succeeds catches up."""
 
-    def away(_session: object) -> int:
+    def away() -> None:
         raise OperationalError("SELECT", {}, OSError("the server closed the connection"))
 
     with monkeypatch.context() as patched:
-        patched.setattr(board_module, "revision_number", away)
+        patched.setattr(board, "refresh", away)  # of this board alone: others may watch in this process
         with database.transaction(write=True) as session:
             make_submission(session, "opus_12k")
+        time.sleep(3 * board_module.POLL_SECONDS)
         assert seen(board) == {}
-    assert "leaderboard.refresh_failed" in caplog.text
-    deadline = time.monotonic() + 1
-    while not seen(board) and time.monotonic() < deadline:
+    _wait_for(board, "opus_12k")
+    board.stop()
+    told = [word for word in ("leaderboard.refresh_failed", "leaderboard.refresh_again") if word in caplog.text]
+    assert told == ["leaderboard.refresh_failed", "leaderboard.refresh_again"]
+    assert caplog.text.count("the server closed the connection") == 1
+
+
+def _wait_for(board: Board, codec: str) -> None:
+    deadline = time.monotonic() + 30
+    while codec not in seen(board):
+        assert time.monotonic() < deadline, f"{codec} did not come to the board"
         time.sleep(0.01)
-    assert set(seen(board)) == {"opus_12k"}
 
 
 def test_a_large_board_is_kept_from_the_collector_of_garbage(

@@ -269,6 +269,7 @@ class TestOrder:
         ({"kind": "neural", "weights": {"source": "https://example.org/w.pt"}}, True),
         ({"kind": "neural", "weights": {"source": "random"}}, False),
         ({"kind": "neural", "weights": {"source": "./w.pt"}}, False),
+        ({"kind": "neural", "weights": {"source": "local:my_checkpoint"}}, False),
         ({"kind": "neural", "weights": {"source": "C:\\w.pt"}}, False),
     ],
 )
