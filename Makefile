@@ -6,7 +6,7 @@ PERF_VENV ?= .venv-perf
 PIP_FLAGS := --quiet --disable-pip-version-check -c constraints.txt
 INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 
-.PHONY: demo test test-slow test-isolated test-pesq check lint format types layers perf serve clean help chromium postgres
+.PHONY: demo test test-slow test-isolated test-repositories test-pesq check lint format types layers perf serve clean help chromium postgres
 
 # Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.
 PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k
@@ -25,7 +25,11 @@ test-slow: $(TEST_VENV)/.installed chromium postgres ## the tests that take minu
 
 test-isolated: $(TEST_VENV)/.installed ## build real private environments and run the packages in them with random weights
 	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) uv
-	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m isolated
+	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m "isolated and not repositories"
+
+test-repositories: $(TEST_VENV)/.installed ## the same for packages that are in no registry: git fetches them from their repositories
+	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) uv
+	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m repositories
 
 check: lint types layers ## everything that reads the code without running it
 
@@ -54,7 +58,7 @@ test-pesq: $(TEST_VENV)/.installed ## 2,000 seeded pairs through both implementa
 	$(TEST_VENV)/bin/python perf/pesq_pairs.py --count 2000
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 clean: ## remove environments and caches; runs/ and downloaded sound stay
 	rm -rf $(VENV) $(TEST_VENV) $(PERF_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Iterator
 
 import hypothesis
@@ -11,6 +12,9 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 hypothesis.settings.register_profile("busy", deadline=None)  # machines that test may be busy
 hypothesis.settings.load_profile("busy")
+
+# A script that starts the tests in the background hands them an ignored Ctrl-C, which child processes would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _QUIET = (
     "--headless",
