@@ -36,8 +36,8 @@ Tokens = NDArray[np.int32]
 SECONDS_AT_ONCE = 60.0
 """Seconds of sound in one batch, over all its clips."""
 UNUSED = re.compile(r"masked_spec_embed$")
-_NUMBER = re.compile(r"\d+")
 """Parameters that only training uses and that published checkpoints may lack."""
+_NUMBER = re.compile(r"\d+")
 
 
 class NeuralSettings(BaseModel):
