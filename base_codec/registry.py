@@ -134,7 +134,11 @@ def _entry(name: str) -> Entry:
         raise UnknownCodec(f"{name!r} is a family and no codec; its codecs are {', '.join(family)}")
     near = difflib.get_close_matches(name.lower(), catalogue, n=5, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}? " if near else ""
-    raise UnknownCodec(f"no codec is named {name!r}: {hint}There are {len(catalogue)}: {', '.join(names())}")
+    families = sorted({entry.card.family for entry in catalogue.values()})
+    raise UnknownCodec(
+        f"no codec is named {name!r}: {hint}There are {len(catalogue)}, which `codec-superb codecs list` names, in "
+        f"{len(families)} families: {', '.join(families)}"
+    )
 
 
 @functools.cache

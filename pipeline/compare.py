@@ -78,15 +78,18 @@ def compare_results(first: Results, second: Results) -> ComparisonReport:
 
 def _names(first: Card, second: Card) -> tuple[str, str]:
     """Name both codecs, with their settings or weights where one codec stands on both sides with different ones."""
-    if first.name == second.name and first.settings == second.settings and first.weights != second.weights:
-        return f"{first.name} ({told(first.weights)})", f"{second.name} ({told(second.weights)})"
-    if first.name != second.name or first.settings == second.settings:
+    if first.name != second.name or (first.settings == second.settings and first.weights == second.weights):
         return first.name, second.name
-    one, two = (
-        ", ".join(f"{key} {value}" for key, value in sorted(card.settings.items())) or "usual settings"
-        for card in (first, second)
-    )
-    return f"{first.name} ({one})", f"{second.name} ({two})"
+    differ = _settings if first.settings != second.settings else _weights
+    return f"{first.name} ({differ(first)})", f"{second.name} ({differ(second)})"
+
+
+def _settings(card: Card) -> str:
+    return ", ".join(f"{key} {value}" for key, value in sorted(card.settings.items())) or "usual settings"
+
+
+def _weights(card: Card) -> str:
+    return told(card.weights)
 
 
 def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:

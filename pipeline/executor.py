@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import IO, Any, Generic, Self, TypeVar
 
-from codec_superb.base_codec.isolation.process import signal_name
+from codec_superb.base_codec.isolation.exit_status import how_it_ended
 from codec_superb.pipeline.errors import PipelineError
 
 T = TypeVar("T")
@@ -119,15 +119,7 @@ class _Worker:
             self.process.wait(patience)
         self.process.kill()
         self.link.close()
-        return _how_it_ended(self.process.wait())
-
-
-def _how_it_ended(code: int) -> str:
-    """Describe an exit status in words."""
-    if code < 0:
-        name = signal_name(-code)
-        return f"worker process killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
-    return f"worker process ended with exit code {code}"
+        return f"worker process {how_it_ended(self.process.wait())}"
 
 
 class Executor:

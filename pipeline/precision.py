@@ -20,13 +20,14 @@ from codec_superb.base_codec.weights import takes_options
 from codec_superb.data_manifests import Category
 from codec_superb.metrics.table import checked_keys
 from codec_superb.pipeline.compare import ComparisonReport, compare_results
+from codec_superb.pipeline.devices import Device
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Executor
 from codec_superb.pipeline.outcome import RunOutcome
 from codec_superb.pipeline.progress import Progress
 from codec_superb.pipeline.record import Record
 from codec_superb.pipeline.results import Results, combine, load_results
-from codec_superb.pipeline.resynth import Device, resynthesise
+from codec_superb.pipeline.resynth import resynthesise
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
 from codec_superb.pipeline.run_info import Provenance

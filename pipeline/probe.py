@@ -11,6 +11,7 @@ from typing import NamedTuple
 from codec_superb.applications.catalogue import choose
 from codec_superb.applications.interface import Model
 from codec_superb.pipeline.batches import Length
+from codec_superb.pipeline.devices import Device
 from codec_superb.pipeline.executor import Executor
 from codec_superb.pipeline.finished_runs import by_dataset
 from codec_superb.pipeline.outcome import FailedClip, ProbeCounts, RunOutcome
@@ -25,7 +26,6 @@ from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp
 from codec_superb.pipeline.reference import cannot_write
 from codec_superb.pipeline.reference_predictions import open_references
-from codec_superb.pipeline.resynth import Device
 from codec_superb.pipeline.run_folder import find_runs
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.isolation.environment import ensure
@@ -19,6 +19,7 @@ from codec_superb.base_codec.weights import refuse_useless, told
 from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.pipeline.batches import BatchQueue
+from codec_superb.pipeline.devices import Device, refuse_device
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result
 from codec_superb.pipeline.journal import Journal
@@ -33,8 +34,6 @@ from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.run_folder import RunFolder
 from codec_superb.pipeline.run_info import DatasetInfo, RunInfo, codec_source, spec_hash
 from codec_superb.pipeline.selection import select_clips
-
-Device = Literal["auto", "cpu", "cuda"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +108,6 @@ def _configured(codec: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
     if card.encode_only:
         raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
     return configure(codec, options)
-
-
-def refuse_device(device: str, cards: Sequence[Card]) -> None:
-    """Refuse a graphics card for isolated codecs before the codecs named before them have run for hours."""
-    if device == "cuda" and (isolated := [card.name for card in cards if card.isolation is not None]):
-        raise PipelineError(
-            f"{', '.join(isolated)}: isolated codecs run on the cpu; take --device auto, which gives the others the "
-            "graphics card"
-        )
 
 
 def _plan(

@@ -20,10 +20,11 @@ from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.fitting import non_finite
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
-from codec_superb.base_codec.registry import card, open_codec
+from codec_superb.base_codec.registry import open_codec
 from codec_superb.base_codec.weights import told
 from codec_superb.data_manifests import Category, Clip
 from codec_superb.pipeline.audio_store import Stored, write_audio
+from codec_superb.pipeline.devices import chosen_device
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.lag import residual_lag
 from codec_superb.pipeline.reference import DatasetSpec, cannot_write, dataset_of, load_mono, reason_of, to_mono
@@ -128,22 +129,9 @@ _HOLDER = _Holder()
 def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[Prepared]:
     """Open the codec ``(name, device, options)``, so that what is missing shows at once; yield how it was opened."""
     name, device, options = task
-    if device == "auto":
-        device = best_device(name)
+    device = chosen_device(name, device)
     codec = _HOLDER.get(name, device, options)
     yield Prepared(device, codec.gains_from_batches, codec.card.weights)
-
-
-def best_device(name: str) -> str:
-    """Choose ``cuda`` for a neural codec where torch sees a device, otherwise ``cpu``."""
-    own_card = card(name)
-    if own_card.kind != "neural" or own_card.isolation is not None:  # locks have packages for the CPU
-        return "cpu"
-    try:
-        import torch
-    except ImportError:
-        return "cpu"
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:

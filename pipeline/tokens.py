@@ -26,11 +26,10 @@ from codec_superb.base_codec.registry import configure, open_codec
 from codec_superb.base_codec.weights import refuse_useless, told
 from codec_superb.data_manifests import open_dataset
 from codec_superb.pipeline.audio_store import file_name, write_audio
+from codec_superb.pipeline.devices import chosen_device, refuse_device
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.reference import load_mono, reason_of, to_mono
-from codec_superb.pipeline.resynth import refuse_device
-from codec_superb.pipeline.resynth_clip import best_device
 from codec_superb.pipeline.selection import select_clips
 from codec_superb.pipeline.token_statistics import TokenCounter, TokenStatistics
 
@@ -88,7 +87,7 @@ def export_tokens(
     counter, failed = TokenCounter(card.codebook_entries), dict[str, str]()
     progress = progress or Silent()
     progress.start(f"{card.name} on {opened.name}", len(clips), 0)
-    coder = open_codec(codec, best_device(codec) if device == "auto" else device, options)
+    coder = open_codec(codec, chosen_device(codec, device), options)
     partial = file.with_name(f".{file.name}.part")
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -142,7 +141,7 @@ def decode_tokens(
     progress = progress or Silent()
     progress.start(f"{own.name} from {file.name}", table.metadata.num_rows, 0)
     files, failed = list[Path](), dict[str, str]()
-    coder = open_codec(name, best_device(name) if device == "auto" else device, options)
+    coder = open_codec(name, chosen_device(name, device), options)
     try:
         _refuse_other_weights(file, card, coder.card)
         for row in _rows(file, table, coder.card):

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import select
-import signal
 import subprocess
 import tempfile
 import time
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from codec_superb.base_codec.isolation import protocol
 from codec_superb.base_codec.isolation.errors import GuestFailed, HandshakeFailed, WorkerDied
+from codec_superb.base_codec.isolation.exit_status import how_it_ended
 
 START_PATIENCE_S = 60.0
 """Longest that a worker may take to say its first word, on a busy machine."""
@@ -210,7 +210,8 @@ class WorkerProcess:
         if not reason:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)
-            reason = _how_it_ended(self._process.poll())
+            code = self._process.poll()
+            reason = "it closed its pipe and went on" if code is None else how_it_ended(code)
         self._process.kill()
         self._process.wait()
         words = self.last_words()
@@ -248,21 +249,3 @@ class WorkerProcess:
     def _close_files(self) -> None:
         for file in (*self._files, self._log):
             file.close()
-
-
-def signal_name(number: int) -> str:
-    """Return ``SIGKILL`` and its like; real-time signals have a number only."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _how_it_ended(code: int | None) -> str:
-    """Describe an exit status in words."""
-    if code is None:
-        return "it closed its pipe and went on"
-    if code < 0:
-        name = signal_name(-code)
-        return f"killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
-    return f"ended with exit code {code}"

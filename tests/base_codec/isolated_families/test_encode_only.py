@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_families import random_codec
+from support_families import random_codec, refuse_half_a_download
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodecUnusable, CodingFailed, RefusedSetting
@@ -103,10 +103,4 @@ def test_a_missing_file_is_named(made: Made, tmp_path: Path, monkeypatch: pytest
 def test_another_file_than_the_publishers_is_refused(made: Made, tmp_path: Path, monkeypatch: Any) -> None:
     """What lies in the cache under the publisher's name must have the hash that the package states."""
     card = registry.card(made[2].card.name)
-    cached = tmp_path / "hub" / "checkpoints" / f"{card.settings['model']}.onnx"
-    cached.parent.mkdir(parents=True)
-    cached.write_bytes(b"half a download")
-    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    assert card.weights is not None
-    with pytest.raises(CodecUnusable, match=f"with SHA-256 {card.weights.sha256}; delete it and fetch again"):
-        IsolatedCodec(card).load()
+    refuse_half_a_download(card, f"{card.settings['model']}.onnx", tmp_path, monkeypatch)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support_families import make_model, random_codec
+from support_families import make_model, random_codec, renamed
 
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
@@ -48,18 +47,15 @@ def clip() -> Any:
     return (0.1 * np.random.default_rng(3).standard_normal((1, 16000))).astype(np.float32)
 
 
-def renamed(state: dict[str, Any]) -> dict[str, Any]:
+def parameters(state: dict[str, Any]) -> dict[str, Any]:
     """Return the package's parameters under the names of transformers, which keeps each codebook for itself."""
     result = {}
-    for name, value in state.items():
-        key = name
-        for pattern, replacement in NAMES:
-            key = re.sub(pattern, replacement, key)
-        if key.startswith(BOOKS):
-            part = key.removeprefix(BOOKS)
+    for name, value in renamed(state, NAMES).items():
+        if name.startswith(BOOKS):
+            part = name.removeprefix(BOOKS)
             result |= {f"quantizer.layers.{number}.codebook.{part}": each for number, each in enumerate(value)}
-        elif key.startswith(("encoder.", "decoder.")):
-            result[key] = value
+        elif name.startswith(("encoder.", "decoder.")):
+            result[name] = value
     return result
 
 
@@ -75,7 +71,7 @@ def transformers_model(folder: Path) -> Any:
         target_bandwidths=[16.0],
     )  # fmt: skip
     model: Any = EncodecModel(config).eval()  # its hints promise tensors where it takes and gives others
-    model.load_state_dict(renamed(torch.load(folder / "model.pth", weights_only=True)), strict=True)
+    model.load_state_dict(parameters(torch.load(folder / "model.pth", weights_only=True)), strict=True)
     return model
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support_families import make_model, random_codec
+from support_families import make_model, random_codec, renamed
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.options import CodecOptions
@@ -29,17 +28,6 @@ WEIGHT_NORM = "parametrizations.weight.original"
 DAC_UNIT = ("snake1", "conv1", "snake2", "conv2")
 
 
-def renamed(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the package's parameters under the names of transformers."""
-    result = {}
-    for name, value in state.items():
-        key = name
-        for pattern, replacement in NAMES:
-            key = re.sub(pattern, replacement, key)
-        result[key] = value
-    return result
-
-
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
 @pytest.mark.parametrize("kbps", ["1.5", "6", "24"])
 def test_encodec_and_transformers_give_the_same_tokens(tmp_path: Path, kbps: str) -> None:
@@ -56,7 +44,7 @@ def test_encodec_and_transformers_give_the_same_tokens(tmp_path: Path, kbps: str
 
     model: Any = EncodecModel(EncodecConfig())  # its hints promise tensors where it takes and gives others
     model.eval()
-    model.load_state_dict(renamed(torch.load(tmp_path / "encodec_24khz-d7cc33bc.th")), strict=True)
+    model.load_state_dict(renamed(torch.load(tmp_path / "encodec_24khz-d7cc33bc.th"), NAMES), strict=True)
     with torch.inference_mode():
         tokens = model.encode(torch.from_numpy(clip)[None], bandwidth=float(kbps)).audio_codes
         other = model.decode(tokens, [None])[0]
