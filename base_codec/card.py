@@ -69,6 +69,9 @@ class Card(BaseModel):
     the last frame counts too); None when ``bitrate_note`` says why."""
     bitrate_note: str | None = None
     """How the measured bitrate may differ from nominal, and by how much."""
+    level_note: str | None = None
+    """What happens to a clip's level on its way, or what the publisher's own way does to it that is not done here; None
+    where neither changes it."""
     frame_rate: float | None
     """Frames per second."""
     codebooks: int | None = None

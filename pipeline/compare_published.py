@@ -70,7 +70,7 @@ def compare_published(results: Results) -> PublishedReport:
 
     Raises PipelineError where nothing was published for the codec, naming codecs for which something was.
     """
-    rows = published_as(results.card.name)
+    rows = published_as(results.card.name, results.card.family)
     if not rows:
         known = sorted({name for table in literature() for row in table.codecs for name in row.runs_as})
         raise PipelineError(

@@ -97,8 +97,14 @@ def published_table(name: TableName) -> PublishedTable:
     return next(table for table in literature() if table.name == name)
 
 
-def published_as(codec: str) -> tuple[tuple[PublishedTable, PublishedCodec], ...]:
-    """Return the rows of published tables that are the configuration of a codec of the catalogue."""
+def published_as(codec: str, family: str | None = None) -> tuple[tuple[PublishedTable, PublishedCodec], ...]:
+    """Return the rows of published tables that are the configuration of a codec of the catalogue.
+
+    With ``family`` there are none for a codec of another one, which only shares the name: those of the catalogue that
+    have a row begin with the name of their family.
+    """
+    if family is not None and not codec.startswith(family):
+        return ()
     return tuple((table, row) for table in literature() for row in table.codecs if codec in row.runs_as)
 
 

@@ -47,6 +47,7 @@ def _signal(card: Card) -> list[Fact]:
         Fact("Causal", causal),
         Fact("Latency", f"{significant(card.latency_ms, 3)} ms", "frame and look-ahead: the shortest way in and out"),
         Fact("Delay", f"{delay} ({significant(milliseconds, 3)} ms)", "of the wrapper’s chain; removed before scoring"),
+        Fact("Level", card.level_note or "as it comes: neither the codec nor its publisher’s programs change it"),
         Fact("Encodes only", "yes: it gives tokens and no resynthesis" if card.encode_only else "no"),
     ]
 

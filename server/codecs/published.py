@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from codec_superb.pipeline.literature.tables import PublishedCodec, PublishedTable, literature
+from codec_superb.pipeline.literature.tables import PublishedCodec, PublishedTable, literature, published_as
 from codec_superb.server.codecs import published_tables
 from codec_superb.web.site.codec import CodecView, Fact, Mark, PublishedView
 from codec_superb.web.text import kbps
@@ -18,20 +18,19 @@ def published_names() -> list[str]:
 
 
 def entries_of(name: str, family: str | None = None) -> list[Published]:
-    """Find the tables that hold this very configuration.
+    """Find the rows of tables that are this very configuration; ``family`` is a measured codec's.
 
-    That is the codec of this id (a dot counts as an underscore), the codec of Table 3 that it is the same as, and
-    those that are the same as it. With ``family``, an id of another family is somebody else's.
+    For a measured codec these are the rows that name it (``runs_as``), unless it only shares the name of the
+    catalogue's codec and is of another family. A name that nobody has measured may also be the id of a row (a dot
+    counts as an underscore), which leads to the rows that are the same as it.
     """
+    ours = list(published_as(name, family))
+    if family is not None:
+        return ours
     every = [(table, codec) for table in literature() for codec in table.codecs]
-    own = [
-        (table, codec)
-        for table, codec in every
-        if _folded(codec.id) == _folded(name) and family in {None, codec.family}
-    ]
+    own = [(table, codec) for table, codec in every if _folded(codec.id) == _folded(name)]
     ids = {codec.id for _, codec in own} | {codec.same_as for _, codec in own if codec.same_as}
-    same = [(table, codec) for table, codec in every if codec.id in ids or codec.same_as in ids]
-    return same if own else []
+    return [(table, codec) for table, codec in every if codec.id in ids or codec.same_as in ids] or ours
 
 
 def _folded(name: str) -> str:
@@ -52,7 +51,7 @@ def published_views(entries: Iterable[Published]) -> list[PublishedView]:
 
 def published_page(entries: Sequence[Published], name: str) -> CodecView:
     """Make the view of a codec that nobody has submitted: what is published, and nothing else."""
-    own = next(codec for _, codec in entries if _folded(codec.id) == _folded(name))
+    own = next((codec for _, codec in entries if _folded(codec.id) == _folded(name)), entries[0][1])
     sources = " and ".join(dict.fromkeys(table.label for table, _ in entries))
     return CodecView(
         name=own.id,

@@ -55,22 +55,23 @@ def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
 
 
 def test_reading_every_card_imports_no_codec() -> None:
-    """All names and cards are read without one of the heavy packages, in well under half a second."""
+    """All names and cards are read without one of the heavy packages, in a few times what importing pydantic takes."""
     program = (
         "import json, sys, time; start = time.process_time()\n"
+        "import pydantic.fields, yaml; ready = time.process_time()\n"
         "from codec_superb.base_codec import registry\n"
         "cards = [registry.card(name) for name in registry.names()]\n"
-        "print(json.dumps([len(cards), time.process_time() - start, sorted(sys.modules)]))\n"
+        "print(json.dumps([len(cards), (time.process_time() - ready) / (ready - start), sorted(sys.modules)]))\n"
     )
 
     def read() -> float:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-        count, seconds, modules = json.loads(done.stdout)
+        count, times, modules = json.loads(done.stdout)
         assert count == len(registry.names())
         assert not set(HEAVY) & set(modules)
-        return float(seconds)
+        return float(times)
 
-    assert quickest(read, 0.5) < 0.5  # of computing: 0.15 s where nothing else disturbs the caches
+    assert quickest(read, 9) < 9  # 3 where nothing else disturbs the caches
 
 
 def test_names_are_sorted_by_family_then_bitrate() -> None:

@@ -14,16 +14,18 @@ from support_cards import make_card
 from support_report import make_points, make_results
 from support_stats import sha, stamp
 
+from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card, Isolation, Weights
 from codec_superb.metrics.overall import normalise
 from codec_superb.metrics.table import METRICS, Category
+from codec_superb.pipeline.literature.tables import published_as
 from codec_superb.pipeline.run_info import Provenance
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs.band import FACTOR, axes, band_of
 from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
 from codec_superb.server.codecs.facts import card_facts, web_address
 from codec_superb.server.codecs.provenance import STAGES, machines
-from codec_superb.server.codecs.published import entries_of
+from codec_superb.server.codecs.published import entries_of, published_page
 from codec_superb.server.codecs.scales import SCALES
 from codec_superb.server.database.models import Codec, Submission
 from codec_superb.server.leaderboard.entries import Entry, Figures
@@ -141,7 +143,8 @@ class TestCard:
 
     def test_no_field_is_forgotten(self) -> None:
         """A text that is put into each field of a card is found on the page."""
-        texts = ("title", "standard", "version", "training_data", "licence", "paper", "homepage", "bitrate_note")
+        texts = ("title", "standard", "version", "training_data", "licence", "paper", "homepage")
+        texts += ("bitrate_note", "level_note")
         card = make_card(
             "net_1", kind="neural", frame_rate=75.0, codebooks=8, codebook_size=1024, nominal_kbps=6.0,
             channels=(2, 1), delay_samples=77, latency_ms=13.4, parameters=1234567, causal=False, year=1999,
@@ -155,8 +158,8 @@ class TestCard:
             "net_1", "neural", "text of standard", "1999", "text of version", "22,050 Hz", "rate of its input",
             "2 or 1", "no: it needs", "13.4 ms", "77 samples", "yes: it gives tokens", "6.00 kbps",
             "text of bitrate_note", "75 Hz", "8 codebooks of 1,024", "600 per second", "1,234,567",
-            "text of training_data", "hub/net", "r1", sha("w"), "text of licence", "text of paper",
-            "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "net_lock",
+            "text of level_note", "text of training_data", "hub/net", "r1", sha("w"), "text of licence",
+            "text of paper", "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "net_lock",
         ):  # fmt: skip
             assert expected in words, expected
         shown = {"name", "family", "title", "nominal_tolerance", *texts}
@@ -254,6 +257,19 @@ class TestPublished:
         assert entries_of("encodec_24k_6bps", "encodec")
         assert entries_of("encodec_24k_6bps", "opus") == []
         assert entries_of("e3") == []
+
+    def test_are_those_of_the_commands(self) -> None:
+        """A measured codec's page has the rows that ``compare --published`` compares it with, and no others."""
+        for card in map(registry.card, registry.names()):
+            assert tuple(entries_of(card.name, card.family)) == published_as(card.name), card.name
+        assert [codec.id for _, codec in entries_of("sqcodec_24k_12kbps")] == ["sqcodec_24k_12kbps"]
+        assert entries_of("sqcodec_24k_12kbps", "sqcodec") == []
+
+    def test_a_catalogued_codec_that_nobody_measured(self) -> None:
+        """Its name leads to the rows that name it, shown under the first one's."""
+        entries = entries_of("mimi_8cb")
+        assert [(table.name, codec.id) for table, codec in entries] == [("ultraeval", "Mimi (8bit)")]
+        assert published_page(entries, "mimi_8cb").name == "Mimi (8bit)"
 
 
 def test_times_are_told_with_their_machine() -> None:
