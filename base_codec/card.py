@@ -31,7 +31,7 @@ class Isolation(BaseModel):
     lock: str
     """Its packages: a file of ``base_codec/isolation/locks`` without ``.txt``, or a path."""
     guest: str
-    """What runs inside: a module of ``base_codec/isolation/guests``, or a path."""
+    """What runs inside: a module of ``base_codec/isolation/guests``, or the path of one (``guest.py``)."""
     timeout_s: float = Field(default=600.0, gt=0)
     """Longest that the coding of one clip may take."""
 

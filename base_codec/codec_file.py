@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 
@@ -27,7 +28,8 @@ def codec_file(name: str) -> Path:
 def class_from_file(name: str) -> tuple[type[Codec], Card]:
     """Import ``path/to/file.py`` and return its class and the card that the class carries.
 
-    Raises UnknownCodec when the file or the class is missing, CatalogueError when the class has no card.
+    Raises UnknownCodec when the file or the class is missing, CatalogueError when the file fails or the class has no
+    card.
     """
     path, _, attribute = name.rpartition(":")
     module = _import_file(codec_file(name))
@@ -59,7 +61,17 @@ def _import_file(full: Path) -> ModuleType:
     sys.modules[key] = module
     try:
         spec.loader.exec_module(module)
-    except BaseException:
+    except BaseException as error:
         del sys.modules[key]
-        raise
+        if isinstance(error, ModuleNotFoundError) or not isinstance(error, Exception):
+            raise
+        raise CatalogueError(f"{full} cannot be imported: {_fault(full, error)}; mend it and call again") from error
     return module
+
+
+def _fault(file: Path, error: Exception) -> str:
+    """Say what went wrong in a user's file, and in which line of it."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        lines, error = [error.lineno], type(error)(error.msg)
+    return f"{type(error).__name__}: {error}" + (f" (line {lines[-1]})" if lines else "")

@@ -148,13 +148,14 @@ def _is_repository(given: str) -> bool:
 def _from_folder(card: Card, folder: Path) -> Checkpoint:
     source = card.weights.source if card.weights else ""
     own = folder / source.rpartition("/")[2]
-    for place in (folder, own):
+    for place in (own, folder):  # a folder of several models may hold another one's files at its top
         if all((place / name).is_file() for name in FILES):
             return Checkpoint(place.resolve(), f"local:{place.resolve().name}")
-    place = own if own.is_dir() else folder
+    place = folder if any((folder / name).is_file() for name in FILES) and not own.is_dir() else own
     missing = [str(place / name) for name in FILES if not (place / name).is_file()]
     raise MissingWeights(
-        f"{card.name}: no file {' and no file '.join(missing)}\n{how_to_fetch(source, FILES, _pinned(card), place)}"
+        f"{card.name}: no file {' and no file '.join(missing)}\n"
+        f"{how_to_fetch(source, FILES, _pinned(card), place, folder)}"
     )
 
 

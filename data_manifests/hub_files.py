@@ -63,11 +63,18 @@ def _missing(
     return f"{label}: {' and '.join(files)} of {repository}{at} {why}\n{how}"
 
 
-def how_to_fetch(repository: str, files: Sequence[str], revision: str | None, folder: Path) -> str:
-    """Return the command that fetches the files where there is internet, and the option that names their folder."""
+def how_to_fetch(
+    repository: str, files: Sequence[str], revision: str | None, folder: Path, given: Path | None = None
+) -> str:
+    """Return the command that fetches the files where there is internet, and the option that names their folder.
+
+    That is ``given`` where the folder is found below it.
+    """
     command = ["hf", "download", repository, *files, "--local-dir", str(folder)]
     if revision:
         command += ["--revision", revision]
+    named = "that folder" if given in {None, folder} else "the folder above it"
     return (
-        f"where there is internet: {shlex.join(command)}\nthen name that folder: --weights {shlex.quote(str(folder))}"
+        f"where there is internet: {shlex.join(command)}\n"
+        f"then name {named}: --weights {shlex.quote(str(given or folder))}"
     )

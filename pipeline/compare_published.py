@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import FiniteFloat
 
+from codec_superb.base_codec import registry
+from codec_superb.base_codec.card import Card, Weights
+from codec_superb.base_codec.weights import told
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregate import ApplicationAggregate, CategoryAggregate, DatasetAggregate, Score
 from codec_superb.pipeline.compare import LeftOut
@@ -59,6 +62,8 @@ class PublishedReport(Record):
     """One codec's results beside what was published for it."""
 
     codec: str
+    unlike: tuple[str, ...]
+    """How the codec that was run differs from the catalogue's, which the tables are of: its weights and settings."""
     figures: tuple[PublishedDifference, ...]
     differs: dict[str, tuple[str, ...]]
     """By table: how its figures differ from ours, a sentence each."""
@@ -86,10 +91,31 @@ def compare_published(results: Results) -> PublishedReport:
             left_out.append(LeftOut(what=f"{table.label}, {row.id}", reason=reason))
     return PublishedReport(
         codec=results.card.name,
+        unlike=tuple(_unlike(results.card)),
         figures=tuple(figures),
         differs={table.label: table.differs for table, _ in rows},
         left_out=tuple(left_out),
     )
+
+
+def _unlike(card: Card) -> Iterator[str]:
+    """Say what makes a codec of the catalogue's name another one than that, or may do so."""
+    usual = registry.card(card.name)
+    ours, theirs = card.weights, usual.weights
+    if ours is not None and ours.source == "random":
+        yield "its weights are random: nobody trained the model, and none of its figures says anything about the codec"
+    elif ours is not None and theirs is not None and not _is_published(ours, theirs):
+        yield f"its weights are {told(ours)}; the published ones are {told(theirs)}, which may be others"
+    for key, value in card.settings.items():
+        if usual.settings.get(key) != value:
+            yield f"it was run with {key} {value}; the usual is {usual.settings.get(key, 'none')}"
+
+
+def _is_published(ours: Weights, theirs: Weights) -> bool:
+    """Whether weights are those of the card: of one hash where both have one, else of one source and commit."""
+    if theirs.sha256 is not None and ours.sha256 is not None:
+        return ours.sha256 == theirs.sha256
+    return ours.source == theirs.source and theirs.revision in {None, ours.revision}
 
 
 def _datasets_of(table: PublishedTable, row: PublishedCodec) -> Iterator[str]:

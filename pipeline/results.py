@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.weights import told
 from codec_superb.pipeline.aggregate import Aggregates, aggregate
 from codec_superb.pipeline.application_evidence import only_probes
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
@@ -14,6 +17,10 @@ from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.run_folder import RunFolder
 from codec_superb.pipeline.run_info import DatasetInfo, ProbeInfo, Provenance
 from codec_superb.pipeline.submission.check import check_and_open
+from codec_superb.pipeline.submission.scrub import scrub
+
+_FOLDERS = re.compile(r"…[/\\](?:[^\s/\\\"']+[/\\])*")
+"""What is left of a path before its last part: packing keeps more or less of it, as it knows its folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +145,12 @@ def _join(parts: Sequence[Results]) -> Results:
         return first
     names: dict[str, Path] = {}
     for part in parts:
-        if _comparable(part.card) != _comparable(first.card):
-            raise PipelineError(f"{part.card.name}: expected one card, got two that differ; run both again or show one")
+        if apart := _apart(first.card, part.card):
+            places = f"{first.datasets[0].source} and {part.datasets[0].source}"
+            raise PipelineError(
+                f"{part.card.name}: expected one card, got two that differ in {apart} ({places}): these are two codecs "
+                "of one name; give one of them, or run both again"
+            )
         for dataset in part.datasets:
             other = names.setdefault(dataset.info.name, dataset.source)
             if other != dataset.source:
@@ -151,6 +162,21 @@ def _join(parts: Sequence[Results]) -> Results:
     return _results(first.card, datasets, rows, pairs)
 
 
-def _comparable(card: Card) -> Card:
-    """Card without where its weights lie, which a submission shortens."""
-    return card.model_copy(update={"weights": None, "settings": {}})
+def _apart(one: Card, other: Card) -> str:
+    """Say in which fields two cards of one name differ; '' where they are of one codec."""
+    first, second = _identity(one), _identity(other)
+    differing = [name for name in first if first[name] != second[name]]
+    words = {"weights": f"weights ({told(one.weights)}; {told(other.weights)})"}
+    return ", ".join(words.get(name, name) for name in differing)
+
+
+def _identity(card: Card) -> dict[str, str]:
+    """Return the fields of a card as JSON: weights by their hashes, and of paths the last part, as submissions may.
+
+    Weights of one hash are the same wherever they come from, but that nobody trained them.
+    """
+    fields = card.model_dump(mode="json")
+    if card.weights is not None and card.weights.sha256 is not None:
+        fields["weights"] = [card.weights.sha256, card.weights.config_sha256, card.weights.source == "random"]
+    told_as = {name: scrub(json.dumps(value, sort_keys=True, ensure_ascii=False)) for name, value in fields.items()}
+    return {name: _FOLDERS.sub("", text) for name, text in told_as.items()}

@@ -117,7 +117,7 @@ def _plan(
     """Name what is to be done, before any work begins."""
     card, options = configured
     folder = RunFolder(out / card.name / dataset.name)
-    identity = spec_hash(card, dataset.manifest_hash, codec_source(codec))
+    identity = spec_hash(card, dataset.manifest_hash, codec_source(codec, card))
     opened = DatasetSpec(spec, category, dataset.manifest_hash)
     kept = tokens and card.codebooks is not None
     return _Plan(codec, card, opened, dataset, select_clips(dataset, limit), folder, identity, options, batch, kept)

@@ -9,6 +9,7 @@ from pydantic import Field, FiniteFloat
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.codec_file import codec_file, is_codec_file
+from codec_superb.base_codec.isolation.lock import own_file
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.record import Record
 from codec_superb.pipeline.submission import strict_json
@@ -106,7 +107,7 @@ class RunInfo(Record):
 
 
 def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
-    """Hash what decides a run's rows: format, card with its settings, dataset, and the file of a codec given as one.
+    """Hash what decides a run's rows: format, card with its settings, dataset, and the user's own files.
 
     A codec of the catalogue is bound by its card (library, version, settings); ``path/to/file.py:Class`` by the file.
     """
@@ -119,6 +120,9 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
     return strict_json.digest(spec)
 
 
-def codec_source(codec: str) -> bytes:
-    """Return the content of the file of a codec given as ``path/to/file.py:Class``, nothing for a named one."""
-    return codec_file(codec).read_bytes() if is_codec_file(codec) else b""
+def codec_source(codec: str, card: Card) -> bytes:
+    """Return the files of a codec that are the user's own: ``path/to/file.py:Class``, a guest, a lock; else nothing."""
+    files = [codec_file(codec)] if is_codec_file(codec) else []
+    if card.isolation is not None:
+        files += filter(None, [own_file(card.isolation.guest, ".py"), own_file(card.isolation.lock, ".txt")])
+    return b"".join(file.read_bytes() for file in files)

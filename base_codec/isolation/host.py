@@ -15,7 +15,7 @@ from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.errors import CatalogueError, CodecUnusable
 from codec_superb.base_codec.isolation.environment import ensure
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed, GuestFailed, WorkerDied
-from codec_superb.base_codec.isolation.lock import open_lock
+from codec_superb.base_codec.isolation.lock import open_lock, own_file
 from codec_superb.base_codec.isolation.process import WORKER, Patience, WorkerProcess
 
 FAILURES_IN_A_ROW = 3
@@ -147,7 +147,7 @@ class GuestHost:
 def guest_file(isolation: Isolation) -> Path:
     """Return the module that runs inside. Raises CatalogueError when there is none."""
     name = isolation.guest
-    path = Path(name) if "/" in name else GUESTS / f"{name}.py"
+    path = own_file(name, ".py") or GUESTS / f"{name}.py"
     if not path.is_file():
         known = sorted(file.stem for file in GUESTS.glob("[a-z]*.py"))
         raise CatalogueError(f"no guest {name}: expected one of {', '.join(known)}, or a path")

@@ -69,9 +69,14 @@ def here() -> str:
     return f"{platform.system().lower()} {platform.machine().lower()}"
 
 
+def own_file(name: str, ending: str) -> Path | None:
+    """Return the path that a lock or guest is named by, None for the name of one of this package."""
+    return Path(name).expanduser() if "/" in name or name.endswith(ending) else None
+
+
 def open_lock(name: str) -> Lock:
     """Read the lock ``name`` of this package, or the file of that path. Raises CatalogueError when it is none."""
-    path = Path(name) if "/" in name else LOCKS / f"{name}.txt"
+    path = own_file(name, ".txt") or LOCKS / f"{name}.txt"
     if not path.is_file():
         raise CatalogueError(f"no lock {name}: expected one of {', '.join(lock_names())}, or a path")
     content = path.read_bytes()

@@ -49,6 +49,8 @@ def _compare_published(path: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(report.model_dump(mode="json"))
         return
+    for sentence in report.unlike:
+        typer.echo(f"not as published: {sentence}")
     for table, sentences in report.differs.items():
         rows = [
             (

@@ -240,6 +240,14 @@ def test_the_guide_explains_every_field_of_a_card() -> None:
         ("mine.py:Codex", "{codec}", UnknownCodec, "no codec class Codex; its codecs are: Pcm8"),
         ("mine.py:Bare", "{bare}", CatalogueError, "class attribute `card` that is a Card, got"),
         ("mine.py:X", "import no_such_package\n", MissingDependency, "pip install no_such_package"),
+        (
+            "mine.py:X",
+            "one = 1\nx = one / 0\n",
+            CatalogueError,
+            r"imported: ZeroDivisionError: .* \(line 2\)",
+        ),
+        ("mine.py:X", "one = 1\n\ndef (\n", CatalogueError, r"imported: SyntaxError: .* \(line 3\)"),
+        ("mine.py:X", "from json import nothing\n", CatalogueError, r"cannot import name 'nothing' .* \(line 1\)"),
     ],
 )
 def test_a_wrong_codec_file_says_what_is_wrong(

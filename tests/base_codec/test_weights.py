@@ -56,6 +56,19 @@ def test_one_folder_serves_several_models(tmp_path: Path) -> None:
     save_checkpoint("encodec", tmp_path / "encodec_24khz")
     _, options = registry.configure(NAME, CodecOptions(weights=str(tmp_path)))
     assert options.weights == str((tmp_path / "encodec_24khz").resolve())
+    save_checkpoint("mimi", tmp_path)  # another model's files above it change nothing
+    _, options = registry.configure(NAME, CodecOptions(weights=str(tmp_path)))
+    assert options.weights == str((tmp_path / "encodec_24khz").resolve())
+
+
+def test_a_folder_for_several_models_is_filled_model_by_model(tmp_path: Path) -> None:
+    """Where nothing is there yet, the command fetches into a folder of the model's own, and the option stays."""
+    with pytest.raises(MissingWeights) as raised:
+        registry.configure(NAME, CodecOptions(weights=str(tmp_path)))
+    text = str(raised.value)
+    assert f"no file {tmp_path / 'encodec_24khz' / 'config.json'}" in text
+    assert f"--local-dir {tmp_path / 'encodec_24khz'} " in text
+    assert text.endswith(f"then name the folder above it: --weights {tmp_path}")
 
 
 def test_a_missing_file_is_named_with_command_and_place(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support_stats import KEYS, card, draw_rows, write_run
@@ -114,3 +116,33 @@ class TestCommand:
         """`codecs show` has a row a table."""
         assert call(["codecs", "show", CODEC]) == 0
         assert "published: Codec-SUPERB, Table 3, E3" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentences"),
+    [
+        ({}, []),
+        ({"weights": {"source": "random"}}, ["its weights are random: nobody trained the model"]),
+        (
+            {"weights": {"source": "local:mine", "revision": None}},
+            [r"its weights are local:mine.*; the published ones"],
+        ),
+        ({"weights": {"revision": "0" * 40}}, ["its weights are facebook/encodec_24khz, commit 000000000000"]),
+        ({"weights": {"sha256": "1" * 64}}, []),
+        ({"settings": {"dtype": "bfloat16"}}, ["it was run with dtype bfloat16; the usual is none"]),
+    ],
+)
+def test_what_was_run_otherwise_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, Any], sentences: list[str]
+) -> None:
+    """Weights that are not the card's and settings that are not usual stand above the figures."""
+    usual = registry.card(CODEC)
+    assert usual.weights is not None
+    weights = usual.weights.model_copy(update=changes.get("weights", {}))
+    own = usual.model_copy(update={"weights": weights, "settings": usual.settings | changes.get("settings", {})})
+    run = write_run(tmp_path, draw_rows(1, 12, dataset="esc50", categories=("audio",)), card=own, name="esc50")
+    unlike = compare_published(load_results(run.path)).unlike
+    assert len(unlike) == len(sentences)
+    assert all(re.match(sentence, said) for said, sentence in zip(unlike, sentences, strict=True))
+    assert call(["compare", str(run.path), "--published"]) == 0
+    assert capsys.readouterr().out.count("not as published: ") == len(sentences)

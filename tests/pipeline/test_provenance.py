@@ -10,6 +10,8 @@ import pytest
 from support_run_codecs import HERE, Plain
 
 import codec_superb
+from codec_superb.base_codec import registry
+from codec_superb.base_codec.card import Isolation
 from codec_superb.pipeline import provenance
 from codec_superb.pipeline.run_info import codec_source, spec_hash
 
@@ -76,5 +78,17 @@ def test_the_specification_changes_with_card_settings_dataset_and_file() -> None
 
 def test_only_a_codec_given_as_a_file_has_a_source() -> None:
     """A named codec is bound by its card."""
-    assert codec_source("opus_12k") == b""
-    assert codec_source(f"{HERE}:Plain") == Path(HERE).read_bytes()
+    assert codec_source("opus_12k", registry.card("opus_12k")) == b""
+    assert codec_source("snac_24k", registry.card("snac_24k")) == b""
+    assert codec_source(f"{HERE}:Plain", Plain.card) == Path(HERE).read_bytes()
+
+
+def test_a_guest_and_a_lock_of_ones_own_belong_to_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another guest is another codec, although the card names it by the same path."""
+    monkeypatch.chdir(tmp_path)
+    Path("guest.py").write_text("one")
+    Path("mine.txt").write_text(" lock")
+    card = Plain.card.model_copy(update={"isolation": Isolation(lock="mine.txt", guest="guest.py")})
+    assert codec_source("opus_12k", card) == b"one lock"
+    Path("guest.py").write_text("two")
+    assert codec_source("opus_12k", card) == b"two lock"

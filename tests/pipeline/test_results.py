@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support_probed import probe_run
-from support_stats import KEYS, card, draw_rows, failed, write_run
+from support_stats import KEYS, card, draw_rows, failed, sha, write_run
 from support_submissions import change_number, rewrite
 
+from codec_superb.base_codec.card import Weights
 from codec_superb.pipeline.aggregate import aggregate
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
 from codec_superb.pipeline.results import combine, load_results
 from codec_superb.pipeline.submission.pack import pack
 
 CARD = card()
+WEIGHTS = Weights(source="local:a", sha256=sha("a"), config_sha256=sha("config"))
 
 
 def test_a_run_and_its_submission_are_the_same_results(tmp_path: Path) -> None:
@@ -116,6 +119,42 @@ class TestCombine:
         two = write_run(tmp_path / "2", draw_rows(1, 12, dataset="b"), card=card(version="libopus 1.6"))
         with pytest.raises(PipelineError, match="two that differ"):
             combine([load_results(one.path), load_results(two.path)])
+
+    @pytest.mark.parametrize(
+        ("one", "two", "reason"),
+        [
+            ({"settings": {}}, {"settings": {"dtype": "bfloat16"}}, "settings"),
+            (
+                {"weights": WEIGHTS},
+                {"weights": WEIGHTS.model_copy(update={"sha256": sha("b")})},
+                r"weights \(local:a, ",
+            ),
+            ({"weights": WEIGHTS}, {"weights": WEIGHTS.model_copy(update={"source": "random"})}, r"random, SHA-256"),
+            ({"weights": WEIGHTS}, {"weights": WEIGHTS.model_copy(update={"config_sha256": sha("c")})}, "config.json"),
+            ({"weights": None}, {"weights": WEIGHTS}, r"weights \(none; local:a"),
+        ],
+    )
+    def test_other_weights_or_settings_are_another_codec(
+        self, tmp_path: Path, one: dict[str, Any], two: dict[str, Any], reason: str
+    ) -> None:
+        """A mean over datasets is of one model in one precision; both folders are named."""
+        first = write_run(tmp_path / "1", draw_rows(1, 12), card=card(**one))
+        second = write_run(tmp_path / "2", draw_rows(1, 12, dataset="b"), card=card(**two))
+        with pytest.raises(PipelineError, match=f"two that differ in .*{reason}.*{first.path} and {second.path}"):
+            combine([load_results(first.path), load_results(second.path)])
+
+    def test_where_the_same_weights_lie_is_nobodys_business(self, tmp_path: Path) -> None:
+        """Paths in settings, which a submission shortens, and the folder of the same weights make no other codec."""
+        elsewhere = WEIGHTS.model_copy(update={"source": "owner/repository", "revision": "1" * 40})
+        cards = [
+            card(settings={"model": "/home/ann/voices/large/net.bin"}, weights=WEIGHTS),
+            card(settings={"model": "…/large/net.bin"}, weights=elsewhere),
+        ]
+        runs = [
+            write_run(tmp_path / str(at), draw_rows(1, 12, dataset=f"set{at}"), card=own)
+            for at, own in enumerate(cards)
+        ]
+        assert len(combine([load_results(run.path) for run in runs])) == 1
 
     def test_two_versions_of_a_metric_are_an_error(self, tmp_path: Path) -> None:
         """Their mean would be of two different things."""

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -154,12 +155,17 @@ def test_a_model_that_cannot_be_opened_says_why(fault: str, message: str) -> Non
         IsolatedCodec(tiny_card(settings={"fault": fault})).load()
 
 
-def test_what_the_card_lacks_is_refused() -> None:
+def test_what_the_card_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another device than the lock's, an unknown guest or lock, and a card without isolation are named."""
     with pytest.raises(RefusedSetting, match="run on the cpu, got device 'cuda'"):
         IsolatedCodec(tiny_card()).load("cuda")
     with pytest.raises(CatalogueError, match="no guest nobody: expected one of"):
         IsolatedCodec(tiny_card(isolation={"guest": "nobody"}))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CatalogueError, match=r"no guest mine\.py: expected one of"):
+        IsolatedCodec(tiny_card(isolation={"guest": "mine.py"}))
+    Path("mine.py").write_text("")
+    IsolatedCodec(tiny_card(isolation={"guest": "mine.py"}))
     with pytest.raises(CatalogueError, match="no lock nothing: expected one of"):
         IsolatedCodec(tiny_card(isolation={"lock": "nothing"})).load()
     with pytest.raises(CatalogueError, match="no `isolation`"):
