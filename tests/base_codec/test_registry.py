@@ -230,6 +230,18 @@ def test_showing_a_card_says_what_its_samples_wait_for(capsys: pytest.CaptureFix
         assert expected in " ".join(capsys.readouterr().out.split())
 
 
+def test_blocks_are_as_long_as_their_notes_say() -> None:
+    """SQ-Codec and SNAC fill a clip to blocks of so many seconds, as their notes on bitrate say; others to frames."""
+    blocks = [card for card in map(registry.card, registry.names()) if card.block_frames > 1]
+    assert {card.family for card in blocks} == {"sqcodec", "snac"}
+    for card in blocks:
+        assert card.frame_rate is not None
+        seconds = card.block_frames / card.frame_rate
+        named = re.search(r"last block (?:of attention, (\d+) ms|of ([\d.]+) s)", card.bitrate_note or "")
+        assert named is not None
+        assert seconds == pytest.approx(float(named[2]) if named[2] else int(named[1]) / 1000, abs=6e-4)
+
+
 def test_no_card_waits_for_less_than_a_frame() -> None:
     """Latencies hold the frame, which is the least; codecs that look ahead by convolutions hold more than ten of them.
 
