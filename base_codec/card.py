@@ -80,13 +80,18 @@ class Card(BaseModel):
     """Entries of a codebook; None where the codebooks differ."""
     codebook_sizes: tuple[Annotated[int, Field(ge=1)], ...] | None = None
     """Entries of each codebook, first to last, where they differ; else None."""
+    block_frames: int = Field(default=1, ge=1)
+    """Frames that are coded at one go: silence fills the last block of a clip. 1 where it fills single frames."""
     causal: bool
     """Whether it can run on a stream, with no more than ``latency_ms`` of the future."""
     delay_samples: int | float
     """Algorithmic delay of this wrapper's chain in samples at ``sampling_rate``; the wrapper removes it. The part of a
     sample is removed where the clip's rate is higher than the codec's."""
-    latency_ms: float
-    """Shortest time from a sample going in to the same sample coming out: frame plus look-ahead."""
+    latency_ms: float | None
+    """Shortest time in milliseconds from a sample going in to the same sample coming out: a frame, and the look-ahead
+    of a frame's first sample through encoder and decoder. None: a sample waits for the whole clip (attention over all
+    of it, a layer that runs backwards, a level taken over it), or nobody knows for how much of it. A causal codec has a
+    number."""
     parameters: int | None = None
     """Number of trained parameters."""
     training_data: str | None = None
@@ -148,6 +153,16 @@ class Card(BaseModel):
         if self.frame_rate is None or self.codebooks is None:
             return None
         return self.frame_rate * self.codebooks
+
+    @model_validator(mode="after")
+    def _causal_codecs_have_a_latency(self) -> Self:
+        """Refuse a codec that runs on a stream and waits for the whole of it."""
+        if self.causal and self.latency_ms is None:
+            raise ValueError(
+                f"{self.name}: expected latency_ms as a number, for a causal codec, got none; "
+                "state frame plus look-ahead in milliseconds, or causal: false"
+            )
+        return self
 
     @model_validator(mode="after")
     def _bitrate_is_computed(self) -> Self:

@@ -6,8 +6,10 @@ Form::
     target: codec_superb.base_codec.families.libav:LibavCodec   # module:Class, imported on use
     card:                          # fields of Card that all codecs of the family share
       year: 2012
-      frame_samples: 960           # gives frame_rate, and latency_ms (frame plus delay) where it is not stated;
-                                   # with codebooks and their size(s), nominal_kbps as well
+      frame_samples: 960           # gives frame_rate; with codebooks and their size(s), nominal_kbps as well;
+                                   # latency_ms (frame plus delay) where a causal codec does not state it
+      causal: true                 # with false, latency_ms must be stated: how far it looks ahead no field tells;
+                                   # null where a sample waits for the whole clip
       settings: {encoder: libopus}
     codecs:                        # by name; a field here wins over the family's, settings are merged
       opus_12k: {nominal_kbps: 12, delay_samples: 310, settings: {bit_rate: 12000}}
@@ -91,17 +93,26 @@ def _card(file: CatalogueFile, name: str, own: Mapping[str, Any], origin: str) -
         values["codebooks"] = str(fields.get("codebooks"))
         values |= {key: str(value) for key, value in fields.pop("values", {}).items()}
         return Card.model_validate({key: _fill(value, values) for key, value in fields.items()})
-    except (ValidationError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise CatalogueError(f"{origin}: the card of {name} is not valid: {error}") from error
 
 
 def _derive(fields: dict[str, Any]) -> None:
-    """Compute frame rate and latency from the frame's length and the delay, and the bitrate of tokens."""
+    """Compute the frame rate from the frame's length, the latency of a causal codec, and the bitrate of tokens.
+
+    Raises ValueError for a codec that is not causal and states no latency.
+    """
     frame = fields.pop("frame_samples", None)
+    if fields.get("causal") is False and "latency_ms" not in fields:
+        raise ValueError(
+            "expected latency_ms of a codec that is not causal, got none; state frame plus look-ahead of encoder and "
+            "decoder in milliseconds, or null where a sample waits for the whole clip"
+        )
     if frame is not None:
         rate = fields["sampling_rate"]
         fields.setdefault("frame_rate", rate / frame)
-        fields.setdefault("latency_ms", round(1000 * (frame + fields["delay_samples"]) / rate, 3))
+        if fields.get("causal") is True:
+            fields.setdefault("latency_ms", round(1000 * (frame + fields["delay_samples"]) / rate, 3))
     if fields.get("codebooks") and "nominal_kbps" not in fields:
         sizes = fields.get("codebook_sizes") or [fields["codebook_size"]] * fields["codebooks"]
         bits = sum(map(log2, sizes))

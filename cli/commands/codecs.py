@@ -47,6 +47,8 @@ def show(name: str, as_json: JsonOption = False) -> None:
         return
     fields = card.model_dump(mode="json", exclude_none=True)
     fields.update(tokens_per_second=card.tokens_per_second) if card.tokens_per_second else None
+    if card.latency_ms is None:
+        fields["latency_ms"] = "the whole clip"
     rows = [(key, _text(value)) for key, value in fields.items() if value not in ({}, [])]
     print_table(
         card.title, ("field", "value"), [*rows, *_repositories(card), *_published(card)], numbers_from=2, folds=True

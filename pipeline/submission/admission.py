@@ -36,6 +36,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "codebook_size": (1, 1e12),
     "delay_samples": (0, 1e8),
     "latency_ms": (0, 1e7),
+    "block_frames": (1, 1e6),
     "parameters": (0, 1e15),
 }
 """Field of a card to what it may be; wide, because they only keep nonsense out."""
@@ -124,7 +125,8 @@ def _check_bitrates(submission: Submission, rows: Sequence[ClipRow], findings: F
 def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> None:
     """Expect tokens of every clip of a token codec, and as many a second as the card says.
 
-    A codec that waits for a whole frame or block (``latency_ms``) may fill one with silence at the end of each clip.
+    A codec may fill a frame, or a block of them (``block_frames``), with silence at the end of each clip. How long a
+    sample waits (``latency_ms``) is no measure of that: many codecs listen to the whole clip and fill one frame.
     """
     counts: dict[str, tuple[int, float, int]] = {}
     for row in rows:
@@ -139,8 +141,10 @@ def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> No
     expected = card.tokens_per_second
     for name, (tokens, seconds, clips) in counts.items():
         limit = _TOKEN_TOLERANCE if card.nominal_tolerance is None else card.nominal_tolerance
-        most = seconds * (1 + limit) + clips * card.latency_ms / 1000
-        if expected and seconds >= LEAST_SECONDS and not seconds * (1 - limit) <= tokens / expected <= most:
+        if not expected or card.frame_rate is None or seconds < LEAST_SECONDS:
+            continue
+        most = seconds * (1 + limit) + clips * card.block_frames / card.frame_rate
+        if not seconds * (1 - limit) <= tokens / expected <= most:
             findings.add(
                 f"clips.parquet: {name}: tokens",
                 f"{expected:.6g} tokens per second within {limit:.0%}, frame rate × codebooks of the card",

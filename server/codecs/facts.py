@@ -45,11 +45,23 @@ def _signal(card: Card) -> list[Fact]:
         Fact("Sampling rate", _hertz(card)),
         Fact("Channels", " or ".join(map(str, card.channels)), "other counts are averaged to mono"),
         Fact("Causal", causal),
-        Fact("Latency", f"{significant(card.latency_ms, 3)} ms", "frame and look-ahead: the shortest way in and out"),
+        _latency(card),
         Fact("Delay", f"{delay} ({significant(milliseconds, 3)} ms)", "of the wrapper’s chain; removed before scoring"),
         Fact("Level", card.level_note or "as it comes: neither the codec nor its publisher’s programs change it"),
         Fact("Encodes only", "yes: it gives tokens and no resynthesis" if card.encode_only else "no"),
     ]
+
+
+def _latency(card: Card) -> Fact:
+    if card.latency_ms is None:
+        return Fact("Latency", "the whole clip", "a sample may wait for the clip’s last one before it comes out")
+    return Fact("Latency", f"{significant(card.latency_ms, 3)} ms", "frame and look-ahead: the shortest way in and out")
+
+
+def _blocks(card: Card) -> str:
+    if card.block_frames == 1:
+        return ""
+    return f"coded in blocks of {count(card.block_frames, 'frame')}; silence fills the last one"
 
 
 def _hertz(card: Card) -> str:
@@ -76,7 +88,7 @@ def _rate(card: Card) -> list[Fact]:
             nominal,
             card.bitrate_note or tolerance,
         ),
-        Fact("Frame rate", frames),
+        Fact("Frame rate", frames, _blocks(card)),
         Fact("Codebooks", books),
         Fact("Tokens", rate),
     ]

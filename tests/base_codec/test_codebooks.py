@@ -20,7 +20,7 @@ CATALOGUE = """
 family: net
 target: package.module:Class
 card: {title: Net, version: "1", kind: neural, standard: none, year: 2025, sampling_rate: 24000, channels: [1],
-       frame_samples: 1920, causal: false, delay_samples: 0, licence: MIT, paper: none, homepage: "https://example.org"}
+       frame_samples: 1920, causal: true, delay_samples: 0, licence: MIT, paper: none, homepage: "https://example.org"}
 codecs:
   net_3cb: {codebooks: 3, codebook_sizes: [16384, 4096, 4096]}
 """

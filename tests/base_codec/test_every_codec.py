@@ -138,6 +138,7 @@ def test_the_card_is_complete(name: str) -> None:
     assert 1970 <= card.year <= 2026
     assert card.homepage.startswith("https://")
     assert card.requirements
+    assert card.latency_ms is not None
     assert card.latency_ms >= 1000 * card.delay_samples / card.sampling_rate
     assert set(card.channels) <= {1, 2}
     assert card.token_kbps is None

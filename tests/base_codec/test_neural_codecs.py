@@ -104,7 +104,10 @@ def test_a_batch_gives_what_one_by_one_gives(name: str, family: str) -> None:
 
 @of_each_family
 def test_a_later_change_of_sound_changes_nothing_far_before(name: str, family: str) -> None:
-    """Two clips that part at a sample have resyntheses that part there, no sooner than the look-ahead allows."""
+    """Two clips that part at a sample have resyntheses that part there, no sooner than the look-ahead allows.
+
+    A codec whose samples wait for the whole clip has no such bound.
+    """
     codec = opened(name, family)
     card = codec.card
     rate = card.sampling_rate
@@ -116,8 +119,8 @@ def test_a_later_change_of_sound_changes_nothing_far_before(name: str, family: s
     frame = rate / (card.frame_rate or 1)
     assert differs.size
     assert abs(a[start:] - b[start:]).max() > 1e-4
-    earliest = start - (frame if card.causal else 1e-3 * card.latency_ms * rate)
-    assert differs[0] >= earliest
+    if card.latency_ms is not None:
+        assert differs[0] >= start - (frame if card.causal else 1e-3 * card.latency_ms * rate)
 
 
 def digest(codec: Codec) -> str:

@@ -18,6 +18,7 @@ from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import merge, read_catalogue
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, RefusedSetting, UnknownCodec
+from codec_superb.cli.main import call
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-codec.md"
 HEAVY = ("av", "soxr", "scipy", "torch", "lc3", "pycodec2", "soundfile", "pyarrow", "plotly", "numba")
@@ -189,6 +190,16 @@ def test_an_extra_is_named_where_the_card_has_one(other_package: Path) -> None:
         (CATALOGUE.format(family="x", target="a:B", name="X 8"), "card of X 8 is not valid"),
         (CATALOGUE.format(family="x", target="a:B", name="x_8k").replace("year: 2020", "yeer: 2020"), "yeer"),
         (CATALOGUE.format(family="x", target="a:B", name="x_8k").replace("title: Test", 'title: "{who}"'), "who"),
+        (
+            CATALOGUE.format(family="x", target="a:B", name="x_8k").replace("causal: true", "causal: false"),
+            "card of x_8k .* expected latency_ms of a codec that is not causal, got none; state .*, or null",
+        ),
+        (
+            CATALOGUE.format(family="x", target="a:B", name="x_8k").replace(
+                "causal: true", "causal: true, latency_ms: null"
+            ),
+            r"(?s)card of x_8k .* expected latency_ms as a number, for a causal codec, got none; .* causal: false",
+        ),
     ],
 )
 def test_a_wrong_catalogue_file_names_the_file_and_the_field(text: str, message: str) -> None:
@@ -203,6 +214,50 @@ def test_a_catalogue_may_hold_any_target() -> None:
     entries = read_catalogue(CATALOGUE.format(family="x", target="os.path:join", name="x_8k"), "mine.yaml")
     assert merge(entries)["x_8k"].target == "os.path:join"
     assert (entries[0].card.frame_rate, entries[0].card.latency_ms) == (50, 25)
+
+
+def test_a_codec_that_is_not_causal_states_how_long_a_sample_waits() -> None:
+    """A catalogue file's number, or null for the whole clip, is taken as it is; nothing is derived from the frame."""
+    text = CATALOGUE.format(family="x", target="os.path:join", name="x_8k")
+    for stated, expected in (("62.5", 62.5), ("null", None)):
+        changed = text.replace("causal: true", f"causal: false, latency_ms: {stated}")
+        assert read_catalogue(changed, "mine.yaml")[0].card.latency_ms == expected
+
+
+def test_showing_a_card_says_what_its_samples_wait_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """`codecs show` has a line for a latency that is no number, as for one that is."""
+    for name, expected in (("speechtokenizer_4k", "latency_ms the whole clip"), ("dac_44k", "latency_ms 212.336")):
+        assert call(["codecs", "show", name]) == 0
+        assert expected in " ".join(capsys.readouterr().out.split())
+
+
+def test_blocks_are_as_long_as_their_notes_say() -> None:
+    """SQ-Codec and SNAC fill a clip to blocks of so many seconds, as their notes on bitrate say; others to frames."""
+    blocks = [card for card in map(registry.card, registry.names()) if card.block_frames > 1]
+    assert {card.family for card in blocks} == {"sqcodec", "snac"}
+    for card in blocks:
+        assert card.frame_rate is not None
+        seconds = card.block_frames / card.frame_rate
+        named = re.search(r"last block (?:of attention, (\d+) ms|of ([\d.]+) s)", card.bitrate_note or "")
+        assert named is not None
+        assert seconds == pytest.approx(float(named[2]) if named[2] else int(named[1]) / 1000, abs=6e-4)
+
+
+def test_no_card_waits_for_less_than_a_frame() -> None:
+    """Latencies hold the frame, which is the least; codecs that look ahead by convolutions hold more than ten of them.
+
+    Whole clips, which no number tells, are those of codecs with attention, recurrence or levels over all of one.
+    """
+    cards = [registry.card(name) for name in registry.names()]
+    whole = {card.family for card in cards if card.latency_ms is None}
+    assert whole == {
+        "academicodec", "dualcodec", "focalcodec", "funcodec", "higgs_audio_v2", "neucodec", "s3tokenizer",
+        "spark_bicodec", "speechtokenizer", "sqcodec", "stable_codec", "unicodec", "wavtokenizer", "xcodec", "xcodec2",
+    }  # fmt: skip
+    for card in cards:
+        if card.latency_ms is not None and card.frame_rate is not None:
+            assert card.latency_ms >= 1000 / card.frame_rate - 1e-3
+            assert card.causal or card.latency_ms > 1.5 * 1000 / card.frame_rate
 
 
 def test_the_guides_codec_runs_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

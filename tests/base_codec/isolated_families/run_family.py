@@ -7,7 +7,6 @@ Each family is a module of ``families/``:
 * ``FILE``: the file that an error must name when it is missing;
 * ``LOOKS_AT_ONSET = True``, where random causal filters ring for so long that a burst changes most what comes later:
   the test of the place then asks where the change begins;
-* ``BLOCK``, where the package fills the clip to whole blocks of so many frames (else frames are counted one by one);
 * ``make(folder)``: write a small model with random weights as its publisher lays it out, so that tokens depend on the
   sound;
 * ``run(folder, audio)``: what the package itself makes of float32 ``(1, samples)`` at its own rate: the tokens, and the

@@ -87,7 +87,7 @@ def test_tokens_bits_and_length_are_those_of_the_card(made: Made, seconds: float
     assert isinstance(encoded.payload, np.ndarray)
     assert card.frame_rate is not None
     assert card.codebook_entries is not None
-    frames, block = encoded.payload.shape[1], fact(made.family, "BLOCK", 1)
+    frames, block = encoded.payload.shape[1], card.block_frames
     assert encoded.payload.shape[0] == card.codebooks
     blocks = seconds * card.frame_rate / block
     assert math.ceil(blocks - 1e-6) <= frames / block <= math.ceil(blocks) + (block == 1)
@@ -152,6 +152,21 @@ def test_sound_stays_in_its_place(made: Made) -> None:
         return
     # A recurrent layer remembers the burst for a while, so its peak is looked at, not its mean.
     assert abs(int(np.argmax(difference)) - (start + frame / 2)) < max(2.5 * frame, 0.1 * rate)
+
+
+def test_a_later_change_of_sound_changes_nothing_far_before(made: Made) -> None:
+    """Two clips that part at a sample have resyntheses that part there, no sooner than the card's latency allows."""
+    rate, ahead = made.card.sampling_rate, made.card.latency_ms
+    if ahead is None:
+        pytest.skip("a sample of this codec waits for the whole clip")
+    start = round((1 + 1e-3 * ahead) * rate)
+    clip = noise(made, start / rate + 1)
+    changed = clip.copy()
+    changed[:, start:] *= -3
+    one, other = (made.codec.decode(made.codec.encode(audio, rate))[0] for audio in (clip, changed))
+    assert np.abs(one[start:] - other[start:]).max() > 1e-6
+    differs = np.flatnonzero(np.abs(one - other) > 1e-6)
+    assert differs[0] >= start - 1e-3 * ahead * rate
 
 
 def test_stereo_and_other_rates_come_back_as_they_were(made: Made) -> None:

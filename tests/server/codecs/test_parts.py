@@ -148,16 +148,17 @@ class TestCard:
         card = make_card(
             "net_1", kind="neural", frame_rate=75.0, codebooks=8, codebook_size=1024, nominal_kbps=6.0,
             channels=(2, 1), delay_samples=77, latency_ms=13.4, parameters=1234567, causal=False, year=1999,
-            sampling_rate=22050, weights=Weights(source="hub/net", revision="r1", sha256=sha("w")), extra="neural",
-            requirements=("torch>=2",), encode_only=True, settings={"beam": 4}, input_rate=True,
+            sampling_rate=22050, block_frames=40, extra="neural", requirements=("torch>=2",),
+            weights=Weights(source="hub/net", revision="r1", sha256=sha("w")),
+            encode_only=True, settings={"beam": 4}, input_rate=True,
             isolation=Isolation(lock="net_lock", guest="net"),
             **{name: f"text of {name}" for name in texts if name != "homepage"}, homepage="https://example.org/net",
         )  # fmt: skip
         words = " | ".join(f"{fact.label}: {fact.text} ({fact.note})" for fact in card_facts(card))
         for expected in (
             "net_1", "neural", "text of standard", "1999", "text of version", "22,050 Hz", "rate of its input",
-            "2 or 1", "no: it needs", "13.4 ms", "77 samples", "yes: it gives tokens", "6.00 kbps",
-            "text of bitrate_note", "75 Hz", "8 codebooks of 1,024", "600 per second", "1,234,567",
+            "2 or 1", "no: it needs", "13.4 ms", "blocks of 40 frames", "77 samples", "yes: it gives tokens",
+            "6.00 kbps", "text of bitrate_note", "75 Hz", "8 codebooks of 1,024", "600 per second", "1,234,567",
             "text of level_note", "text of training_data", "hub/net", "r1", sha("w"), "text of licence",
             "text of paper", "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "net_lock",
         ):  # fmt: skip
@@ -165,9 +166,15 @@ class TestCard:
         shown = {"name", "family", "title", "nominal_tolerance", *texts}
         assert set(Card.model_fields) - shown == {
             "kind", "year", "sampling_rate", "input_rate", "channels", "nominal_kbps", "frame_rate", "codebooks",
-            "codebook_size", "codebook_sizes", "causal", "delay_samples", "latency_ms", "parameters", "weights",
-            "extra", "requirements", "encode_only", "settings", "isolation",
+            "codebook_size", "codebook_sizes", "block_frames", "causal", "delay_samples", "latency_ms", "parameters",
+            "weights", "extra", "requirements", "encode_only", "settings", "isolation",
         }  # fmt: skip
+
+    def test_a_sample_that_waits_for_the_whole_clip(self) -> None:
+        """A codec without a latency in milliseconds says what its samples wait for."""
+        (fact,) = (each for each in card_facts(make_card(causal=False, latency_ms=None)) if each.label == "Latency")
+        assert fact.text == "the whole clip"
+        assert "after the clip’s last one" in fact.note
 
     def test_codebooks_that_differ_are_named(self) -> None:
         """Each codebook's entries are said where they differ."""

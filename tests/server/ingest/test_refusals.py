@@ -200,8 +200,20 @@ class TestBitrate:
         card = {**TOKENS, "nominal_tolerance": None, "bitrate_note": "silence fills the last block"}
         found = service.problems(make_file(token_rows(150), tmp_path / "a", codec="tokens_d", **card))
         assert [problem["path"] for problem in found] == ["clips.parquet: mini: tokens"]
-        blocks = {**card, "latency_ms": 500}
+        blocks = {**card, "block_frames": 25}
         assert service.send(make_file(token_rows(150), tmp_path / "b", codec="tokens_e", **blocks)).status_code == 201
+
+    @pytest.mark.parametrize("latency_ms", [None, 60000, 26.5])
+    def test_a_long_wait_is_no_leave_for_tokens(
+        self, service: Service, tmp_path: Path, latency_ms: float | None
+    ) -> None:
+        """However long a sample waits, up to the whole clip: a frame more is admitted beside the tolerance, not two."""
+        card = {**TOKENS, "causal": False, "latency_ms": latency_ms}
+        card |= {"nominal_tolerance": None, "bitrate_note": "silence fills the last frame"}
+        name = f"waits_{latency_ms or 0:g}"
+        found = service.problems(make_file(token_rows(119), tmp_path / "a", codec=f"{name}_a", **card))
+        assert [problem["path"] for problem in found] == ["clips.parquet: mini: tokens"]
+        assert service.send(make_file(token_rows(117), tmp_path / "b", codec=f"{name}_b", **card)).status_code == 201
 
 
 class TestSamples:

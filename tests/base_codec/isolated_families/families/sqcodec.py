@@ -9,8 +9,6 @@ import torch
 
 CODEC = "sqcodec_16k_3kbps"
 FILE = "quantizer.pt"
-BLOCK = 400
-"""Frames that the package codes at one go: it fills the last block with silence."""
 
 
 def make_model(folder, name):  # noqa: ANN001, ANN201

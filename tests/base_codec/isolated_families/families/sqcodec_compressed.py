@@ -6,8 +6,6 @@ from families import sqcodec
 
 CODEC = "sqcodec_16k_0k75bps"
 FILE = "en_encoder.pt"
-BLOCK = 200
-"""Frames that the package codes at one go: it fills the last block with silence."""
 
 
 def make(folder):  # noqa: ANN001, ANN201
