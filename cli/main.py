@@ -33,7 +33,7 @@ def call(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = STOPPED
     if code == STOPPED:  # the parser turns most interrupts into this code without a word
-        sys.stderr.write("\ncodec-superb: stopped; the same command goes on where this one ended\n")
+        sys.stderr.write("\ncodec-superb: stopped; the same command does what is left\n")
     return code
 
 
