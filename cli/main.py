@@ -33,16 +33,18 @@ def call(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = STOPPED
     if code == STOPPED:  # the parser turns most interrupts into this code without a word
-        sys.stderr.write("\ncodec-superb: stopped; the same command goes on where this one ended\n")
+        sys.stderr.write("\ncodec-superb: stopped; the same command does what is left\n")
     return code
 
 
 def _call(arguments: Sequence[str]) -> int:
     """Run the command line; KeyboardInterrupt comes through where the parser does not see it."""
+    from typer.main import get_group
+
     from codec_superb.applications.errors import ApplicationError
     from codec_superb.base_codec.errors import CodecError
     from codec_superb.cli.app import app
-    from codec_superb.cli.arguments import spread
+    from codec_superb.cli.arguments import RepeatedOption, spread
     from codec_superb.data_manifests.errors import DatasetError
     from codec_superb.metrics.errors import MetricError
     from codec_superb.pipeline.errors import PipelineError
@@ -50,10 +52,12 @@ def _call(arguments: Sequence[str]) -> int:
     from codec_superb.web.errors import WebError
 
     ours = (
-        ApplicationError, CodecError, DatasetError, MetricError, PipelineError, OperationError, ServerError, WebError,
+        ApplicationError, CodecError, DatasetError, MetricError, PipelineError, OperationError, RepeatedOption,
+        ServerError, WebError,
     )  # fmt: skip
     try:
-        app(args=spread(arguments), prog_name="codec-superb")
+        group = get_group(app)
+        group(args=spread(arguments, group), prog_name="codec-superb")
     except ours as error:
         sys.stderr.write(f"codec-superb: {error}\n")
         return CANNOT_START

@@ -15,6 +15,7 @@ from codec_superb.pipeline.devices import Device
 from codec_superb.pipeline.executor import Executor
 from codec_superb.pipeline.finished_runs import by_dataset
 from codec_superb.pipeline.outcome import FailedClip, ProbeCounts, RunOutcome
+from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.predictions import Answers, model_digest, sort_out
 from codec_superb.pipeline.predictor import Predictor
 from codec_superb.pipeline.probe_choice import Asked, ProbeGroup, examine, prepare_all, refuse_idle, train
@@ -24,7 +25,6 @@ from codec_superb.pipeline.probe_scoring import Sides, score_run
 from codec_superb.pipeline.probe_store import ProbeStore
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp
-from codec_superb.pipeline.reference import cannot_write
 from codec_superb.pipeline.reference_predictions import open_references
 from codec_superb.pipeline.run_folder import find_runs
 

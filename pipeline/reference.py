@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import re
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,8 +15,6 @@ from codec_superb.pipeline.errors import PipelineError, RunFolderError
 from codec_superb.pipeline.run_info import DatasetInfo
 
 REASON_LIMIT = 500
-NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 
 
 class DatasetSpec(NamedTuple):
@@ -78,14 +75,3 @@ def reason_of(error: BaseException, clip: Clip | None = None) -> str:
         text = text.replace(str(clip.path), clip.id).replace(repr(str(clip.path))[1:-1], clip.id)
     text = re.sub(r"\b0x[0-9a-fA-F]{6,}\b", "0x…", text)
     return text.encode("utf-8", "backslashreplace").decode()[:REASON_LIMIT]
-
-
-def cannot_write(error: OSError, where: object) -> PipelineError | None:
-    """Return the error that must end a stage when the disk is full or refuses; None when only one clip is at fault."""
-    if error.errno in NO_ROOM:
-        return PipelineError(
-            f"no room to write {where}: {error.strerror}; what is finished is kept: make room and call it again"
-        )
-    if error.errno in REFUSED:
-        return PipelineError(f"cannot write {where}: {error.strerror}; what is finished is kept")
-    return None

@@ -24,10 +24,11 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.executor import Crash, Executor, Result
 from codec_superb.pipeline.journal import Journal
 from codec_superb.pipeline.outcome import FailedClip, RunOutcome
+from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.probe_rows import drop_probes
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
-from codec_superb.pipeline.reference import DatasetSpec, cannot_write
+from codec_superb.pipeline.reference import DatasetSpec
 from codec_superb.pipeline.resynth_batches import SECONDS_ON_CUDA, plan_batches
 from codec_superb.pipeline.resynth_clip import Prepared, ResynthTask, Target, prepare_codec, resynthesise_clips
 from codec_superb.pipeline.rows import ClipRow

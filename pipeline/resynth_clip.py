@@ -27,7 +27,8 @@ from codec_superb.pipeline.audio_store import Stored, write_audio
 from codec_superb.pipeline.devices import chosen_device
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.lag import residual_lag
-from codec_superb.pipeline.reference import DatasetSpec, cannot_write, dataset_of, load_mono, reason_of, to_mono
+from codec_superb.pipeline.output_file import cannot_write
+from codec_superb.pipeline.reference import DatasetSpec, dataset_of, load_mono, reason_of, to_mono
 from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.token_store import write_tokens
 

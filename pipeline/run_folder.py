@@ -23,6 +23,7 @@ from codec_superb.data_manifests.files import remove_partial, write_atomically
 from codec_superb.pipeline import audio_store, clip_table, pair_table, token_store
 from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolderError
 from codec_superb.pipeline.journal import Journal
+from codec_superb.pipeline.output_file import make_folder
 from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.run_info import RunInfo
 
@@ -143,11 +144,12 @@ class RunFolder:
     def lock(self) -> Iterator[None]:
         """Keep other processes from working on this run, and clear away what a killed one left half written.
 
-        The lock dies with its process. Raises PipelineError when another process holds it.
+        The lock dies with its process. Raises PipelineError when another process holds it, and
+        where the folder of the runs cannot be created.
         """
         import fcntl
 
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         handle = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
         try:
             try:

@@ -11,10 +11,11 @@ from codec_superb.pipeline.compile_ahead import compile_ahead
 from codec_superb.pipeline.executor import Crash, Executor
 from codec_superb.pipeline.finished_runs import RunGroup, by_dataset, selected_clips
 from codec_superb.pipeline.outcome import RunOutcome
+from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.probe_rows import drop_probes, kept_probes, with_probes
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.provenance import stamp, supersede
-from codec_superb.pipeline.reference import DatasetSpec, cannot_write
+from codec_superb.pipeline.reference import DatasetSpec
 from codec_superb.pipeline.run_folder import find_runs
 from codec_superb.pipeline.score_clip import Resynthesis, Scored, ScoreTask, all_failed, score_clip, without_first
 from codec_superb.pipeline.score_store import ScoreStore

@@ -25,9 +25,11 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure, open_codec
 from codec_superb.base_codec.weights import refuse_useless, told
 from codec_superb.data_manifests import open_dataset
+from codec_superb.data_manifests.files import replacing
 from codec_superb.pipeline.audio_store import file_name, write_audio
 from codec_superb.pipeline.devices import chosen_device, refuse_device
 from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.output_file import UNWRITTEN, make_folder, writing
 from codec_superb.pipeline.progress import Progress, Silent
 from codec_superb.pipeline.reference import load_mono, reason_of, to_mono
 from codec_superb.pipeline.selection import select_clips
@@ -70,7 +72,8 @@ def export_tokens(
 ) -> Exported:
     """Encode the clips of ``dataset`` (or ``limit`` of them) and write their tokens; the file appears when it is whole.
 
-    Raises PipelineError for a codec without tokens and where every clip fails, CodecUnusable where its worker keeps
+    Of two calls that write one file, the last to finish leaves its own. Raises PipelineError for a codec without
+    tokens, where every clip fails and where the file cannot be written, CodecUnusable where the codec's worker keeps
     dying, other CodecError, DatasetError.
     """
     import pyarrow.parquet as pq
@@ -80,39 +83,40 @@ def export_tokens(
     card, options = configure(codec, options)
     if card.codebook_entries is None:
         raise PipelineError(f"{card.name} has no tokens: its payload is bytes; choose a codec with codebooks")
-    if file.is_dir():
-        raise PipelineError(f"expected a file to write, got the folder {file}: name one in it, such as tokens.parquet")
+    with writing(file, UNWRITTEN):
+        if file.is_dir():
+            raise PipelineError(
+                f"expected a file to write, got the folder {file}: name one in it, such as tokens.parquet"
+            )
     opened = open_dataset(dataset)
     clips = select_clips(opened, limit)
     counter, failed = TokenCounter(card.codebook_entries), dict[str, str]()
     progress = progress or Silent()
     progress.start(f"{card.name} on {opened.name}", len(clips), 0)
+    make_folder(file.parent, UNWRITTEN)
     coder = open_codec(codec, chosen_device(codec, device), options)
-    partial = file.with_name(f".{file.name}.part")
-    file.parent.mkdir(parents=True, exist_ok=True)
     try:
         card = card.model_copy(update={"weights": coder.card.weights})
-        with pq.ParquetWriter(partial, _schema(card)) as writer:
-            for clip_id in clips:
-                clip = opened.clip(clip_id)
-                try:
-                    audio, rate = load_mono(clip)
-                    encoded = coder.encode(audio[np.newaxis], rate)
-                    counter.add(np.asarray(encoded.payload), encoded.bits, audio.size / rate)
-                except (PipelineError, CodecUnusable):
-                    raise
-                except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises
-                    failed[clip_id] = f"{type(error).__name__}: {reason_of(error, clip)}"
-                else:
-                    writer.write_table(_row(card, opened.name, clip_id, encoded))
-                progress.advance()
-        if len(failed) == len(clips):
-            raise PipelineError(
-                f"{card.name}: no clip of {opened.name} could be encoded: {next(iter(failed.values()))}"
-            )
-        partial.replace(file)
+        with writing(file, UNWRITTEN), replacing(file) as partial:
+            with pq.ParquetWriter(partial, _schema(card)) as writer:
+                for clip_id in clips:
+                    clip = opened.clip(clip_id)
+                    try:
+                        audio, rate = load_mono(clip)
+                        encoded = coder.encode(audio[np.newaxis], rate)
+                        counter.add(np.asarray(encoded.payload), encoded.bits, audio.size / rate)
+                    except (PipelineError, CodecUnusable):
+                        raise
+                    except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises
+                        failed[clip_id] = f"{type(error).__name__}: {reason_of(error, clip)}"
+                    else:
+                        writer.write_table(_row(card, opened.name, clip_id, encoded))
+                    progress.advance()
+            if len(failed) == len(clips):
+                raise PipelineError(
+                    f"{card.name}: no clip of {opened.name} could be encoded: {next(iter(failed.values()))}"
+                )
     finally:
-        partial.unlink(missing_ok=True)
         coder.close()
     return Exported(file, counter.statistics(), failed)
 
@@ -128,8 +132,8 @@ def decode_tokens(
 ) -> Decoded:
     """Decode every row of ``file`` to ``out/<clip>.flac``, mono, as resynth writes it.
 
-    Raises PipelineError for a file of another kind, where ``codec`` or the weights are not those that encoded it, and
-    where every row fails; CodecUnusable where the codec's worker keeps dying.
+    Raises PipelineError for a file of another kind, where ``codec`` or the weights are not those that encoded it, where
+    every row fails and where ``out`` cannot be written; CodecUnusable where the codec's worker keeps dying.
     """
     table, card = _open(file)
     name = codec or card.name
@@ -141,6 +145,7 @@ def decode_tokens(
     progress = progress or Silent()
     progress.start(f"{own.name} from {file.name}", table.metadata.num_rows, 0)
     files, failed = list[Path](), dict[str, str]()
+    make_folder(out)
     coder = open_codec(name, chosen_device(name, device), options)
     try:
         _refuse_other_weights(file, card, coder.card)
@@ -153,7 +158,8 @@ def decode_tokens(
                 failed[row["clip"]] = f"{type(error).__name__}: {reason_of(error)}"
             else:
                 files.append(out / file_name(row["clip"]))
-                write_audio(files[-1], sound, row["sampling_rate"])
+                with writing(files[-1]):
+                    write_audio(files[-1], sound, row["sampling_rate"])
             progress.advance()
     finally:
         coder.close()

@@ -45,8 +45,7 @@ def build(names: Annotated[list[str], typer.Argument(metavar="NAME…")], as_jso
     """Build environments, each by its own name, that of a family or a codec; what is there already is left as it is."""
     known = lock_names()
     locks = dict.fromkeys(_named(name, known) for name in names)
-    built = [ensure(open_lock(lock), lambda text: typer.echo(text, err=True)) for lock in locks]
-    _report(built, "built", as_json=as_json)
+    _report([_ensured(lock) for lock in locks], as_json=as_json)
 
 
 @app.command("remove")
@@ -61,7 +60,22 @@ def remove_environments(
     there = every_environment()
     known = [each.name for each in there]
     chosen = known if every else [_named(name, known) for name in names or []]
-    _report([each for each in there if each.name in chosen and remove(each)], "removed", as_json=as_json)
+    gone = [(each, "removed") for each in there if each.name in chosen and remove(each)]
+    _report(gone, as_json=as_json)
+    if not gone and not as_json:
+        typer.echo("nothing to be removed")
+
+
+def _ensured(lock: str) -> tuple[Environment, str]:
+    """Have an environment, and tell whether it was built for that."""
+    announced: list[str] = []  # only a build is announced
+
+    def announce(text: str) -> None:
+        announced.append(text)
+        typer.echo(text, err=True)
+
+    environment = ensure(open_lock(lock), announce)
+    return environment, "built" if announced else "there already"
 
 
 def _named(name: str, known: list[str]) -> str:
@@ -78,14 +92,13 @@ def _named(name: str, known: list[str]) -> str:
     raise EnvironmentFailed(f"no environment, family or codec is named {name!r}; environments: {', '.join(known)}")
 
 
-def _report(environments: list[Environment], done: str, *, as_json: bool) -> None:
+def _report(environments: list[tuple[Environment, str]], *, as_json: bool) -> None:
+    """Tell what was done with each."""
     if as_json:
-        print_json([{"name": each.name, "folder": str(each.folder), "done": done} for each in environments])
+        print_json([{"name": each.name, "folder": str(each.folder), "done": done} for each, done in environments])
         return
-    for each in environments:
+    for each, done in environments:
         typer.echo(f"{each.name}: {done} ({plain_path(each.folder)})")
-    if not environments:
-        typer.echo(f"nothing to be {done}")
 
 
 def _facts(environment: Environment) -> dict[str, object]:

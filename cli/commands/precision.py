@@ -23,6 +23,7 @@ from codec_superb.cli.options import (
     plain_path,
 )
 from codec_superb.cli.outcomes import CLIPS_FAILED, SHOWN
+from codec_superb.web.text import significant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,10 +83,11 @@ def _say(report: PrecisionReport) -> None:
     _say_failed("float32", report.failed)
     for variant in report.variants:
         typer.echo(f"\n== {variant.variant} against float32")
-        _say_variant(variant)
+        say_variant(variant)
 
 
-def _say_variant(report: VariantReport) -> None:
+def say_variant(report: VariantReport) -> None:
+    """Print one variant against float32."""
     if report.comparison is not None:
         say_comparison(report.comparison)
     if (tokens := report.tokens) is not None:
@@ -96,8 +98,9 @@ def _say_variant(report: VariantReport) -> None:
         )
     if (speed := report.speed) is not None:
         typer.echo(
-            f"speed: {speed.ratio:.2f} times that of float32 ({speed.variant_s:.2f} s against {speed.float32_s:.2f} s "
-            f"for {speed.clips} clips, both ways), {speed.median_ratio:.2f} times on the median clip"
+            f"speed: {significant(speed.ratio, 3)} times that of float32 ({significant(speed.variant_s, 3)} s against "
+            f"{significant(speed.float32_s, 3)} s for {speed.clips} clips, both ways), "
+            f"{significant(speed.median_ratio, 3)} times on the median clip"
         )
     for reason in report.left_out:
         typer.echo(f"left out: {reason}")

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from support_checkpoints import checkpoint
+from support_runs import speech_folder
 from support_stats import card, draw_rows, write_run
 
 from codec_superb.cli.main import call
@@ -45,7 +47,7 @@ def test_ctrl_c_says_how_to_go_on(module: str, arguments: list[str]) -> None:
         os.kill(process.pid, signal.SIGINT)
         _, error = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert error == "\ncodec-superb: stopped; the same command goes on where this one ended\n"
+    assert error == "\ncodec-superb: stopped; the same command does what is left\n"
 
 
 class TestPlacesThatCannotBeWritten:
@@ -98,3 +100,16 @@ class TestPlacesThatCannotBeWritten:
         assert call(["resynth", *arguments]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert str(tmp_path / "file") in line
+
+    @pytest.mark.parametrize("command", [["resynth"], ["bench"], ["precision", "encodec_24k_6bps"]])
+    def test_runs_where_no_folder_can_be(
+        self, tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A place in which the system creates nothing is named with the system's reason, by all that make runs."""
+        folder = speech_folder(tmp_path / "sound", 1)
+        codec = ["--weights", str(checkpoint("encodec"))] if command[0] == "precision" else ["--codec", "codec2_700"]
+        place = "/proc/nothing"
+        assert call([*command, *codec, "--dataset", str(folder), "--out", place, "--device", "cpu"]) == 2
+        line = capsys.readouterr().err.splitlines()[-1]
+        assert line.startswith(f"codec-superb: cannot write {place}/")
+        assert line.endswith(": No such file or directory; what is finished is kept: name another place")

@@ -9,8 +9,10 @@ import pytest
 from support_checkpoints import checkpoint
 from support_home import home_with_models
 
+from codec_superb.cli.commands.precision import say_variant
 from codec_superb.cli.main import call
-from codec_superb.pipeline.precision import PrecisionReport
+from codec_superb.pipeline.precision import PrecisionReport, Speed, VariantReport
+from codec_superb.web.text import significant
 
 NAME = "encodec_24k_6bps"
 
@@ -58,11 +60,23 @@ def test_precision_prints_and_writes_what_half_precision_costs(
     assert bfloat16.tokens.equal < float16.tokens.equal < 1
     assert f"equal tokens: {bfloat16.tokens.equal:.2%} of {bfloat16.tokens.tokens}" in told
     assert bfloat16.speed is not None
-    assert f"speed: {bfloat16.speed.ratio:.2f} times that of float32" in told
+    assert f"speed: {significant(bfloat16.speed.ratio, 3)} times that of float32" in told
     assert bfloat16.comparison is not None
     assert [entry.category for entry in bfloat16.comparison.categories] == ["speech", "audio", "music"]
     assert call(["pack", str(out / "bfloat16"), "-o", str(tmp_path / "a.zip")]) == 2
     assert "random weights" in capsys.readouterr().err
+
+
+def test_a_speed_of_a_thousandth_is_not_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where compilation takes most of the time, the ratio keeps its digits, as the seconds of short clips do."""
+    speed = Speed(clips=2, float32_s=0.0421, variant_s=19.14, ratio=0.0022, median_ratio=1.284)
+    say_variant(
+        VariantReport(variant="float32+compile", failed=(), comparison=None, tokens=None, speed=speed),
+    )
+    assert capsys.readouterr().out == (
+        "speed: 0.00220 times that of float32 (19.1 s against 0.0421 s for 2 clips, both ways), "
+        "1.28 times on the median clip\n"
+    )
 
 
 def test_precision_needs_a_dataset_and_a_known_variant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +16,10 @@ import soundfile
 import torch
 from support_checkpoints import checkpoint, save_checkpoint
 
+from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call
 from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.tokens import Exported, export_tokens
 
 
 @pytest.fixture
@@ -153,3 +158,93 @@ def test_a_clip_that_cannot_be_encoded_is_listed(
         good.unlink()
     assert call([*line, str(clips)]) == 2
     assert "no clip of clips could be encoded" in capsys.readouterr().err
+
+
+class _Beside:
+    """Does something else when the first clip is done."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self.work = work
+        self.done = list[object]()
+
+    def start(self, label: str, total: int, done: int = 0) -> None:
+        """Nothing to do."""
+
+    def advance(self, count: int = 1) -> None:
+        """Do it, once."""
+        if not self.done:
+            self.done.append(self.work())
+
+    def message(self, text: str) -> None:
+        """Nothing to do."""
+
+
+def test_two_exports_to_one_file_do_not_mix(tmp_path: Path, clips: Path) -> None:
+    """Each reports its own figures; the last to finish leaves its file, whole, and nothing else is left."""
+    file = tmp_path / "out" / "tokens.parquet"
+    name, options = "encodec_24k_3bps", CodecOptions(str(checkpoint("encodec")))
+
+    def other() -> Exported:
+        done = export_tokens(name, str(clips), file, device="cpu", options=options, limit=1)
+        assert len(pq.read_table(file)) == 1
+        return done
+
+    beside = _Beside(other)
+    last = export_tokens(name, str(clips), file, device="cpu", options=options, progress=beside)
+    (first,) = beside.done
+    assert isinstance(first, Exported)
+    assert (first.statistics.clips, last.statistics.clips) == (1, 2)
+    assert len(pq.read_table(file)) == 2
+    assert list(file.parent.iterdir()) == [file]
+
+
+@contextmanager
+def _full_disk() -> Iterator[None]:
+    """Let no file grow beyond 100 bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_named_and_so_is_what_there_is(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An export that finds no room leaves nothing, not even a part, and says so; the file of before stays."""
+    file, out = tmp_path / "out" / "tokens.parquet", tmp_path / "sound"
+    weights = ["--weights", str(checkpoint("encodec")), "--device", "cpu"]
+    export = ["tokens", "export", "--codec", "encodec_24k_3bps", "--dataset", str(clips), "-o", str(file), *weights]
+    words = "no room to write {}: File too large; {}: make room and call it again"
+    for content in (None, b"of yesterday"):
+        if content is not None:
+            file.write_bytes(content)
+        with _full_disk():
+            assert call(export) == 2
+        assert words.format(file, "nothing was written") in capsys.readouterr().err
+        assert [path.read_bytes() for path in file.parent.iterdir()] == ([] if content is None else [content])
+    assert call(export) == 0
+    capsys.readouterr()
+    with _full_disk():
+        assert call(["tokens", "decode", str(file), "--out", str(out), *weights]) == 2
+    assert words.format(out / "0.wav.flac", "what is finished is kept") in capsys.readouterr().err
+    assert not list(out.iterdir())
+
+
+def test_a_place_where_nothing_can_be_written_is_named(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder that cannot be created, and one in which no file can be: the place, the system's reason, exit code 2."""
+    file = tmp_path / "tokens.parquet"
+    weights = ["--weights", str(checkpoint("encodec")), "--device", "cpu"]
+    export = ["tokens", "export", "--codec", "encodec_24k_3bps", "--dataset", str(clips), *weights, "-o"]
+    reason = "No such file or directory; nothing was written: name another place"
+    for place, named in (("/proc/nothing/t.parquet", "/proc/nothing"), ("/proc/t.parquet", "/proc/t.parquet")):
+        assert call([*export, place]) == 2
+        assert f"cannot write {named}: {reason}" in capsys.readouterr().err
+    assert call([*export, str(file)]) == 0
+    capsys.readouterr()
+    for place, named in (("/proc/nothing", "/proc/nothing"), ("/proc", "/proc/0.wav.flac")):
+        assert call(["tokens", "decode", str(file), "--out", place, *weights]) == 2
+        assert f"cannot write {named}: No such file or directory; what is finished" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.environment import MARK, Environment, ensure, every_environment, find, remove
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
 from codec_superb.base_codec.isolation.installer import uv_options, uv_variables
-from codec_superb.base_codec.isolation.lock import Repository, here, lock_names, open_lock
+from codec_superb.base_codec.isolation.lock import Lock, Repository, here, lock_names, open_lock
 from codec_superb.cli.main import call
 from codec_superb.data_manifests.pip_settings import PipSettings
 
@@ -299,10 +299,31 @@ class TestCommands:
         for name in ("sqcodec", "sqcodec_16k_3kbps", "sq-codec"):
             _mark_as_built(environment)
             assert call(["codecs", "env", "build", name, name]) == 0
-            assert capsys.readouterr().out.count("sq-codec: built") == 1
+            assert capsys.readouterr().out.count("sq-codec: there already") == 1
             assert call(["codecs", "env", "remove", name]) == 0
             assert not environment.folder.exists()
             capsys.readouterr()
+
+    def test_only_what_was_built_is_called_built(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The first call builds, the second finds it there; both say so, in text and in JSON."""
+
+        def install(lock: Lock, folder: Path) -> str:
+            python = find(lock).python
+            python.parent.mkdir(parents=True)
+            python.touch()
+            return "uv"
+
+        monkeypatch.setattr("codec_superb.base_codec.isolation.environment.install", install)
+        for as_json in ([], ["--json"]):
+            for done in ("built", "there already"):
+                assert call(["codecs", "env", "build", "sq-codec", *as_json]) == 0
+                said = capsys.readouterr()
+                assert ("building the environment of sq-codec" in said.err) == (done == "built")
+                told = json.loads(said.out)[0]["done"] if as_json else said.out.removeprefix("sq-codec: ")
+                assert told.startswith(done)
+            assert remove(find(open_lock("sq-codec")))
 
     def test_a_codec_of_the_main_environment_has_none(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """It is said that there is nothing to build."""
