@@ -174,7 +174,7 @@ class TestCard:
         """A codec without a latency in milliseconds says what its samples wait for."""
         (fact,) = (each for each in card_facts(make_card(causal=False, latency_ms=None)) if each.label == "Latency")
         assert fact.text == "the whole clip"
-        assert "after the clip’s last one" in fact.note
+        assert "wait for the clip’s last one" in fact.note
 
     def test_codebooks_that_differ_are_named(self) -> None:
         """Each codebook's entries are said where they differ."""
