@@ -72,7 +72,7 @@ def _check_directory(file: BinaryIO, file_limit: int) -> None:
     last = file.read()
     magic, _, _, here, total, length, _, comment = _END.unpack(last[-_END.size :])
     if magic != b"PK\x05\x06" or comment:
-        raise SubmissionError("expected a zip that ends with its directory and has no comment; pack it again")
+        raise SubmissionError("expected a zip that ends with its directory and has no comment")
     if last.startswith(b"PK\x06\x07"):
         raise SubmissionError("expected a plain zip, got Zip64")
     if not here == total <= MEMBERS or length > MEMBERS * _ENTRY:
