@@ -17,14 +17,14 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from codec_superb.applications.errors import MissingModel, MissingPackage
-from codec_superb.data_manifests.archive import read_members
 from codec_superb.data_manifests.errors import FetchError
-from codec_superb.data_manifests.fetch import Fetcher
 from codec_superb.data_manifests.files import file_sha256, locked, write_atomically
 from codec_superb.data_manifests.home import codec_superb_home, packages_home
-from codec_superb.data_manifests.hub_files import find_hub_files, how_to_fetch
+from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch
 from codec_superb.data_manifests.manifest import PackageFile
-from codec_superb.data_manifests.pip_settings import read_pip_settings
+from codec_superb.data_manifests.packages.archive import read_members
+from codec_superb.data_manifests.packages.fetch import Fetcher
+from codec_superb.data_manifests.packages.pip_settings import read_pip_settings
 
 CATALOGUE = Path(__file__).with_name("models.yaml")
 _COMPLETE = "complete"

@@ -16,7 +16,7 @@ from pathlib import Path
 from codec_superb.applications.errors import MissingModel
 from codec_superb.data_manifests.files import locked
 from codec_superb.data_manifests.home import codec_superb_home
-from codec_superb.data_manifests.hub_files import OFFLINE, is_offline
+from codec_superb.data_manifests.hub.hub_files import OFFLINE, is_offline
 
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@[\w.-]+)?")
 FETCH_TIMEOUT_S = 3600.0

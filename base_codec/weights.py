@@ -19,7 +19,7 @@ from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingDependency, MissingWeights, RefusedSetting
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.data_manifests.errors import FetchError
-from codec_superb.data_manifests.hub_files import find_hub_files, how_to_fetch
+from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch
 
 CONFIG, PARAMETERS = "config.json", "model.safetensors"
 FILES = (CONFIG, PARAMETERS)

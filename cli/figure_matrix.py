@@ -11,7 +11,7 @@ from codec_superb.web import text
 
 if TYPE_CHECKING:
     from codec_superb.applications.table import Figure
-    from codec_superb.pipeline.results import Results
+    from codec_superb.pipeline.comparison.results import Results
 
 ORIGINAL = "(original)"
 _SPARE = ("dnsmos_sig", "dnsmos_bak")

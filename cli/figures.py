@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from codec_superb.applications.table import Figure
-    from codec_superb.pipeline.aggregate import ApplicationAggregate
-    from codec_superb.pipeline.outcome import RunOutcome
-    from codec_superb.pipeline.rows import ClipRow, PairRow
-    from codec_superb.pipeline.score_interval import Score
+    from codec_superb.pipeline.aggregates.interval import Score
+    from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
+    from codec_superb.pipeline.runs.outcome import RunOutcome
+    from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 HEAD = ("codec", "reference", "value", "95 % interval", "loss", "95 % interval", "clips")
 
@@ -32,10 +32,10 @@ class CodecFigure(NamedTuple):
 
 def measured_figures(outcomes: Sequence[RunOutcome]) -> list[CodecFigure]:
     """Work out the figures of the probes that a call asked for, codec by codec."""
-    from codec_superb.pipeline.aggregate import REPLICATES, SEED
-    from codec_superb.pipeline.application_aggregate import aggregate_applications
-    from codec_superb.pipeline.application_evidence import only_probes
-    from codec_superb.pipeline.run_folder import RunFolder
+    from codec_superb.pipeline.aggregates.applications import aggregate_applications
+    from codec_superb.pipeline.aggregates.evidence import only_probes
+    from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
+    from codec_superb.pipeline.runs.folder import RunFolder
 
     by_codec: dict[Path, list[RunOutcome]] = {}
     for outcome in outcomes:

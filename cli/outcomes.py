@@ -10,7 +10,7 @@ from codec_superb.cli.options import plain_path
 from codec_superb.web.text import count
 
 if TYPE_CHECKING:
-    from codec_superb.pipeline.outcome import FailedClip, RunOutcome
+    from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
 
 CLIPS_FAILED = 3
 SHOWN = 20

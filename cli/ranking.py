@@ -12,7 +12,7 @@ from codec_superb.metrics.table import METRICS
 from codec_superb.web import text
 
 if TYPE_CHECKING:
-    from codec_superb.web.report_data import CodecResult, Estimate
+    from codec_superb.web.rows import CodecResult, Estimate
 
 DECIMALS = 3
 HEAD = ("rank", "codec", "kbps", "score", "95 % interval")

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.pipeline.aggregate import CategoryAggregate, MetricAggregate
-from codec_superb.pipeline.application_rate import measured_kbps
-from codec_superb.pipeline.category_summary import summarise
-from codec_superb.pipeline.families import compare_families
-from codec_superb.pipeline.results import Results
-from codec_superb.pipeline.run_info import ProbeInfo
+from codec_superb.pipeline.aggregates.metrics import CategoryAggregate, MetricAggregate
+from codec_superb.pipeline.aggregates.rate import measured_kbps
+from codec_superb.pipeline.aggregates.summary import summarise
+from codec_superb.pipeline.comparison.families import compare_families
+from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.runs.info import ProbeInfo
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.application_rows import application_rows
-from codec_superb.web.report_data import (
+from codec_superb.web.rows import (
     ApplicationRow,
     ClipPoint,
     CodecResult,

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from codec_superb.web.report_data import Listening
+from codec_superb.web.rows import Listening
 
 if TYPE_CHECKING:
     from codec_superb.data_manifests import Dataset
-    from codec_superb.pipeline.results import Results
-    from codec_superb.pipeline.rows import ClipRow
+    from codec_superb.pipeline.comparison.results import Results
+    from codec_superb.pipeline.tables.rows import ClipRow
 
 PER_CATEGORY = 2
 LONGEST = 8.0
@@ -39,7 +39,7 @@ def _datasets(results: Sequence[Results]) -> dict[str, Dataset]:
     """Open the datasets that are here in the state that the runs had."""
     from codec_superb.data_manifests import DatasetError
     from codec_superb.pipeline.errors import RunFolderError
-    from codec_superb.pipeline.reference import dataset_of_run
+    from codec_superb.pipeline.runs.dataset_access import dataset_of_run
 
     found: dict[str, Dataset] = {}
     for info in (dataset.info for entry in results for dataset in entry.datasets):
@@ -64,10 +64,10 @@ def _choose(rows: Sequence[ClipRow], datasets: Mapping[str, Dataset], per_catego
 
 
 def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> Listening:
-    from codec_superb.pipeline.audio_store import read_audio
-    from codec_superb.pipeline.reference import load_mono
-    from codec_superb.pipeline.run_folder import RunFolder
-    from codec_superb.pipeline.samples import ogg_opus
+    from codec_superb.pipeline.runs.audio_store import read_audio
+    from codec_superb.pipeline.runs.dataset_access import load_mono
+    from codec_superb.pipeline.runs.folder import RunFolder
+    from codec_superb.pipeline.submission.samples import ogg_opus
 
     clip = dataset.clip(row.clip)
     reference, rate = load_mono(clip)

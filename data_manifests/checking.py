@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from codec_superb.data_manifests.audio_file import AUDIO_SUFFIXES, read_audio
+from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES, read_audio
+from codec_superb.data_manifests.audio.samples import samples_sha256
 from codec_superb.data_manifests.clip_list import ClipRecord
 from codec_superb.data_manifests.dataset import open_dataset
 from codec_superb.data_manifests.errors import AudioFileError
 from codec_superb.data_manifests.files import file_sha256
-from codec_superb.data_manifests.folder_dataset import FolderDataset
-from codec_superb.data_manifests.folder_walk import walk
+from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
+from codec_superb.data_manifests.folders.folder_walk import walk
 from codec_superb.data_manifests.hash_cache import HashCache
 from codec_superb.data_manifests.preparation import HASHES_FILE
 from codec_superb.data_manifests.progress import OnProgress, Progress, ignore_progress
-from codec_superb.data_manifests.samples import samples_sha256
 from codec_superb.data_manifests.stored_dataset import StoredDataset
 
 

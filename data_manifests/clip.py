@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.data_manifests.audio_file import read_audio
+from codec_superb.data_manifests.audio.audio_file import read_audio
 
 # metrics/table.py states the same, because neither layer may import the other; a test compares the two.
 Category = Literal["speech", "audio", "music"]
@@ -56,7 +56,7 @@ class Clip:
     def load(self) -> tuple[NDArray[np.float32], int]:
         """Decode the clip: float32 in [-1, 1] of shape ``(channels, samples)``, and its rate in Hz.
 
-        Raises :class:`~codec_superb.data_manifests.audio_file.AudioFileError` with the reason when the
+        Raises :class:`~codec_superb.data_manifests.audio.audio_file.AudioFileError` with the reason when the
         file cannot be decoded, is empty, or holds NaN or Inf.
         """
         return read_audio(self.path)

@@ -47,7 +47,7 @@ class ClipRecord(Model):
     sha256: Sha256
     sha256_of: Literal["file", "samples"] = "file"
     """``file``: the bytes of the audio file, as the publisher gives it out. ``samples``: the decoded samples
-    (:func:`~codec_superb.data_manifests.samples.samples_sha256`), for audio that was stored here, since two
+    (:func:`~codec_superb.data_manifests.audio.samples.samples_sha256`), for audio that was stored here, since two
     versions of a FLAC encoder may write different files of the same samples."""
     labels: ManifestLabels = ManifestLabels()
 

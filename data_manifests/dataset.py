@@ -11,7 +11,7 @@ from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
 from codec_superb.data_manifests.clip import Category, Clip
 from codec_superb.data_manifests.clip_list import INDEX_FILE
 from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
-from codec_superb.data_manifests.folder_dataset import FolderDataset
+from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
 from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.manifest import Manifest
 from codec_superb.data_manifests.preparation import how_to_get

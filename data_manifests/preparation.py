@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from codec_superb.data_manifests.audio.samples import samples_sha256
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.clip_list import (
     ClipRecord,
@@ -22,12 +23,11 @@ from codec_superb.data_manifests.clip_list import (
 )
 from codec_superb.data_manifests.errors import AudioFileError, DatasetError, ManifestError
 from codec_superb.data_manifests.files import locked
-from codec_superb.data_manifests.folder_walk import walk
+from codec_superb.data_manifests.folders.folder_walk import walk
 from codec_superb.data_manifests.hash_cache import HashCache
 from codec_superb.data_manifests.home import AUDIO_FOLDER, datasets_home
 from codec_superb.data_manifests.manifest import Manifest, PackagesSource
 from codec_superb.data_manifests.progress import OnProgress, ignore_progress
-from codec_superb.data_manifests.samples import samples_sha256
 
 HASHES_FILE = "hashes.json"
 
@@ -117,7 +117,7 @@ def _is_right(folder: Path, record: ClipRecord, cache: HashCache) -> bool:
 
 
 def _make(folder: Path, manifest: Manifest, done: dict[str, ClipRecord], progress: OnProgress) -> DatasetIndex:
-    from codec_superb.data_manifests.package_clips import make_clips
+    from codec_superb.data_manifests.packages.package_clips import make_clips
 
     assert isinstance(manifest.source, PackagesSource)
     records = {**done, **{record.id: record for record in make_clips(folder, manifest.source, set(done), progress)}}

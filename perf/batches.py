@@ -22,9 +22,9 @@ from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.base_codec.registry import open_codec
 from codec_superb.data_manifests import open_dataset
-from codec_superb.pipeline.reference import load_mono
-from codec_superb.pipeline.resynth_batches import plan_batches
-from codec_superb.pipeline.selection import select_clips
+from codec_superb.pipeline.resynthesis.batches import plan_batches
+from codec_superb.pipeline.runs.dataset_access import load_mono
+from codec_superb.pipeline.runs.selection import select_clips
 
 NAMES = {"encodec": "encodec_24k_6bps", "mimi": "mimi_8cb", "dac": "dac_16k"}
 

@@ -43,12 +43,12 @@ from leaderboard_rows import (
 
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.metrics.table import CATEGORIES
-from codec_superb.pipeline.aggregate import aggregate
-from codec_superb.pipeline.clip_table import write_table
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import KnownDataset
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME
+from codec_superb.pipeline.tables.clips import write_table
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Account, Codec, Submission
 from codec_superb.server.database.session import Database, changed

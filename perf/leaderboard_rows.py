@@ -22,11 +22,17 @@ from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests.catalogue import list_manifests
 from codec_superb.metrics.overall import category_score, dataset_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, metrics_for, overall_metrics
-from codec_superb.pipeline.aggregate import Aggregates, CategoryAggregate, DatasetAggregate, MetricAggregate, Score
-from codec_superb.pipeline.category_summary import summarise, summarise_dataset
-from codec_superb.pipeline.clip_table import FORMAT, FORMAT_KEY, ROW_GROUP, clip_schema
-from codec_superb.pipeline.run_info import Provenance
+from codec_superb.pipeline.aggregates.metrics import (
+    Aggregates,
+    CategoryAggregate,
+    DatasetAggregate,
+    MetricAggregate,
+    Score,
+)
+from codec_superb.pipeline.aggregates.summary import summarise, summarise_dataset
+from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission, SubmittedDataset, Submitter
+from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY, ROW_GROUP, clip_schema
 from codec_superb.server.ingest.outcome import Accepted, BlockInfo, Checked, Outcome
 
 MOST_CLIPS = 400

@@ -158,8 +158,8 @@ def resynth(name: str, minutes: float, rate: int) -> float:
     import numpy as np
     import soundfile
 
-    from codec_superb.pipeline.executor import Executor
-    from codec_superb.pipeline.resynth import resynthesise
+    from codec_superb.pipeline.resynthesis.stage import resynthesise
+    from codec_superb.pipeline.workers.executor import Executor
 
     with tempfile.TemporaryDirectory() as place:
         clips = Path(place, "clips")

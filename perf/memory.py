@@ -36,9 +36,9 @@ def make_folder(folder: Path, clips: int) -> None:
 
 def run(folder: Path, out: Path, workers: int) -> None:
     """Resynthesise and score ``folder``, then print this process's peak RSS in KiB after each stage."""
-    from codec_superb.pipeline.executor import Executor
-    from codec_superb.pipeline.resynth import resynthesise
-    from codec_superb.pipeline.score import score
+    from codec_superb.pipeline.resynthesis.stage import resynthesise
+    from codec_superb.pipeline.scoring.stage import score
+    from codec_superb.pipeline.workers.executor import Executor
 
     peaks = []
     with Executor(workers) as pool:

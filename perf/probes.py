@@ -29,7 +29,7 @@ from codec_superb.applications.catalogue import backend_entry, open_backend
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Sound
 from codec_superb.applications.table import probe
 from codec_superb.data_manifests import open_dataset
-from codec_superb.pipeline.executor import SINGLE_THREAD
+from codec_superb.pipeline.workers.executor import SINGLE_THREAD
 
 DEFAULT = ("faster-whisper:tiny.en", "pocketsphinx")
 HEADS = (

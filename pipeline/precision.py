@@ -2,7 +2,7 @@
 
 Each variant is a run like any other, below ``<out>/<variant>/``, with its tokens beside its sound; ``float32`` is the
 one that all others are compared with. Differences are variant minus float32, on the clips both have, by
-:mod:`~codec_superb.pipeline.compare`. What is finished is not done again, so a call that was killed goes on.
+:mod:`~codec_superb.pipeline.comparison.codecs`. What is finished is not done again, so a call that was killed goes on.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.weights import takes_options
 from codec_superb.data_manifests import Category
 from codec_superb.metrics.table import checked_keys
-from codec_superb.pipeline.compare import ComparisonReport, compare_results
-from codec_superb.pipeline.devices import Device
+from codec_superb.pipeline.comparison.codecs import ComparisonReport, compare_results
+from codec_superb.pipeline.comparison.results import Results, combine, load_results
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.executor import Executor
-from codec_superb.pipeline.outcome import RunOutcome
-from codec_superb.pipeline.progress import Progress
-from codec_superb.pipeline.record import Record
-from codec_superb.pipeline.results import Results, combine, load_results
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.rows import ClipRow
-from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import Provenance
-from codec_superb.pipeline.score import score
-from codec_superb.pipeline.token_store import read_tokens
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import Provenance
+from codec_superb.pipeline.runs.outcome import RunOutcome
+from codec_superb.pipeline.runs.token_store import read_tokens
+from codec_superb.pipeline.scoring.stage import score
+from codec_superb.pipeline.tables.record import Record
+from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.workers.devices import Device
+from codec_superb.pipeline.workers.executor import Executor
+from codec_superb.pipeline.workers.progress import Progress
 
 COMPILE = "compile"
 USUAL_VARIANTS = ("bfloat16", "float16")
@@ -155,9 +155,9 @@ def measure_precision(
 ) -> PrecisionReport:
     """Run ``codec`` in float32 and in each of ``variants`` on ``datasets``, score the runs, and compare them.
 
-    The options are those of :func:`~codec_superb.pipeline.resynth.resynthesise` and
-    :func:`~codec_superb.pipeline.score.score`. Raises PipelineError for a codec without a precision to choose and for a
-    variant that is float32 itself, and what those two raise.
+    The options are those of :func:`~codec_superb.pipeline.resynthesis.stage.resynthesise` and
+    :func:`~codec_superb.pipeline.scoring.stage.score`. Raises PipelineError for a codec without a precision to choose
+    and for a variant that is float32 itself, and what those two raise.
     """
     if not takes_options(card_of(codec)):
         raise PipelineError(f"{codec} computes in one way only: name a neural codec of the main environment")

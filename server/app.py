@@ -11,22 +11,22 @@ from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from codec_superb import __version__
-from codec_superb.server.body_limit import BodyLimit
-from codec_superb.server.compression import Compression
+from codec_superb.server.board.current import Board
 from codec_superb.server.database.session import Database
-from codec_superb.server.error_answers import EVERYWHERE
-from codec_superb.server.error_pages import handle_errors
 from codec_superb.server.features import routers
-from codec_superb.server.headers import SecurityHeaders
+from codec_superb.server.http.body_limit import BodyLimit
+from codec_superb.server.http.compression import Compression
+from codec_superb.server.http.error_answers import EVERYWHERE
+from codec_superb.server.http.error_pages import handle_errors
+from codec_superb.server.http.headers import SecurityHeaders
+from codec_superb.server.http.methods import HeadAsGet
+from codec_superb.server.http.requests import catch_unexpected, observe
+from codec_superb.server.http.static_files import router as static_router
 from codec_superb.server.ingest.checker import Checker
-from codec_superb.server.ingest.vault import clean
-from codec_superb.server.leaderboard.board import Board
-from codec_superb.server.methods import HeadAsGet
 from codec_superb.server.operations.meters import Meters, meters
-from codec_superb.server.operations.requests import catch_unexpected, observe
 from codec_superb.server.people.attempts import make_limiter
 from codec_superb.server.settings import Settings
-from codec_superb.server.static_files import router as static_router
+from codec_superb.server.storage.submission_files import clean
 from codec_superb.web.site.page import prepare
 
 

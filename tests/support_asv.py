@@ -19,10 +19,10 @@ from codec_superb.applications.interface import Backend, Item, Question, Sound
 from codec_superb.applications.model_files import embedded_models
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.transformers_checkpoint import import_transformers
-from codec_superb.data_manifests.archive import read_members
-from codec_superb.data_manifests.fetch import Fetcher
 from codec_superb.data_manifests.home import packages_home
-from codec_superb.data_manifests.pip_settings import read_pip_settings
+from codec_superb.data_manifests.packages.archive import read_members
+from codec_superb.data_manifests.packages.fetch import Fetcher
+from codec_superb.data_manifests.packages.pip_settings import read_pip_settings
 
 Samples = NDArray[np.float32]
 ASV, SIM = PROBES["asv"], PROBES["sim"]

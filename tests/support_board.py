@@ -20,8 +20,8 @@ from codec_superb.applications.table import FIGURES, probe_of_figure
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.overall import category_score, dataset_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, metrics_for, overall_metrics
-from codec_superb.pipeline.aggregate import Aggregates, ApplicationAggregate, Score
-from codec_superb.pipeline.run_info import ProbeInfo, Provenance
+from codec_superb.pipeline.aggregates.metrics import Aggregates, ApplicationAggregate, Score
+from codec_superb.pipeline.runs.info import ProbeInfo, Provenance
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.submission.schema import SubmittedDataset, Submitter
 from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Submission, now

@@ -9,8 +9,8 @@ from typing import Any
 from support_report import make_points, make_results
 
 from codec_superb.web.figures.pareto import pareto_front
-from codec_superb.web.report_data import CodecResult
-from codec_superb.web.site.board import BoardRow, BoardState, BoardView, Choices
+from codec_superb.web.rows import BoardRow, CodecResult
+from codec_superb.web.site.board.choices import BoardState, BoardView, Choices
 
 _NAMES = ("score", "stft", "mel", "pesq", "stoi", "si_sdr", "sdr", "estoi")
 

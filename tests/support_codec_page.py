@@ -20,12 +20,12 @@ from support_stats import card, draw_rows, failed, sha, with_audio, write_run
 
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import KnownDataset
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
 from codec_superb.pipeline.submission.schema import Submission as Document
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import PUBLIC, Codec, Submission
 from codec_superb.server.database.session import Database, changed
 from codec_superb.server.datasets.clips import pack_clips

@@ -22,15 +22,15 @@ from starlette.testclient import TestClient
 from support_stats import card, draw_rows, ok, sha
 
 from codec_superb.metrics.table import METRICS
-from codec_superb.pipeline.aggregate import Aggregates, DatasetAggregate, aggregate
-from codec_superb.pipeline.clip_table import write_table
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.aggregates.metrics import Aggregates, DatasetAggregate, aggregate
 from codec_superb.pipeline.submission.archive import write_archive
+from codec_superb.pipeline.tables.clips import write_table
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
 from codec_superb.server.database.session import Database, changed
 from codec_superb.server.settings import Settings
-from codec_superb.web.report_data import Estimate
+from codec_superb.web.rows import Estimate
 
 _NUMBERS = itertools.count(1)
 

@@ -53,9 +53,9 @@ class _Announcing:
 def main(order: dict[str, Any]) -> int:
     """Do what was ordered."""
     from codec_superb.pipeline.errors import PipelineError
-    from codec_superb.pipeline.probe import probe
-    from codec_superb.pipeline.resynth import resynthesise
-    from codec_superb.pipeline.score import score
+    from codec_superb.pipeline.probing.stage import probe
+    from codec_superb.pipeline.resynthesis.stage import resynthesise
+    from codec_superb.pipeline.scoring.stage import score
 
     if "file_limit" in order:
         import resource

@@ -22,19 +22,19 @@ from support_stats import card, draw_rows, with_audio, write_run
 from support_stats import sha as manifest_hash
 
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.clip_table import open_table
-from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.check import KnownDataset
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, Submitter
+from codec_superb.pipeline.tables.clips import open_table
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import Account, ClipBlock, Submission, Token
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import DatasetFacts, add
-from codec_superb.server.ingest.vault import file_of
 from codec_superb.server.people.access import secret_hash
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import file_of
 
 CLIPS = 12
 UPLOADS = "/api/v1/submissions"

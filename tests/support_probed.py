@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from codec_superb.applications.table import PROBES, SIDES, Field
-from codec_superb.pipeline.rows import ClipRow, PairRow, ProbeValue
-from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import ProbeInfo
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import ProbeInfo
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
 
 CLASSES = ("dog", "rain", "siren")
 SPEAKERS = 3

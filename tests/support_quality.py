@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from support_speech import real_speech
 
 from codec_superb.applications.interface import Item, Sound
-from codec_superb.data_manifests.fetch import Fetcher
 from codec_superb.data_manifests.home import packages_home
 from codec_superb.data_manifests.manifest import PackageFile
-from codec_superb.data_manifests.pip_settings import read_pip_settings
+from codec_superb.data_manifests.packages.fetch import Fetcher
+from codec_superb.data_manifests.packages.pip_settings import read_pip_settings
 
 Samples = NDArray[np.float32]
 RATE = 16_000

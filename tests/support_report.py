@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
-from codec_superb.pipeline.samples import ogg_opus
-from codec_superb.web.report_data import (
+from codec_superb.pipeline.submission.samples import ogg_opus
+from codec_superb.web.rows import (
     ApplicationRow,
     ClipPoint,
     CodecResult,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from support_audio import speech_like
 
-from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.runs.folder import RunFolder
 
 
 def speech_folder(folder: Path, clips: int, *, rate: int = 16000, seconds: float = 0.25) -> Path:

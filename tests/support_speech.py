@@ -13,11 +13,11 @@ import soxr
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests import load_manifest
-from codec_superb.data_manifests.archive import read_members
-from codec_superb.data_manifests.fetch import Fetcher
 from codec_superb.data_manifests.home import packages_home
 from codec_superb.data_manifests.manifest import PackagesSource
-from codec_superb.data_manifests.pip_settings import read_pip_settings
+from codec_superb.data_manifests.packages.archive import read_members
+from codec_superb.data_manifests.packages.fetch import Fetcher
+from codec_superb.data_manifests.packages.pip_settings import read_pip_settings
 
 CLIPS = [
     *(

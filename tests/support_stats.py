@@ -16,10 +16,10 @@ from support_cards import make_card
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests import Clip
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
-from codec_superb.pipeline.audio_store import write_audio
-from codec_superb.pipeline.rows import ClipRow, MetricValue
-from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import DatasetInfo, Provenance, RunInfo, spec_hash
+from codec_superb.pipeline.runs.audio_store import write_audio
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import DatasetInfo, Provenance, RunInfo, spec_hash
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
 KEYS = ("stft", "mel", "pesq", "stoi", "f0corr")
 

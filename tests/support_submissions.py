@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from codec_superb.pipeline.clip_table import open_table, write_table
-from codec_superb.pipeline.pair_table import read_pairs, write_pairs
-from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.check import CheckReport, check
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SUBMISSION_NAME, Submission
+from codec_superb.pipeline.tables.clips import open_table, write_table
+from codec_superb.pipeline.tables.pairs import read_pairs, write_pairs
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 
 def rewrite(file: Path | BinaryIO, change: Callable[[dict[str, bytes]], None]) -> io.BytesIO:

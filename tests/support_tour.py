@@ -23,10 +23,10 @@ from support_site import running_site, visitor
 from support_submissions import reseal, rewrite
 
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.results import load_results
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.score import score
+from codec_superb.pipeline.comparison.results import load_results
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.check import KnownDataset
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter

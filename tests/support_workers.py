@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codec_superb.pipeline.executor import SINGLE_THREAD
+from codec_superb.pipeline.workers.executor import SINGLE_THREAD
 
 if TYPE_CHECKING:
-    from codec_superb.pipeline.score_clip import Scored, ScoreTask
+    from codec_superb.pipeline.scoring.clip import Scored, ScoreTask
 
 
 def squares(task: tuple[int, ...]) -> Iterator[int]:
@@ -60,7 +60,7 @@ def alive(pid: int) -> bool:
 
 def die_on_first_item(task: ScoreTask) -> Iterator[Scored]:
     """Score, but be killed by the first run's version of one clip."""
-    from codec_superb.pipeline.score_clip import score_clip
+    from codec_superb.pipeline.scoring.clip import score_clip
 
     if task.clip == "clip02.wav" and task.items[0].run == 0:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from codec_superb.web.report_data import ApplicationRow, Estimate, ProbeModel
+from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
 
 
 class Score(Protocol):

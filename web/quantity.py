@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite, isnan
 
 from codec_superb.metrics.table import Metric
-from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult, Estimate
 from codec_superb.web.text import number
 
 SCORE_KEY = "score"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from codec_superb.applications.errors import ApplicationError
+from codec_superb.applications.interface import Backend, Model
 from codec_superb.applications.transformers_checkpoint import CONFIG, read_json
 from codec_superb.base_codec.weights import RANDOM_KEY
 
@@ -16,3 +19,11 @@ def is_place(variant: str) -> bool:
 def says_random(folder: Path) -> bool:
     """Whether the checkpoint says that nobody trained it."""
     return bool(read_json(folder / CONFIG).get(RANDOM_KEY))
+
+
+def check_rate(model: Model, extractor: Any) -> None:
+    """Raise ApplicationError for a model of another sampling rate than recognisers are given."""
+    if extractor.sampling_rate != Backend.rate:
+        raise ApplicationError(
+            f"{model.name}: expected a model of {Backend.rate} Hz, got one of {extractor.sampling_rate} Hz"
+        )

@@ -18,7 +18,7 @@ from codec_superb.applications.errors import MissingModel, UnknownApplication
 from codec_superb.applications.model_files import sha256_of
 from codec_superb.data_manifests.files import locked
 from codec_superb.data_manifests.home import codec_superb_home
-from codec_superb.data_manifests.hub_files import is_offline
+from codec_superb.data_manifests.hub.hub_files import is_offline
 
 DEFAULT = "large-v3"
 _BLOCK = 1 << 20

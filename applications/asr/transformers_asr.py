@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from codec_superb.applications.asr import whisper_decoding
 from codec_superb.applications.asr.segmenting import LONGEST_S, SHORTEST_S, segments
@@ -137,11 +137,3 @@ def _load(kind: str, model: Model, device: str, threads: int) -> Recogniser:
     from codec_superb.applications.asr.transformers_ctc import CtcRecogniser
 
     return CtcRecogniser(model, device, threads)
-
-
-def check_rate(model: Model, extractor: Any) -> None:
-    """Raise ApplicationError for a model of another sampling rate than recognisers are given."""
-    if extractor.sampling_rate != TransformersASR.rate:
-        raise ApplicationError(
-            f"{model.name}: expected a model of {TransformersASR.rate} Hz, got one of {extractor.sampling_rate} Hz"
-        )

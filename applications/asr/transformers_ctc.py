@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from transformers import AutoFeatureExtractor, AutoTokenizer
 
-from codec_superb.applications.asr.transformers_asr import check_rate
+from codec_superb.applications.asr.checkpoints import check_rate
 from codec_superb.applications.interface import Item, Model, Samples
 from codec_superb.applications.transformers_checkpoint import load_network
 

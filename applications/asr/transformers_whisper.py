@@ -14,7 +14,7 @@ import torch
 from transformers import AutoTokenizer, WhisperFeatureExtractor
 
 from codec_superb.applications.asr import whisper_decoding
-from codec_superb.applications.asr.transformers_asr import check_rate
+from codec_superb.applications.asr.checkpoints import check_rate
 from codec_superb.applications.interface import Item, Model, Samples
 from codec_superb.applications.transformers_checkpoint import load_network
 

@@ -12,7 +12,7 @@ from codec_superb.base_codec.isolation.errors import EnvironmentFailed
 from codec_superb.base_codec.isolation.lock import Lock
 from codec_superb.base_codec.isolation.repositories import fetch_repositories
 from codec_superb.base_codec.isolation.steps import run_step
-from codec_superb.data_manifests.pip_settings import PipSettings, read_pip_settings
+from codec_superb.data_manifests.packages.pip_settings import PipSettings, read_pip_settings
 
 INSTALLER_VARIABLE = "CODEC_SUPERB_INSTALLER"
 """``uv`` or ``pip``, for who wants another than the one that is found."""

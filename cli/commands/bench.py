@@ -38,8 +38,8 @@ from codec_superb.cli.outcomes import as_data, exit_code, say_failures
 from codec_superb.cli.selection import application_names, codec_names
 
 if TYPE_CHECKING:
-    from codec_superb.pipeline.outcome import RunOutcome
-    from codec_superb.web.report_data import CodecResult
+    from codec_superb.pipeline.runs.outcome import RunOutcome
+    from codec_superb.web.rows import CodecResult
 
 DATASETS = ("mini",)
 CODECS = (
@@ -78,11 +78,11 @@ def command(
     """Benchmark codecs on datasets, end to end; without options, 14 classical codecs on the dataset `mini`."""
     from codec_superb.applications.catalogue import choose
     from codec_superb.metrics.table import checked_keys
-    from codec_superb.pipeline.executor import Executor
-    from codec_superb.pipeline.probe import probe
-    from codec_superb.pipeline.probe_choice import refuse_early
-    from codec_superb.pipeline.resynth import resynthesise
-    from codec_superb.pipeline.score import score
+    from codec_superb.pipeline.probing.choice import refuse_early
+    from codec_superb.pipeline.probing.stage import probe
+    from codec_superb.pipeline.resynthesis.stage import resynthesise
+    from codec_superb.pipeline.scoring.stage import score
+    from codec_superb.pipeline.workers.executor import Executor
 
     codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
     options = CodecOptions(weights, dtype, compile_model)
@@ -214,7 +214,7 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
 
 def _is_random(run: Path) -> bool:
     """Whether a run is of a codec that was never trained, or was probed by such a model; ``pack`` refuses those."""
-    from codec_superb.pipeline.run_folder import RunFolder
+    from codec_superb.pipeline.runs.folder import RunFolder
 
     info = RunFolder(run).info()
     weights = info.card.weights
@@ -240,7 +240,7 @@ def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path,
 
 def _rows(ranking: Sequence[dict[str, Any]]) -> list[CodecResult]:
     """Bring the stored ranking back to rows."""
-    from codec_superb.web.report_data import CodecResult, Estimate
+    from codec_superb.web.rows import CodecResult, Estimate
 
     def row(data: dict[str, Any]) -> CodecResult:
         metrics = {key: Estimate(**value) for key, value in data["metrics"].items()}

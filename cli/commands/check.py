@@ -22,8 +22,8 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Check submission files: schema, rows, every aggregate recomputed; exit 3 when one has a fault."""
-    from codec_superb.pipeline.known_datasets import prepared_dataset
     from codec_superb.pipeline.submission.check import check
+    from codec_superb.pipeline.submission.known_datasets import prepared_dataset
 
     reports = {file: check(file, known=prepared_dataset) for file in files}
     if as_json:

@@ -11,7 +11,7 @@ from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from codec_superb.pipeline.compare import ComparisonReport
+    from codec_superb.pipeline.comparison.codecs import ComparisonReport
     from codec_superb.pipeline.statistics.paired import Difference
 
 COLUMNS = ("", "first", "second", "difference", "95 % interval", "first better", "clips", "wins/losses")
@@ -31,7 +31,7 @@ def command(
     if second is None:
         _compare_published(first, as_json=as_json)
         return
-    from codec_superb.pipeline.compare import compare
+    from codec_superb.pipeline.comparison.codecs import compare
 
     report = compare(first, second)
     if as_json:
@@ -42,8 +42,8 @@ def command(
 
 def _compare_published(path: Path, *, as_json: bool) -> None:
     """Show a codec's own results beside what was published for it."""
-    from codec_superb.pipeline.compare import load_one
-    from codec_superb.pipeline.compare_published import compare_published
+    from codec_superb.pipeline.comparison.codecs import load_one
+    from codec_superb.pipeline.comparison.published import compare_published
 
     report = compare_published(load_one(path))
     if as_json:

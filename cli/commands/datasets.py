@@ -77,7 +77,7 @@ def index(
     as_json: JsonOption = False,
 ) -> None:
     """Build a dataset's clip list, with labels, from the publisher's own folder layout."""
-    from codec_superb.data_manifests.index import index as index_dataset
+    from codec_superb.data_manifests.indexing.index import index as index_dataset
 
     with TerminalProgress() as progress:
         report = index_dataset(name, root, DatasetProgress(progress), revision=revision)

@@ -22,7 +22,7 @@ def command(
     """Pack the scored runs of one codec, a dataset each, into a submission file that passes `check`."""
     if contact and not submitter:
         raise typer.BadParameter("--contact needs --submitter, the name it belongs to")
-    from codec_superb.pipeline.run_folder import find_runs
+    from codec_superb.pipeline.runs.folder import find_runs
     from codec_superb.pipeline.submission.pack import pack
     from codec_superb.pipeline.submission.schema import Submitter
 

@@ -35,7 +35,7 @@ def command(
 ) -> None:
     """Probe runs: what recognisers, verifiers and listeners make of the resynthesis, beside the reference."""
     from codec_superb.cli.figures import figure_data, measured_figures, print_figures, ultra_notes
-    from codec_superb.pipeline.probe import probe
+    from codec_superb.pipeline.probing.stage import probe
 
     names = application_names(application)
     if not names:

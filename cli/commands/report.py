@@ -14,7 +14,7 @@ from codec_superb.web.text import count
 
 if TYPE_CHECKING:
     from codec_superb.metrics.table import Category
-    from codec_superb.pipeline.results import Results
+    from codec_superb.pipeline.comparison.results import Results
     from codec_superb.pipeline.statistics.ranks import Ranking
 
 TITLE = "Codec-SUPERB report"
@@ -38,8 +38,8 @@ def command(
 
 def load(sources: Sequence[Path]) -> list[Results]:
     """Load run folders (also folders of them) and submission files; one entry a codec."""
-    from codec_superb.pipeline.results import combine, load_results
-    from codec_superb.pipeline.run_folder import find_runs
+    from codec_superb.pipeline.comparison.results import combine, load_results
+    from codec_superb.pipeline.runs.folder import find_runs
 
     files = [path for path in sources if path.is_file()]
     folders = [path for path in sources if not path.is_file()]
@@ -49,7 +49,7 @@ def load(sources: Sequence[Path]) -> list[Results]:
 
 def rank(results: Sequence[Results]) -> dict[Category, Ranking]:
     """Rank the codecs on the clips they share, by category."""
-    from codec_superb.pipeline.compare import rank_results
+    from codec_superb.pipeline.comparison.codecs import rank_results
 
     return rank_results(results)
 

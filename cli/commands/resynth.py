@@ -45,7 +45,7 @@ def command(
     """Resynthesise datasets with codecs into <out>/<codec>/<dataset>/; what is finished is not done again."""
     if not codec or not dataset:
         raise typer.BadParameter("name at least one --codec and one --dataset")
-    from codec_superb.pipeline.resynth import resynthesise
+    from codec_superb.pipeline.resynthesis.stage import resynthesise
 
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:

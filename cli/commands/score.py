@@ -40,7 +40,7 @@ def command(
     backends = (("pesq", str(pesq_backend)),)
     if reference is not None and resynthesis is not None:
         raise typer.Exit(_score_folders(reference, resynthesis, metric, category, workers, backends, as_json=as_json))
-    from codec_superb.pipeline.score import score
+    from codec_superb.pipeline.scoring.stage import score
 
     with TerminalProgress() as progress:
         outcomes = score(
@@ -63,7 +63,7 @@ def _score_folders(
     as_json: bool,
 ) -> int:
     """Score audio made elsewhere and print a row a clip; return the exit code."""
-    from codec_superb.pipeline.pair_folders import score_folders
+    from codec_superb.pipeline.scoring.folders import score_folders
 
     with TerminalProgress() as progress:
         rows = score_folders(

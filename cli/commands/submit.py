@@ -82,9 +82,9 @@ def _is_local(server: str) -> bool:
 
 def _checked(file: Path) -> CheckReport:
     """Check as the leaderboard will, but for the datasets that only it knows."""
-    from codec_superb.pipeline.known_datasets import prepared_dataset
     from codec_superb.pipeline.submission.admission import check_admission
     from codec_superb.pipeline.submission.check import check_and_open
+    from codec_superb.pipeline.submission.known_datasets import prepared_dataset
 
     return check_and_open(file, known=prepared_dataset, more=[check_admission])[0]
 

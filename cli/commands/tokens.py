@@ -21,7 +21,7 @@ from codec_superb.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from codec_superb.pipeline.token_statistics import TokenStatistics
+    from codec_superb.pipeline.resynthesis.token_statistics import TokenStatistics
 
 FAILED = 3
 app = typer.Typer(help="Export a codec's tokens, or decode them.", no_args_is_help=True)
@@ -40,7 +40,7 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Encode a dataset and write a row of tokens for each clip; print rates, entropy and the use of each codebook."""
-    from codec_superb.pipeline.tokens import export_tokens
+    from codec_superb.pipeline.resynthesis.tokens import export_tokens
 
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:
@@ -67,7 +67,7 @@ def decode(
     as_json: JsonOption = False,
 ) -> None:
     """Decode a file of tokens to <out>/<clip>.flac, the resynthesis that resynth gives."""
-    from codec_superb.pipeline.tokens import decode_tokens
+    from codec_superb.pipeline.resynthesis.tokens import decode_tokens
 
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.data_manifests.audio_file import read_audio
+from codec_superb.data_manifests.audio.audio_file import read_audio
+from codec_superb.data_manifests.audio.quantise import from_floats
+from codec_superb.data_manifests.audio.samples import write_flac
 from codec_superb.data_manifests.errors import AudioFileError, LayoutError
 from codec_superb.data_manifests.indexers.listing import Listing, Request, locate
 from codec_superb.data_manifests.manifest import ManifestLabels
-from codec_superb.data_manifests.quantise import from_floats
-from codec_superb.data_manifests.samples import write_flac
 
 OFFSETS = {"mic1raw.wav": 15_764_451, "mic2raw16b.wav": 13_764_742, "mic3raw.wav": 9_334_032, "mic4raw.wav": 6_794_611}
 """Recording -> sample at 48 kHz by which the publisher's script aligns it, in the order of the microphones."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from codec_superb.data_manifests.audio_file import AUDIO_SUFFIXES
+from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.errors import LayoutError

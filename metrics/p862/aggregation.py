@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.delays import toward_zero
+from codec_superb.metrics.p862.alignment.delays import toward_zero
+from codec_superb.metrics.p862.alignment.utterances import Utterances
 from codec_superb.metrics.p862.tables import OPTIONS, SEARCH_WINDOWS, Rate
-from codec_superb.metrics.p862.utterances import Utterances
 
 Signal = NDArray[np.float32]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.powers import power_growth, ratio_powers
+from codec_superb.metrics.p862.arithmetic.powers import power_growth, ratio_powers
 from codec_superb.metrics.p862.tables import LOUDNESS_CALIBRATION, OPTIONS, Rate
 
 Powers = NDArray[np.float32]

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.rows import LANES
-from codec_superb.metrics.p862.stepwise import filter_room, filtered, long_enough, turns
+from codec_superb.metrics.p862.arithmetic.rows import LANES
+from codec_superb.metrics.p862.arithmetic.stepwise import filter_room, filtered, long_enough, turns
+from codec_superb.metrics.p862.arithmetic.vector import cascade
 from codec_superb.metrics.p862.tables import (
     ACTIVE_POWER,
     OPTIONS,
@@ -24,7 +25,6 @@ from codec_superb.metrics.p862.tables import (
     Curve,
     rate_tables,
 )
-from codec_superb.metrics.p862.vector import cascade
 
 Signal = NDArray[np.float32]
 

@@ -9,8 +9,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862.activity import activity
 from codec_superb.metrics.p862.aggregation import forget_lost, frame_range, listening_quality, raw_score
+from codec_superb.metrics.p862.alignment.activity import activity
+from codec_superb.metrics.p862.alignment.frames import Bench, bench
+from codec_superb.metrics.p862.alignment.splitting import Signals
+from codec_superb.metrics.p862.alignment.utterances import Utterances, utterances
+from codec_superb.metrics.p862.arithmetic.stepwise import long_enough, turns
 from codec_superb.metrics.p862.disturbance import disturbances, equalise
 from codec_superb.metrics.p862.errors import NoUtterances, SilentResynthesis
 from codec_superb.metrics.p862.filters import (
@@ -22,13 +26,9 @@ from codec_superb.metrics.p862.filters import (
     recursive,
     without_offset,
 )
-from codec_superb.metrics.p862.frames import Bench, bench
 from codec_superb.metrics.p862.realign import aligned, bad_stretches, moved_again, redo, stretch_delay
 from codec_superb.metrics.p862.spectra import Analysis, analysis, band_powers, utterances_at
-from codec_superb.metrics.p862.splitting import Signals
-from codec_superb.metrics.p862.stepwise import long_enough, turns
 from codec_superb.metrics.p862.tables import Rate, listening_filter
-from codec_superb.metrics.p862.utterances import Utterances, utterances
 
 Signal = NDArray[np.float32]
 Mode = Literal["wb", "nb"]

@@ -9,11 +9,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.alignment.utterances import Utterances
+from codec_superb.metrics.p862.arithmetic.stepwise import correlation, long_enough, turns
 from codec_superb.metrics.p862.disturbance import BAD_FRAME, disturbances
 from codec_superb.metrics.p862.spectra import Analysis, band_powers
-from codec_superb.metrics.p862.stepwise import correlation, long_enough, turns
 from codec_superb.metrics.p862.tables import OPTIONS, Rate
-from codec_superb.metrics.p862.utterances import Utterances
 
 Signal = NDArray[np.float32]
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.rows import LANES
-from codec_superb.metrics.p862.stepwise import Turns, per_thread, reversed_bits, transform_real_lanes, turns
+from codec_superb.metrics.p862.arithmetic.rows import LANES
+from codec_superb.metrics.p862.arithmetic.stepwise import Turns, per_thread, reversed_bits, transform_real_lanes, turns
+from codec_superb.metrics.p862.arithmetic.vector import add_power, load_lanes
 from codec_superb.metrics.p862.tables import OPTIONS, Rate, rate_tables
-from codec_superb.metrics.p862.vector import add_power, load_lanes
 
 Signal = NDArray[np.float32]
 

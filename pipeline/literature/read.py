@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import yaml
 
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
-from codec_superb.pipeline.literature.tables import PublishedCodec, PublishedTable, read_description, read_figures
+from codec_superb.pipeline.literature.records import PublishedCodec, PublishedTable
 
 _ORIGINAL = "None"
 """Id of the row without a codec: the ceiling of the applications."""
@@ -149,3 +152,16 @@ def _table(
     return PublishedTable(
         **fixed, differs=tuple(description["differs"]), codecs=tuple(codecs), datasets=datasets, **further
     )
+
+
+def read_description(name: str) -> dict[str, Any]:
+    """Read what ``<name>.yaml`` says of a table and its codecs."""
+    text = files(__package__).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def read_figures(name: str) -> Sequence[dict[str, str]]:
+    """Read the rows of ``<name>.csv`` as they were published."""
+    text = files(__package__).joinpath(f"{name}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))

@@ -11,8 +11,8 @@ import numpy as np
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.bootstrap import Floats, mean, replicate_means, stream
+from codec_superb.pipeline.tables.rows import ClipRow
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -14,10 +14,10 @@ from pydantic import FiniteFloat
 
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
-from codec_superb.pipeline.record import Record
-from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval
 from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
+from codec_superb.pipeline.tables.record import Record
+from codec_superb.pipeline.tables.rows import ClipRow
 
 
 class Difference(Record):

@@ -15,9 +15,9 @@ import numpy as np
 
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
-from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.bootstrap import CONFIDENCE, Floats
 from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
+from codec_superb.pipeline.tables.rows import ClipRow
 
 _ByClip = Mapping[str, ClipRow]
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from codec_superb.base_codec.card import Card
-from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.check import Known, OpenedSubmission
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.playable import why_unplayable
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
+from codec_superb.pipeline.tables.rows import ClipRow
 
 LEAST_SECONDS = 10.0
 """Audio from which on a measured bitrate is held against the nominal one."""

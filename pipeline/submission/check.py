@@ -17,12 +17,8 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.aggregate import Aggregates
-from codec_superb.pipeline.clip_table import open_table
+from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.errors import ClipTableError, SubmissionError
-from codec_superb.pipeline.pair_table import MAX_PAIRS, read_pairs
-from codec_superb.pipeline.rows import ClipRow, PairRow
-from codec_superb.pipeline.submission import strict_json
 from codec_superb.pipeline.submission.archive import FILE_LIMIT, read_archive
 from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
 from codec_superb.pipeline.submission.check_pairs import check_pairs
@@ -30,6 +26,10 @@ from codec_superb.pipeline.submission.check_probes import check_probes
 from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
 from codec_superb.pipeline.submission.findings import CheckReport, Findings
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SUBMISSION_NAME, Submission
+from codec_superb.pipeline.tables import strict_json
+from codec_superb.pipeline.tables.clips import open_table
+from codec_superb.pipeline.tables.pairs import MAX_PAIRS, read_pairs
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 MAX_ROWS = 200_000
 _PACK = "pack the runs again with this version"
@@ -66,8 +66,8 @@ Further = Callable[[OpenedSubmission, Findings], None]
 def check(file: Path | BinaryIO, *, known: Known | None = None) -> CheckReport:
     """Check a submission; problems are in the report, never raised.
 
-    ``known`` is asked about each named dataset (see :mod:`codec_superb.pipeline.known_datasets` for what is prepared
-    on this machine). SubmissionError only for a path that is no file.
+    ``known`` is asked about each named dataset (:mod:`codec_superb.pipeline.submission.known_datasets` knows what is
+    prepared on this machine). SubmissionError only for a path that is no file.
     """
     return check_and_open(file, known=known)[0]
 

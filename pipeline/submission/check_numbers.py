@@ -9,11 +9,11 @@ from typing import Any
 
 from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import METRICS
-from codec_superb.pipeline.aggregate import Aggregates, aggregate
+from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission, SubmittedDataset
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 TOLERANCE = 1e-9
 """Relative: sums in bootstrap replicates may be taken in another order by another processor."""

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from codec_superb.applications.table import PROBES, SIDES
-from codec_superb.pipeline.application_evidence import by_dataset_and_probe
-from codec_superb.pipeline.rows import ClipRow, PairRow
+from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe
 from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 _AGAIN = "probe the run again, then pack; trials and ranks are not edited by hand"
 MOST_CLASSES = 2000

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from codec_superb.applications.table import PROBES, SIDES, Probe
-from codec_superb.pipeline.rows import ClipRow, ProbeValue
-from codec_superb.pipeline.run_info import ProbeInfo
+from codec_superb.pipeline.runs.info import ProbeInfo
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
+from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 
 _AGAIN = "probe the runs again with this version, then pack; rows are not edited by hand"
 _MOST_SETTINGS = 100

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import METRICS
-from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.tables.rows import ClipRow
 
 _AGAIN = "run resynth and score again, then pack; rows are not edited by hand"
 _COUNT = "count the bits of the tokens in the codec's wrapper; say in its card's bitrate_note what stands beside them"

@@ -13,14 +13,14 @@ from itertools import chain, zip_longest
 
 from codec_superb.data_manifests import CATEGORIES, Clip, Dataset
 from codec_superb.data_manifests.errors import DatasetError
-from codec_superb.pipeline.audio_store import read_audio
 from codec_superb.pipeline.errors import SubmissionError
-from codec_superb.pipeline.reference import dataset_of_run, load_mono, refuse_other_state
-from codec_superb.pipeline.rows import ClipRow
-from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import RunInfo
-from codec_superb.pipeline.samples import ogg_opus
+from codec_superb.pipeline.runs.audio_store import read_audio
+from codec_superb.pipeline.runs.dataset_access import dataset_of_run, load_mono, refuse_other_state
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.submission.samples import ogg_opus
 from codec_superb.pipeline.submission.schema import SAMPLES, Sample
+from codec_superb.pipeline.tables.rows import ClipRow
 
 FREE = (
     *("cc0", "cc-by-", "cc by", "public domain", "public-domain", "pdm", "odc-by", "unlicense"),

@@ -16,15 +16,12 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import names
 from codec_superb.base_codec.weights import takes_options
 from codec_superb.data_manifests import Dataset
-from codec_superb.pipeline.aggregate import aggregate
-from codec_superb.pipeline.application_evidence import only_probes
-from codec_superb.pipeline.clip_table import write_table
+from codec_superb.pipeline.aggregates.evidence import only_probes
+from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.output_file import write_output
-from codec_superb.pipeline.pair_table import write_pairs
-from codec_superb.pipeline.rows import ClipRow, PairRow
-from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.run_info import ProbeInfo, Provenance, RunInfo, spec_hash
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import ProbeInfo, Provenance, RunInfo, spec_hash
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.check_numbers import counts_of
@@ -39,6 +36,9 @@ from codec_superb.pipeline.submission.schema import (
     Submitter,
 )
 from codec_superb.pipeline.submission.scrub import scrub, scrub_all
+from codec_superb.pipeline.tables.clips import write_table
+from codec_superb.pipeline.tables.pairs import write_pairs
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 
 @dataclass(frozen=True, slots=True)

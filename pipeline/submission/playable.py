@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from codec_superb.pipeline.samples import OPUS_RATE, SECONDS
+from codec_superb.pipeline.submission.samples import OPUS_RATE, SECONDS
 
 _SLACK = 1.0
 """Seconds beyond the longest sample that padding may add."""

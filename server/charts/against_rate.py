@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import chosen_among
 from codec_superb.server.charts.rows import datasets_with, rows_of, source_choices, source_text
 from codec_superb.server.leaderboard.select import quantity_of
-from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import application_value, board_chart
 from codec_superb.web.quantity import SCORE_KEY, Quantity
-from codec_superb.web.report_data import ApplicationRow, Estimate
-from codec_superb.web.site.board import BoardRow, SourceFilter
-from codec_superb.web.site.charts import ChartState, Column, Data, Drawn
+from codec_superb.web.rows import ApplicationRow, BoardRow, Estimate
+from codec_superb.web.site.board.choices import SourceFilter
+from codec_superb.web.site.charts.choices import ChartState, Column, Data, Drawn
 from codec_superb.web.text import count
 
 _CLASSIFIES_EVENTS = "aec_"

@@ -13,16 +13,16 @@ from sqlalchemy.orm import Session
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.statistics.bootstrap import Floats
 from codec_superb.pipeline.statistics.correlation import Correlations, Method, correlations
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.against_rate import source_of
 from codec_superb.server.charts.choices import chosen_among
 from codec_superb.server.charts.rows import datasets_with, source_text
 from codec_superb.server.charts.usual import dataset_of, entries_of_state
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.leaderboard.select import quantity_of
-from codec_superb.server.leaderboard.snapshot import Snapshot
-from codec_superb.server.submissions.blocks import Columns, block_columns
+from codec_superb.server.storage.clip_blocks import Columns, block_columns
 from codec_superb.web.figures.correlation import correlation_chart
-from codec_superb.web.site.charts import ChartState, Column, Data, Drawn
+from codec_superb.web.site.charts.choices import ChartState, Column, Data, Drawn
 from codec_superb.web.text import count
 
 SEED = "1"

@@ -12,16 +12,16 @@ from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import Category
-from codec_superb.server.cache import HTML, JSON, Made, cached
+from codec_superb.server.answers.cache import HTML, JSON, Made, cached
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts import against_rate, correlate, pickers, spread
 from codec_superb.server.charts.choices import NotThere
 from codec_superb.server.charts.files import chart_csv
-from codec_superb.server.chrome import plain_chrome
 from codec_superb.server.database.session import database_of
 from codec_superb.server.leaderboard.schemas import FigureAnswer
-from codec_superb.server.leaderboard.snapshot import Snapshot
-from codec_superb.web.site.charts import CHARTS, PICKERS, Chart, ChartState, Drawn, SourceChoice
-from codec_superb.web.site.charts_page import charts_page
+from codec_superb.server.people.page_context import plain_chrome
+from codec_superb.web.site.charts.choices import CHARTS, PICKERS, Chart, ChartState, Drawn, SourceChoice
+from codec_superb.web.site.charts.page import charts_page
 
 router = APIRouter()
 _CSV = "text/csv; charset=utf-8"

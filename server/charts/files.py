@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
-from codec_superb.server.spreadsheets import no_formula
-from codec_superb.web.site.charts import Cell, Drawn
+from codec_superb.server.http.spreadsheets import no_formula
+from codec_superb.web.site.charts.choices import Cell, Drawn
 
 
 def chart_csv(drawn: Drawn) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from codec_superb.metrics.table import CATEGORIES
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.against_rate import application_source
 from codec_superb.server.charts.rows import datasets_with, source_choices
 from codec_superb.server.charts.spread import metric_keys
 from codec_superb.server.charts.usual import entries_of_state
 from codec_superb.server.leaderboard.select import quantity_of
-from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.site.charts import PICKERS, ChartState, Option, Picker
+from codec_superb.web.site.charts.choices import PICKERS, ChartState, Option, Picker
 
 _Choices = Sequence[tuple[str, str]]
 

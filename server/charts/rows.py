@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.literature.tables import TABLES, published_table
-from codec_superb.server.leaderboard.entries import board_row
+from codec_superb.pipeline.literature.records import TABLES
+from codec_superb.pipeline.literature.tables import published_table
+from codec_superb.server.board.entries import board_row
+from codec_superb.server.board.snapshot import Frame, Snapshot
 from codec_superb.server.leaderboard.select import source_labels
-from codec_superb.server.leaderboard.snapshot import Frame, Snapshot
-from codec_superb.web.site.board import BoardRow, SourceFilter
-from codec_superb.web.site.board_words import SOURCES
+from codec_superb.web.rows import BoardRow
+from codec_superb.web.site.board.choices import SourceFilter
+from codec_superb.web.site.board.words import SOURCES
 
 
 def rows_of(frame: Frame) -> list[BoardRow]:

@@ -11,20 +11,20 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import Category
+from codec_superb.server.board.entries import Entry, board_row
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import chosen_among
 from codec_superb.server.charts.rows import source_text
 from codec_superb.server.charts.usual import dataset_of, entries_of_state
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.errors import BadRequest
-from codec_superb.server.leaderboard.entries import Entry, board_row
 from codec_superb.server.leaderboard.select import quantity_of
-from codec_superb.server.leaderboard.snapshot import Snapshot
-from codec_superb.server.submissions.blocks import block_columns
+from codec_superb.server.storage.clip_blocks import block_columns
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.distribution import Summary, distribution_chart, summarise
 from codec_superb.web.quantity import SCORE_KEY, Quantity
-from codec_superb.web.report_data import CodecResult
-from codec_superb.web.site.charts import MOST_CODECS, ChartState, Column, Data, Drawn
+from codec_superb.web.rows import CodecResult
+from codec_superb.web.site.charts.choices import MOST_CODECS, ChartState, Column, Data, Drawn
 from codec_superb.web.theme import family_styles
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from codec_superb.metrics.table import Category
+from codec_superb.server.board.entries import Entry
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import chosen_among
-from codec_superb.server.leaderboard.entries import Entry
-from codec_superb.server.leaderboard.snapshot import Snapshot
 
 
 def dataset_of(snapshot: Snapshot, category: Category, wanted: str) -> str:

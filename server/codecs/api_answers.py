@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from math import isnan
 
+from codec_superb.server.board.entries import Entry
 from codec_superb.server.codecs import schemas
 from codec_superb.server.codecs.pages import Found
 from codec_superb.server.codecs.published import Published
 from codec_superb.server.database.models import Submission
-from codec_superb.server.leaderboard.entries import Entry
-from codec_superb.web.report_data import CodecResult
-from codec_superb.web.site.codec import BandView, CategoryView, SampleView
+from codec_superb.web.rows import CodecResult
+from codec_superb.web.site.codec.view import BandView, CategoryView, SampleView
 
 
 def summary(entry: Entry) -> schemas.CodecSummary:

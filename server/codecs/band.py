@@ -8,11 +8,11 @@ from math import isnan
 from statistics import median
 
 from codec_superb.metrics.table import METRICS
+from codec_superb.server.board.entries import Entry, board_row
 from codec_superb.server.codecs.scales import SCALES
-from codec_superb.server.leaderboard.entries import Entry, board_row
 from codec_superb.web.figures.radar import RadarAxis, Reading
 from codec_superb.web.quantity import from_metric
-from codec_superb.web.report_data import CodecResult
+from codec_superb.web.rows import CodecResult
 
 FACTOR = 1.5
 """Widest ratio between the measured bitrate of the codec and that of a member of its band."""

@@ -10,7 +10,7 @@ from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs.facts import web_address
 from codec_superb.server.database.models import Submission
-from codec_superb.web.site.codec import Citation
+from codec_superb.web.site.codec.view import Citation
 
 _SPECIAL = str.maketrans({
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",

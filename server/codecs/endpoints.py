@@ -9,8 +9,9 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 
 from codec_superb.metrics.table import Category
-from codec_superb.server.cache import HTML, JSON, Made, cached
-from codec_superb.server.chrome import chrome_of, plain_chrome
+from codec_superb.server.answers.cache import HTML, JSON, Made, cached
+from codec_superb.server.board.current import board_of
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import api_answers, schemas
 from codec_superb.server.codecs.figures import distribution_figure, radar_figure
 from codec_superb.server.codecs.pages import find
@@ -18,10 +19,9 @@ from codec_superb.server.codecs.sample_endpoints import router as sample_router
 from codec_superb.server.codecs.service import measured_or_not_found
 from codec_superb.server.database.models import now
 from codec_superb.server.database.session import database_of
-from codec_superb.server.leaderboard.board import board_of
-from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.people.page_context import chrome_of, plain_chrome
 from codec_superb.server.people.sessions import has_cookie
-from codec_superb.web.site.codec import codec_page
+from codec_superb.web.site.codec.page import codec_page
 
 router = APIRouter()
 router.include_router(sample_router)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from codec_superb.base_codec.card import Card
-from codec_superb.web.site.codec import Fact
+from codec_superb.web.site.codec.view import Fact
 from codec_superb.web.text import MISSING, count, kbps, number, significant
 
 _NOT_STATED = "not stated"

@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import METRICS, Category
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import service
 from codec_superb.server.codecs.band import axes
 from codec_superb.server.codecs.keep import kept_of
 from codec_superb.server.codecs.service import Measured
 from codec_superb.server.errors import NotFound
-from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.web.figures.cumulative import cumulative_chart, reached
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.radar import radar_chart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from codec_superb.server.kept import Kept
+from codec_superb.server.http.single_flight import Kept
 
 
 class KeptOfCodecs:

@@ -8,16 +8,16 @@ from typing import Literal
 
 from sqlalchemy.orm import Session
 
-from codec_superb.pipeline.samples import OPUS_RATE, SECONDS
+from codec_superb.pipeline.submission.samples import OPUS_RATE, SECONDS
 from codec_superb.pipeline.submission.schema import Sample
 from codec_superb.server.codecs import repository
 from codec_superb.server.codecs.picture import difference_picture, level_picture
 from codec_superb.server.codecs.spectrogram import NotDecodable, decode, levels
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import Refused
-from codec_superb.server.submissions.blocks import lengths
-from codec_superb.server.submissions.samples import samples_of, stored_sound
-from codec_superb.web.site.codec import SampleView
+from codec_superb.server.storage.clip_blocks import lengths
+from codec_superb.server.storage.samples import samples_of, stored_sound
+from codec_superb.web.site.codec.view import SampleView
 
 Picture = Literal["reference", "resynthesis", "difference"]
 
@@ -42,7 +42,7 @@ def pictures(session: Session, files: Path, submission: Submission, chosen: Samp
     """Draw the spectrograms of a sample: both sounds on one scale, and their difference.
 
     Raises Refused for a sound that cannot be decoded, and what
-    :func:`~codec_superb.server.submissions.samples.stored_sound` does.
+    :func:`~codec_superb.server.storage.samples.stored_sound` does.
     """
     known = _lengths(session, submission, chosen.dataset, [chosen])
     _, rate = known.get(chosen.clip, (0, OPUS_RATE))

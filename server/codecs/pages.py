@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import service
 from codec_superb.server.codecs.keep import kept_of
 from codec_superb.server.codecs.listening import sample_views
 from codec_superb.server.codecs.published import Published, published_names, published_page
 from codec_superb.server.codecs.service import Measured
 from codec_superb.server.database.models import now
-from codec_superb.server.leaderboard.snapshot import Snapshot
-from codec_superb.web.site.codec import CodecView
+from codec_superb.web.site.codec.view import CodecView
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codec_superb.pipeline.run_info import Provenance
+from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.codecs.facts import web_address
 from codec_superb.server.database.models import Submission
-from codec_superb.web.site.codec import Fact, StageView
+from codec_superb.web.site.codec.view import Fact, StageView
 from codec_superb.web.text import count
 
 STAGES = {"resynth": "Resynthesis", "score": "Scoring", "probe": "Probing"}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from codec_superb.pipeline.literature.tables import PublishedCodec, PublishedTable, literature, published_as
+from codec_superb.pipeline.literature.records import PublishedCodec, PublishedTable
+from codec_superb.pipeline.literature.tables import literature, published_as
 from codec_superb.server.codecs import published_tables
-from codec_superb.web.site.codec import CodecView, Fact, Mark, PublishedView
+from codec_superb.web.site.codec.view import CodecView, Fact, Mark, PublishedView
 from codec_superb.web.text import kbps
 
 Published = tuple[PublishedTable, PublishedCodec]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from codec_superb.metrics.table import CATEGORIES, METRICS
-from codec_superb.pipeline.literature.tables import PublishedCodec, PublishedTable
+from codec_superb.pipeline.literature.records import PublishedCodec, PublishedTable
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
-from codec_superb.web.site.codec_tables import Cell, Row, Table
+from codec_superb.web.site.cells import Cell, Row, Table
 
 
 def figures(table: PublishedTable, codec: PublishedCodec) -> list[Table]:

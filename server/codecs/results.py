@@ -6,7 +6,7 @@ from math import nan
 
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import Result
-from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult, Estimate
 
 
 def codec_result(row: Result, card: Card) -> CodecResult:

@@ -14,10 +14,10 @@ from codec_superb.server.codecs.listening import Picture, pictures
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.errors import NotFound
+from codec_superb.server.http.file_answers import answer, kept, sound_answer
 from codec_superb.server.people.access import Caller, Identity
 from codec_superb.server.people.limits import check_limit
-from codec_superb.server.submissions.file_answers import answer, kept, sound_answer
-from codec_superb.server.submissions.samples import Side, sample, stored_sound
+from codec_superb.server.storage.samples import Side, sample, stored_sound
 
 router = APIRouter(prefix="/api/v1/submissions", tags=["samples"])
 

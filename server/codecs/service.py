@@ -13,18 +13,18 @@ from sqlalchemy.orm import Session
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.submission.schema import SubmittedDataset
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import bibtex, facts, provenance, repository
 from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
 from codec_superb.server.codecs.published import Published, entries_of, published_views
 from codec_superb.server.codecs.results import codec_result
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.errors import NotFound
-from codec_superb.server.leaderboard.snapshot import Snapshot
+from codec_superb.server.storage.clip_blocks import Values, category_values
 from codec_superb.server.submissions.applications import stored_applications
-from codec_superb.server.submissions.blocks import Values, category_values
 from codec_superb.web.figures.distribution import summarise
-from codec_superb.web.report_data import CodecResult
-from codec_superb.web.site.codec import (
+from codec_superb.web.rows import CodecResult
+from codec_superb.web.site.codec.view import (
     BandView,
     CategoryView,
     CodecView,

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.pipeline.samples import OPUS_RATE, SECONDS
+from codec_superb.pipeline.submission.samples import OPUS_RATE, SECONDS
 
 Grid = NDArray[np.float32]
 """Shape ``(ROWS, columns)``, the highest frequency first."""

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from codec_superb.server.database.models import Submission
 from codec_superb.server.submissions.applications import stored_applications
 from codec_superb.web.report.applications import group_rows
-from codec_superb.web.report_data import ApplicationRow
-from codec_superb.web.site.compare import FEWEST, ComparedApplication, ComparedFigure, LeftOutItem
+from codec_superb.web.rows import ApplicationRow
+from codec_superb.web.site.compare.view import FEWEST, ComparedApplication, ComparedFigure, LeftOutItem
 
 
 def compare_applications(

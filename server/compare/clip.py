@@ -8,11 +8,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import METRICS
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.compare.repository import datasets_of
 from codec_superb.server.database.models import ClipBlock, Submission
 from codec_superb.server.errors import NotFound
-from codec_superb.server.submissions.blocks import block_row
+from codec_superb.server.storage.clip_blocks import block_row
 from codec_superb.web.site.clip import ClipColumn, ClipValue, ComparedClip
 
 

@@ -10,23 +10,23 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 from pydantic import TypeAdapter
 
-from codec_superb.server.cache import HTML, JSON, Made, cached
-from codec_superb.server.chrome import chrome_of, plain_chrome
+from codec_superb.server.answers.cache import HTML, JSON, Made, cached
 from codec_superb.server.compare import service
 from codec_superb.server.compare.clip import compared_clip
 from codec_superb.server.compare.repository import public_names
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
-from codec_superb.server.kept import kept_of
+from codec_superb.server.http.single_flight import kept_of
 from codec_superb.server.leaderboard.schemas import FigureAnswer
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import CountedComputation, check_limit
+from codec_superb.server.people.page_context import chrome_of, plain_chrome
 from codec_superb.web.figures.forest import forest_chart
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.site import compare_page
 from codec_superb.web.site.clip import ComparedClip
-from codec_superb.web.site.compare import FEWEST, MOST, Comparison, metric_choices, quantity_of
-from codec_superb.web.site.compare_applications import application_tables
+from codec_superb.web.site.compare import page as compare_page
+from codec_superb.web.site.compare.applications import application_tables
+from codec_superb.web.site.compare.view import FEWEST, MOST, Comparison, metric_choices, quantity_of
 from codec_superb.web.site.page import render
 
 router = APIRouter()

@@ -23,7 +23,7 @@ from codec_superb.server.compare.ogg import without_tags
 from codec_superb.server.compare.repository import datasets_of, samples_of
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import NotFound, ServerError
-from codec_superb.server.submissions.samples import Side, stored_sound
+from codec_superb.server.storage.samples import Side, stored_sound
 from codec_superb.web.site.listening import BlindClip, BlindTest, Revealed, RevealedClip, Tally
 
 _SALT = "listening"

@@ -12,18 +12,18 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from codec_superb.server.chrome import chrome_of
 from codec_superb.server.compare.listening import Blind, opened_address, parse_choices, shared_samples
 from codec_superb.server.compare.service import find_submissions, wanted
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.errors import BadRequest, NotFound
-from codec_superb.server.kept import kept_of, sounds_of
+from codec_superb.server.http.file_answers import sound_in_parts
+from codec_superb.server.http.single_flight import kept_of, sounds_of
+from codec_superb.server.people.page_context import chrome_of
 from codec_superb.server.people.secret import key_of
 from codec_superb.server.settings import Settings
-from codec_superb.server.submissions.file_answers import sound_in_parts
-from codec_superb.web.site.compare import FEWEST, MOST
-from codec_superb.web.site.compare_page import compare_url
+from codec_superb.web.site.compare.page import compare_url
+from codec_superb.web.site.compare.view import FEWEST, MOST
 from codec_superb.web.site.page import render
 
 router = APIRouter()

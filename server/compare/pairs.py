@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from codec_superb.metrics.table import METRICS, Category
-from codec_superb.pipeline.compare import ComparisonReport, compare_results
+from codec_superb.pipeline.comparison.codecs import ComparisonReport, compare_results
+from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.results import Results
-from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.statistics.groups import group_rows, values_of
 from codec_superb.pipeline.statistics.paired import Difference, PairedDataset, PairedMetric
-from codec_superb.web.site.compare import (
+from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.web.rows import Gap
+from codec_superb.web.site.compare.view import (
     CategoryGap,
     ClipGap,
     DatasetGap,
     Extremes,
-    Gap,
     LeftOutItem,
     MetricGap,
     Pair,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
-from codec_superb.pipeline.families import compare_families
-from codec_superb.pipeline.results import Results
+from codec_superb.pipeline.comparison.families import compare_families
+from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.server.compare.repository import (
     category_results,
@@ -17,7 +17,7 @@ from codec_superb.server.compare.repository import (
     newest_of_families,
     results_without_rows,
 )
-from codec_superb.web.site.compare import RateGap, RateNote
+from codec_superb.web.site.compare.view import RateGap, RateNote
 
 
 def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateGap], list[RateNote]]:

@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session, joinedload
 
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES
-from codec_superb.pipeline.aggregate import Aggregates, CategoryAggregate, Score
-from codec_superb.pipeline.results import ResultDataset, Results
-from codec_superb.pipeline.rows import ClipRow
-from codec_superb.pipeline.run_info import DatasetInfo
+from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggregate, Score
+from codec_superb.pipeline.comparison.results import ResultDataset, Results
+from codec_superb.pipeline.runs.info import DatasetInfo
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Revision, Submission
-from codec_superb.server.submissions.blocks import block_rows
+from codec_superb.server.storage.clip_blocks import block_rows
 
 
 def revision(session: Session) -> int:

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES
-from codec_superb.pipeline.results import Results
+from codec_superb.pipeline.comparison.results import Results
 from codec_superb.server.compare.applications import compare_applications
 from codec_superb.server.compare.listening import shared_samples
 from codec_superb.server.compare.pairs import compare_pair
@@ -24,8 +24,8 @@ from codec_superb.server.compare.repository import (
 )
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
-from codec_superb.server.kept import Kept
-from codec_superb.web.site.compare import FEWEST, MOST, CodecScore, ComparedCodec, Comparison, Pair
+from codec_superb.server.http.single_flight import Kept
+from codec_superb.web.site.compare.view import FEWEST, MOST, CodecScore, ComparedCodec, Comparison, Pair
 
 
 def wanted(names: Sequence[str], most: int | None = MOST) -> list[str]:

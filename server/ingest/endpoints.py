@@ -7,7 +7,7 @@ from typing import Any
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 
-from codec_superb.server.error_answers import described
+from codec_superb.server.http.error_answers import described
 from codec_superb.server.ingest.callers import caller_of, counted
 from codec_superb.server.ingest.receive import FORM, RAW, receive
 from codec_superb.server.ingest.schemas import Receipt

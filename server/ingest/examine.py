@@ -14,14 +14,14 @@ from typing import BinaryIO
 import av
 
 from codec_superb.applications.table import FIGURES
-from codec_superb.pipeline.application_evidence import figure_function
-from codec_superb.pipeline.category_summary import summarise, summarise_dataset
-from codec_superb.pipeline.clip_table import open_table, write_table
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.aggregates.evidence import figure_function
+from codec_superb.pipeline.aggregates.summary import summarise, summarise_dataset
 from codec_superb.pipeline.statistics.bootstrap import tail
 from codec_superb.pipeline.submission.admission import check_admission
 from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_open
 from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.tables.clips import open_table, write_table
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.ingest.outcome import Accepted, BlockInfo, Outcome, write_outcome
 from codec_superb.server.ingest.task import OpenedTask
 

@@ -6,13 +6,13 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from codec_superb.server.chrome import chrome_of
 from codec_superb.server.errors import ServerError
 from codec_superb.server.ingest.callers import bearer, counted
 from codec_superb.server.ingest.receive import receive
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check_permission, ingest
 from codec_superb.server.people.access import ANONYMOUS, Identity
+from codec_superb.server.people.page_context import chrome_of
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.page import render
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
-from codec_superb.pipeline.aggregate import MetricAggregate
-from codec_superb.pipeline.category_summary import Summary
+from codec_superb.pipeline.aggregates.metrics import MetricAggregate
+from codec_superb.pipeline.aggregates.summary import Summary
 from codec_superb.server.database.models import ClipBlock, Codec, Result, Submission
 from codec_superb.server.ingest.outcome import Accepted, Checked
 

@@ -21,12 +21,12 @@ from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.outcome import Accepted, Checked
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
-from codec_superb.server.ingest.vault import adding, move_in
 from codec_superb.server.moderation.plausibility import warnings_for
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import adding, move_in
 
 _ATTEMPTS = 5
 """Transactions that may meet another one that stores the same file, codec or version."""

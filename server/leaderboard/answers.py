@@ -7,9 +7,9 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from codec_superb.web.report_data import ApplicationRow, Estimate
-from codec_superb.web.site.board import BoardRow, BoardView, to_query
-from codec_superb.web.site.fragments import Fragments
+from codec_superb.web.rows import ApplicationRow, BoardRow, Estimate
+from codec_superb.web.site.board.choices import BoardView, to_query
+from codec_superb.web.site.board.fragments import Fragments
 
 
 def board_json(view: BoardView) -> bytes:

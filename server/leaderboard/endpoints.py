@@ -9,16 +9,16 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from codec_superb.server.cache import JSON, Made, cached
+from codec_superb.server.answers.cache import JSON, Made, cached
+from codec_superb.server.board.current import board_of
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard import answers, exports
-from codec_superb.server.leaderboard.board import board_of
 from codec_superb.server.leaderboard.parameters import STATE_PARAMETERS
 from codec_superb.server.leaderboard.schemas import BoardAnswer, FigureAnswer
 from codec_superb.server.leaderboard.select import quantity_of, select, select_all
-from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.server.leaderboard.state import parse
 from codec_superb.web.figures.board import board_chart
-from codec_superb.web.site.board import BoardState, BoardView, to_query
+from codec_superb.web.site.board.choices import BoardState, BoardView, to_query
 
 router = APIRouter(prefix="/api/v1/leaderboard", tags=["leaderboard"])
 _CSV, _PARQUET = "text/csv; charset=utf-8", "application/vnd.apache.parquet"

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from codec_superb.metrics.table import METRICS
+from codec_superb.server.http.spreadsheets import no_formula
 from codec_superb.server.leaderboard.answers import row_answer
-from codec_superb.server.spreadsheets import no_formula
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.site.board import BoardView, to_query
+from codec_superb.web.site.board.choices import BoardView, to_query
 
 _PARTS = ("low", "high", "n", "undefined", "failed")
 _WHOLE = frozenset({

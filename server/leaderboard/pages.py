@@ -6,17 +6,18 @@ import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from codec_superb.server.leaderboard.board import board_of
+from codec_superb.server.answers.public import public_page
+from codec_superb.server.board.current import board_of
+from codec_superb.server.board.entries import board_row
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard.endpoints import state_of
-from codec_superb.server.leaderboard.entries import board_row
 from codec_superb.server.leaderboard.select import ordered, quantity_of, rank, select
-from codec_superb.server.leaderboard.snapshot import Snapshot
-from codec_superb.server.pages.public import public_page
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.pareto import pareto_front
-from codec_superb.web.site.address import with_query
-from codec_superb.web.site.board import BoardRow, BoardState, to_query
-from codec_superb.web.site.leaderboard import leaderboard_page
+from codec_superb.web.rows import BoardRow
+from codec_superb.web.site.board.address import with_query
+from codec_superb.web.site.board.choices import BoardState, to_query
+from codec_superb.web.site.board.page import leaderboard_page
 from codec_superb.web.site.page import Chrome
 
 router = APIRouter(include_in_schema=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from codec_superb.metrics.table import Category
-from codec_superb.web.site.board import RankBasis, Source, SourceFilter
+from codec_superb.web.rows import Source
+from codec_superb.web.site.board.choices import RankBasis, SourceFilter
 
 
 class _Answer(BaseModel):

@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.table import METRICS
-from codec_superb.pipeline.literature.tables import TABLES, published_table
-from codec_superb.server.leaderboard.entries import Figures, board_row
-from codec_superb.server.leaderboard.ranks import Places, rank_ranges
-from codec_superb.server.leaderboard.snapshot import Frame, Snapshot
+from codec_superb.pipeline.literature.records import TABLES
+from codec_superb.pipeline.literature.tables import published_table
+from codec_superb.server.board.entries import Figures, board_row
+from codec_superb.server.board.ranks import Places, rank_ranges
+from codec_superb.server.board.snapshot import Frame, Snapshot
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
-from codec_superb.web.site.board import COLUMNS, BoardRow, BoardState, BoardView, Choices, RankBasis, SourceFilter
+from codec_superb.web.rows import BoardRow
+from codec_superb.web.site.board.choices import COLUMNS, BoardState, BoardView, Choices, RankBasis, SourceFilter
 
 PAGE_SIZE = 50
 _Mask = NDArray[np.bool_]

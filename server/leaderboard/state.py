@@ -1,7 +1,8 @@
-"""Reads what a visitor chose from an address, strictly; :func:`codec_superb.web.site.board.to_query` writes it.
+"""Reads what a visitor chose from an address, strictly; :func:`codec_superb.web.site.board.choices.to_query` writes it.
 
-A parameter a field of :class:`~codec_superb.web.site.board.BoardState`, by its name; an empty one counts as not given,
-because forms send it. What is unknown or impossible is an error that names the choices, never silently ignored.
+A parameter is a field of :class:`~codec_superb.web.site.board.choices.BoardState`, by its name; an empty one counts as
+not given, because forms send it. What is unknown or impossible is an error that names the choices, never silently
+ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from codec_superb.metrics.table import CATEGORIES, METRICS
 from codec_superb.server.errors import BadRequest
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.site.board import COLUMNS, BoardState, SourceFilter, default_metric
+from codec_superb.web.site.board.choices import COLUMNS, BoardState, SourceFilter, default_metric
 
 QUANTITIES = (SCORE_KEY, *METRICS, *APPLICATIONS)
 """What ``metric`` may be."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from codec_superb.server.database.session import WriteTransaction
-from codec_superb.server.error_answers import described
+from codec_superb.server.http.error_answers import described
 from codec_superb.server.moderation.schemas import DecisionAnswer, DecisionRequest
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.people.access import ModeratingCaller

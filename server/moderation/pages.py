@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from codec_superb.server.chrome import chrome_of
 from codec_superb.server.database.session import ReadTransaction, WriteTransaction
 from codec_superb.server.errors import BadRequest, NotFound
+from codec_superb.server.http.file_answers import sound_answer
 from codec_superb.server.moderation import repository
 from codec_superb.server.moderation.endpoints import SubmissionId
 from codec_superb.server.moderation.plausibility import warnings_for
@@ -17,11 +17,11 @@ from codec_superb.server.moderation.service import DECISIONS, REASON_LIMIT, choi
 from codec_superb.server.moderation.view import submission_view
 from codec_superb.server.people.csrf import FIELD, verify
 from codec_superb.server.people.forms import Form
+from codec_superb.server.people.page_context import chrome_of
 from codec_superb.server.people.sessions import Moderator
-from codec_superb.server.submissions.file_answers import sound_answer
-from codec_superb.server.submissions.samples import Side, sample, stored_sound
+from codec_superb.server.storage.samples import Side, sample, stored_sound
+from codec_superb.web.site.board.paging import page_links
 from codec_superb.web.site.page import render
-from codec_superb.web.site.paging import page_links
 
 router = APIRouter(prefix="/moderation", include_in_schema=False)
 QUEUE_PAGE = 50

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from codec_superb.data_manifests.catalogue import list_manifests
 from codec_superb.data_manifests.manifest import HuggingFaceSource, LocalSource, Manifest
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.models import Dataset
-from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.web.site.datasets_page import DatasetView
 
 

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from codec_superb.pipeline.literature.tables import literature
+from codec_superb.server.answers.public import public_page
+from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.database.session import database_of
-from codec_superb.server.leaderboard.snapshot import Snapshot
 from codec_superb.server.pages.datasets import dataset_views
-from codec_superb.server.pages.public import public_page
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.about_page import PublishedSource, about_page
 from codec_superb.web.site.api_page import api_page

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from codec_superb.server.chrome import chrome_of
 from codec_superb.server.database.session import WriteTransaction
 from codec_superb.server.errors import ServerError
 from codec_superb.server.people.access import ANONYMOUS, Identity, identify
 from codec_superb.server.people.csrf import FIELD, bind_login, issue_for_login, verify, verify_login
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.limits import check_limit
+from codec_superb.server.people.page_context import chrome_of
 from codec_superb.server.people.sessions import HOME, Moderator, close_session, open_session, own_page, session_of
 from codec_superb.web.site.page import render
 

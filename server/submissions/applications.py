@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from math import nan
 from typing import Any
 
-from codec_superb.pipeline.aggregate import ApplicationAggregate
-from codec_superb.pipeline.run_info import ProbeInfo
+from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
+from codec_superb.pipeline.runs.info import ProbeInfo
 from codec_superb.web.application_rows import application_rows
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.report_data import ApplicationRow
+from codec_superb.web.rows import ApplicationRow
 
 
 def stored_applications(

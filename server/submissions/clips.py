@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from codec_superb.pipeline.clip_table import FORMAT, FORMAT_KEY
+from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY
 from codec_superb.server.database.models import ClipBlock
-from codec_superb.server.spreadsheets import SIGNS
+from codec_superb.server.http.spreadsheets import SIGNS
 
 
 def table_of(blocks: Sequence[ClipBlock]) -> pa.Table:

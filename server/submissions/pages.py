@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from codec_superb.server.chrome import chrome_of
 from codec_superb.server.database.session import ReadTransaction
+from codec_superb.server.people.page_context import chrome_of
 from codec_superb.server.submissions import repository, service
 from codec_superb.server.submissions.endpoints import Identity
 from codec_superb.web.site.page import render

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Result, Submission
 from codec_superb.server.errors import BadRequest, NotFound
-from codec_superb.server.ingest.vault import public_file
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import public_file
 from codec_superb.server.submissions import repository
 from codec_superb.server.submissions.schemas import (
     AggregateChange,

@@ -12,7 +12,7 @@ from support_checkpoints import checkpoint, save_checkpoint
 from codec_superb.base_codec import registry, weights
 from codec_superb.base_codec.errors import MissingWeights, RefusedSetting
 from codec_superb.base_codec.options import CodecOptions
-from codec_superb.data_manifests.hub_files import OFFLINE
+from codec_superb.data_manifests.hub.hub_files import OFFLINE
 
 NAME = "encodec_24k_6bps"
 

@@ -15,7 +15,7 @@ from codec_superb.base_codec.isolation.environment import MARK, find
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.cli.commands import doctor
 from codec_superb.cli.main import call
-from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.runs.folder import RunFolder
 
 NAME = "encodec_24k_6bps"
 

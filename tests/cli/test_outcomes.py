@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codec_superb.cli.outcomes import SHOWN, say_failures
-from codec_superb.pipeline.outcome import FailedClip, RunOutcome
+from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
 
 
 def outcome(codec: str, stage: str, *clips: str) -> RunOutcome:

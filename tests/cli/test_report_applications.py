@@ -11,8 +11,8 @@ from support_stats import card, draw_rows, write_run
 
 from codec_superb.cli.commands.report import load, rank, write
 from codec_superb.cli.report_data import report_data
-from codec_superb.pipeline.application_rate import measured_kbps
-from codec_superb.pipeline.results import Results
+from codec_superb.pipeline.aggregates.rate import measured_kbps
+from codec_superb.pipeline.comparison.results import Results
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ from support_checkpoints import checkpoint, save_checkpoint
 
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call
-from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.tokens import Exported, export_tokens
+from codec_superb.pipeline.resynthesis.tokens import Exported, export_tokens
+from codec_superb.pipeline.runs.folder import RunFolder
 
 
 @pytest.fixture

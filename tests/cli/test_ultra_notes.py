@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from codec_superb.applications.ultra.protocol import DATASETS
 from codec_superb.cli.figures import CodecFigure, ultra_notes
-from codec_superb.pipeline.aggregate import ApplicationAggregate
-from codec_superb.pipeline.score_interval import Score
+from codec_superb.pipeline.aggregates.interval import Score
+from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
 
 
 def figures(models: dict[str, str]) -> list[CodecFigure]:

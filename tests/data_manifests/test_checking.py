@@ -10,11 +10,11 @@ import pytest
 from support_datasets import noise, wav_bytes
 
 from codec_superb.data_manifests import check
+from codec_superb.data_manifests.audio.samples import decode_exactly, samples_sha256, write_flac
 from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
 from codec_superb.data_manifests.errors import UnknownDataset
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.data_manifests.progress import Progress
-from codec_superb.data_manifests.samples import decode_exactly, samples_sha256, write_flac
 
 
 @pytest.fixture

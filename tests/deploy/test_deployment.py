@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from codec_superb.server.operations.requests import PROBES
+from codec_superb.server.http.requests import PROBES
 from codec_superb.server.serving import AFTER_SHUTDOWN
 from codec_superb.server.settings import MEGABYTE, Settings
 

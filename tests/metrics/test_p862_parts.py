@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from codec_superb.metrics.p862 import coarse, delays, filters, frames, powers, realign, stepwise
+from codec_superb.metrics.p862 import filters, realign
+from codec_superb.metrics.p862.alignment import coarse, delays, frames
+from codec_superb.metrics.p862.alignment.utterances import Utterances
+from codec_superb.metrics.p862.arithmetic import powers, stepwise
 from codec_superb.metrics.p862.tables import RECEIVER, listening_filter, rate_tables
-from codec_superb.metrics.p862.utterances import Utterances
 
 F32 = np.float32
 

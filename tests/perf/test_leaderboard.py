@@ -10,8 +10,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from codec_superb.pipeline.aggregate import aggregate
-from codec_superb.pipeline.clip_table import open_table
+from codec_superb.pipeline.aggregates.metrics import aggregate
+from codec_superb.pipeline.tables.clips import open_table
 
 PERF = Path(__file__).parents[2] / "perf"
 

@@ -11,11 +11,11 @@ import soundfile
 from support_audio import speech_like
 from support_runs import noise
 
-from codec_superb.pipeline.outcome import RunOutcome
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.rows import ClipRow
-from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.score import score
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.outcome import RunOutcome
+from codec_superb.pipeline.scoring.stage import score
+from codec_superb.pipeline.tables.rows import ClipRow
 
 RATE = 16000
 FAILED = {

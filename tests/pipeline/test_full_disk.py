@@ -14,7 +14,7 @@ from support_drive import command
 from support_run_codecs import HERE
 from support_runs import contents, speech_folder
 
-from codec_superb.pipeline.journal import Journal
+from codec_superb.pipeline.runs.journal import Journal
 
 PLAIN = f"{HERE}:Plain"
 Runner = Callable[..., subprocess.CompletedProcess[str]]

@@ -17,8 +17,8 @@ from support_run_codecs import HERE
 from support_runs import contents, speech_folder
 from support_timing import quickest
 
-from codec_superb.pipeline.journal import Journal
-from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.journal import Journal
 
 KILLS = 20
 SLOW = f"{HERE}:Slow"

@@ -11,12 +11,12 @@ import soundfile
 from support_checkpoints import checkpoint, opened
 from support_runs import noise
 
-from codec_superb.pipeline.compare import compare
+from codec_superb.pipeline.comparison.codecs import compare
 from codec_superb.pipeline.errors import PipelineError, SubmissionError
 from codec_superb.pipeline.precision import PrecisionReport, Variant, measure_precision
-from codec_superb.pipeline.run_folder import RunFolder, find_runs
+from codec_superb.pipeline.runs.folder import RunFolder, find_runs
+from codec_superb.pipeline.runs.token_store import read_tokens
 from codec_superb.pipeline.submission.pack import pack
-from codec_superb.pipeline.token_store import read_tokens
 
 NAME, FAMILY = "encodec_24k_6bps", "encodec"
 METRICS = ("mel", "stft", "si_sdr")

@@ -9,7 +9,7 @@ from typing import Any
 from codec_superb.web.figures.board import board_chart
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.site.board import BoardRow
+from codec_superb.web.rows import BoardRow
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import LIGHT
 

@@ -9,8 +9,7 @@ from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.report_data import CodecResult, Estimate
-from codec_superb.web.site.board import BoardRow
+from codec_superb.web.rows import BoardRow, CodecResult, Estimate
 from codec_superb.web.theme import family_styles
 
 MOST_FAMILIES = 16

@@ -11,7 +11,7 @@ import numpy as np
 
 from codec_superb.web.figures.layout import Figure, base_layout, value_axis
 from codec_superb.web.quantity import Quantity, by_bitrate
-from codec_superb.web.report_data import CodecResult
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.text import chart_text, count, kbps, shortened
 from codec_superb.web.theme import LIGHT, Style
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.site.compare import Gap
+from codec_superb.web.rows import Gap
 from codec_superb.web.text import chart_text, count, interval, shortened
 from codec_superb.web.theme import LIGHT, SYMBOLS
 

@@ -11,7 +11,7 @@ from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult, Estimate
 from codec_superb.web.text import chart_text, count, interval, kbps, shortened
 from codec_superb.web.theme import CEILING_SYMBOL, LIGHT, Style
 

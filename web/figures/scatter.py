@@ -8,7 +8,7 @@ from typing import Any
 
 from codec_superb.web.figures.layout import Figure, base_layout, value_axis
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.report_data import ClipPoint
+from codec_superb.web.rows import ClipPoint
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import LIGHT
 

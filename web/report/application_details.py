@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codec_superb.web.applications import APPLICATIONS, Application
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.report_data import ApplicationRow, Estimate, ProbeModel
+from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
 from codec_superb.web.text import MISSING, interval, number
 
 LABELS = {"text": "a transcript", "speaker": "a speaker", "emotion": "an emotion", "events": "its sound events"}

@@ -16,7 +16,7 @@ from codec_superb.web.figures.rate import rate_chart
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import NumbersTable, model_facts, numbers_table, signed
 from codec_superb.web.report.columns import Badge, Order
-from codec_superb.web.report_data import ApplicationRow, CodecResult, Estimate, ProbeModel
+from codec_superb.web.rows import ApplicationRow, CodecResult, Estimate, ProbeModel
 from codec_superb.web.text import MISSING, count, interval
 from codec_superb.web.theme import Style
 

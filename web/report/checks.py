@@ -9,7 +9,7 @@ from math import isfinite
 from codec_superb.metrics.table import Metric
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.errors import ReportError
-from codec_superb.web.report_data import CodecResult, Estimate, ReportData
+from codec_superb.web.rows import CodecResult, Estimate, ReportData
 
 
 def check(data: ReportData, table: Mapping[str, Metric]) -> None:

@@ -8,7 +8,7 @@ from math import inf, isnan
 from typing import Literal
 
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate
-from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult, Estimate
 from codec_superb.web.text import MISSING, count, interval, kbps, rank, significant
 
 Order = Literal["ascending", "descending"]

@@ -27,7 +27,7 @@ from codec_superb.web.report.sections import (
     listening_clips,
     rate_matrix,
 )
-from codec_superb.web.report_data import CodecResult, ReportData
+from codec_superb.web.rows import CodecResult, ReportData
 from codec_superb.web.theme import DARK, LIGHT, Style, family_styles
 
 _SCRIPTS = ("core.js", "tabs.js", "table.js", "charts.js", "scatter.js", "listening.js", "main.js")

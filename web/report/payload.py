@@ -20,7 +20,7 @@ from codec_superb.web.figures import (
 from codec_superb.web.figures.layout import value_axis
 from codec_superb.web.figures.scatter import ClipKey, clip_keys
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate
-from codec_superb.web.report_data import ClipPoint, CodecResult, Listening
+from codec_superb.web.rows import ClipPoint, CodecResult, Listening
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import DARK, LIGHT, Style
 

@@ -11,7 +11,7 @@ from math import isinf
 from codec_superb.applications.table import Figure
 from codec_superb.metrics.table import Metric
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.report_data import CodecResult, Failure, Listening, RateComparison
+from codec_superb.web.rows import CodecResult, Failure, Listening, RateComparison
 from codec_superb.web.text import MISSING, kbps, number
 
 

@@ -11,9 +11,9 @@ import soundfile
 from support_audio_checkpoints import save_wavlm
 from support_emotions import RATE, synthetic_items, synthetic_sound
 
-from codec_superb.pipeline.probe import probe
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.probing.stage import probe
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder
 
 ITEMS = synthetic_items(takes=1)
 

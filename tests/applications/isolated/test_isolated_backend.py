@@ -18,7 +18,7 @@ from codec_superb.applications.isolated_backend import IsolatedBackend
 from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.isolation.environment import find
 from codec_superb.base_codec.isolation.lock import open_lock
-from codec_superb.pipeline.probe_clip import _ask
+from codec_superb.pipeline.probing.clip import _ask
 
 GUEST = Path(__file__).with_name("guest_listener.py")
 

@@ -21,7 +21,7 @@ from codec_superb.base_codec.isolation.errors import EnvironmentFailed
 from codec_superb.base_codec.isolation.installer import uv_options, uv_variables
 from codec_superb.base_codec.isolation.lock import Lock, Repository, here, lock_names, open_lock
 from codec_superb.cli.main import call
-from codec_superb.data_manifests.pip_settings import PipSettings
+from codec_superb.data_manifests.packages.pip_settings import PipSettings
 
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 EINOPS = "einops==0.8.2 --hash=sha256:54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"

@@ -15,10 +15,10 @@ from codec_superb.base_codec.errors import CodecUnusable, MissingWeights, Refuse
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call
 from codec_superb.pipeline.errors import PipelineError, SubmissionError
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.resynthesis.tokens import decode_tokens, export_tokens
+from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.pack import pack
-from codec_superb.pipeline.tokens import decode_tokens, export_tokens
 
 TRAINED, TINY = (f"{Path(support_isolated.__file__).resolve()}:{name}" for name in ("Trained", "Tiny"))
 

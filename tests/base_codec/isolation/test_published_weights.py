@@ -18,11 +18,11 @@ from codec_superb.base_codec.isolation.environment import find
 from codec_superb.base_codec.isolation.errors import WorkerDied
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.reference import DatasetSpec
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.resynth_clip import ResynthTask, resynthesise_clips
-from codec_superb.pipeline.run_folder import RunFolder
-from codec_superb.pipeline.tokens import decode_tokens, export_tokens
+from codec_superb.pipeline.resynthesis.clip import ResynthTask, resynthesise_clips
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.resynthesis.tokens import decode_tokens, export_tokens
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec
+from codec_superb.pipeline.runs.folder import RunFolder
 
 PUBLISHED = f"{Path(support_isolated.__file__).resolve()}:Published"
 FIRST, SECOND = "1" * 40, "2" * 40

@@ -25,8 +25,8 @@ from codec_superb.base_codec.isolation.errors import GuestFailed, WorkerDied
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.cli.main import call
 from codec_superb.data_manifests.files import locked
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder
 
 SLOW, TINY = (f"{Path(support_isolated.__file__).resolve()}:{name}" for name in ("Slow", "Tiny"))
 UNDECODABLE = 88

@@ -13,9 +13,9 @@ from support_run_codecs import HERE
 
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.options import DEFAULT_OPTIONS
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.resynth_clip import prepare_codec
-from codec_superb.pipeline.run_folder import RunFolder
+from codec_superb.pipeline.resynthesis.clip import prepare_codec
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder
 
 TINY, IMPATIENT, TRAINED = (
     f"{Path(support_isolated.__file__).resolve()}:{name}" for name in ("Tiny", "Impatient", "Trained")

@@ -11,7 +11,8 @@ import pytest
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import METRICS
-from codec_superb.pipeline.literature.tables import PublishedTable, literature, published_table
+from codec_superb.pipeline.literature.records import PublishedTable
+from codec_superb.pipeline.literature.tables import literature, published_table
 from codec_superb.web.applications import APPLICATIONS
 
 FIGURES = Path(__file__).parents[2] / "metrics" / "data"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from support_stats import KEYS, draw_rows, failed, ok, row
 
-from codec_superb.pipeline.rows import ClipRow, MetricValue
 from codec_superb.pipeline.statistics.paired import PairedMetric, compare_paired
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
 UNDEFINED = MetricValue(status="undefined", reason="no utterance")
 

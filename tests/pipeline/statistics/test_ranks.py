@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support_stats import draw_rows, failed
 
-from codec_superb.pipeline.rows import ClipRow, MetricValue
 from codec_superb.pipeline.statistics.ranks import Ranking, rank_codecs
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
 LADDER = {f"codec{step}": draw_rows(step, 45, quality=0.3 * step) for step in range(4)}
 

@@ -16,14 +16,14 @@ from support_stats import draw_rows, failed, write_run
 from support_submissions import change_number, edit_document, edit_pairs, edit_rows, numbers
 
 from codec_superb.applications.table import FIGURES, PROBES
-from codec_superb.pipeline.clip_table import open_table
 from codec_superb.pipeline.errors import SubmissionError
-from codec_superb.pipeline.pair_table import read_pairs
-from codec_superb.pipeline.rows import ClipRow, PairRow
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submission
+from codec_superb.pipeline.tables.clips import open_table
+from codec_superb.pipeline.tables.pairs import read_pairs
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 
 def document(file: Path | io.BytesIO) -> Submission:

@@ -19,11 +19,11 @@ from support_stats import card, draw_rows, failed, ok, row, sha, with_audio, wri
 from support_submissions import change_number, edit_document, edit_rows, numbers, reseal, rewrite
 
 from codec_superb.pipeline.errors import SubmissionError
-from codec_superb.pipeline.rows import ClipRow, MetricValue
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import CheckReport, KnownDataset, check
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
 ROWS = [*draw_rows(1, 12), failed("mini/broken")]
 TOKENS = card("tok", frame_rate=100.0, codebooks=16, codebook_size=1024)

@@ -13,11 +13,11 @@ from support_probed_file import CARD, ROWS, packed, problems
 from support_stats import draw_rows, write_run
 from support_submissions import edit_document, edit_pairs, edit_rows, reseal, rewrite
 
-from codec_superb.pipeline.clip_table import open_table, write_table
-from codec_superb.pipeline.rows import ClipRow, PairRow, ProbeValue
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.tables.clips import open_table, write_table
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
 
 
 def of(rows: list[ClipRow], key: str, status: str = "ok") -> int:

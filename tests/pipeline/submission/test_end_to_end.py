@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from support_runs import speech_folder
 
-from codec_superb.pipeline.compare import compare
-from codec_superb.pipeline.results import load_results
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.score import score
+from codec_superb.pipeline.comparison.codecs import compare
+from codec_superb.pipeline.comparison.results import load_results
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.pack import pack

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from support_stats import KEYS, card, draw_rows, failed, ok, row, sha, stamp, with_audio, write_run
 
 from codec_superb.base_codec.card import Weights
-from codec_superb.pipeline.clip_table import read_rows
 from codec_superb.pipeline.errors import RunFolderError, SubmissionError
-from codec_superb.pipeline.rows import ClipRow, MetricValue
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submission, Submitter
+from codec_superb.pipeline.tables.clips import read_rows
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
 CARD = card()
 

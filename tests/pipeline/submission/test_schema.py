@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 from support_stats import KEYS, card, draw_rows, sha, write_run
 
-from codec_superb.pipeline.aggregate import REPLICATES, SEED
+from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
 from codec_superb.pipeline.statistics.bootstrap import METHOD
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.pack import pack

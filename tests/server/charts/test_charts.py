@@ -16,11 +16,11 @@ from support_compare import rows_of, running_board, store
 from support_stats import ok, sha
 from support_stats import row as clip_row
 
-from codec_superb.pipeline.rows import ClipRow
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.charts.correlate import CLIPS
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
-from codec_superb.web.site.charts import CHARTS
+from codec_superb.web.site.charts.choices import CHARTS
 
 HTML = {"accept": "text/html"}
 

@@ -10,8 +10,8 @@ import pytest
 from support_codec_page import Packed, Site
 
 from codec_superb.metrics.overall import normalise
-from codec_superb.pipeline.clip_table import read_rows
 from codec_superb.pipeline.submission.archive import read_archive
+from codec_superb.pipeline.tables.clips import read_rows
 from codec_superb.server.database.models import Submission
 
 

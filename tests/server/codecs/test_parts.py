@@ -19,8 +19,9 @@ from codec_superb.base_codec.card import Card, Isolation, Weights
 from codec_superb.metrics.overall import normalise
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.literature.tables import published_as
-from codec_superb.pipeline.run_info import Provenance
+from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import SubmittedDataset
+from codec_superb.server.board.entries import Entry, Figures
 from codec_superb.server.codecs.band import FACTOR, axes, band_of
 from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
 from codec_superb.server.codecs.facts import card_facts, web_address
@@ -28,8 +29,7 @@ from codec_superb.server.codecs.provenance import STAGES, machines
 from codec_superb.server.codecs.published import entries_of, published_page
 from codec_superb.server.codecs.scales import SCALES
 from codec_superb.server.database.models import Codec, Submission
-from codec_superb.server.leaderboard.entries import Entry, Figures
-from codec_superb.web.report_data import CodecResult
+from codec_superb.web.rows import CodecResult
 
 MINI = {"mini": "1"}
 

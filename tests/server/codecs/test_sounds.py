@@ -21,7 +21,7 @@ from codec_superb.server.database.models import Submission, Token
 from codec_superb.server.errors import NotFound, Refused
 from codec_superb.server.people.access import secret_hash
 from codec_superb.server.people.tokens import account_of
-from codec_superb.server.submissions.samples import sample, stored_sound
+from codec_superb.server.storage.samples import sample, stored_sound
 
 
 def samples(identity: str, what: str, number: int | str = 0) -> str:

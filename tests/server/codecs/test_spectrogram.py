@@ -10,7 +10,7 @@ import pytest
 import soundfile
 from support_audio import speech_like
 
-from codec_superb.pipeline.samples import OPUS_RATE, ogg_opus
+from codec_superb.pipeline.submission.samples import OPUS_RATE, ogg_opus
 from codec_superb.server.codecs.picture import difference_picture, level_picture
 from codec_superb.server.codecs.spectrogram import COLUMNS, FLOOR, ROWS, NotDecodable, columns_of, decode, levels, power
 

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from support_compare import rows_of, running_board, shifted, store
 from support_stats import failed
 
-from codec_superb.pipeline.rows import MetricValue
+from codec_superb.pipeline.tables.rows import MetricValue
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 

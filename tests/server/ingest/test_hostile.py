@@ -24,8 +24,8 @@ from support_stats import draw_rows
 from support_submissions import reseal
 from support_timing import quickest
 
-from codec_superb.pipeline.clip_table import FORMAT, FORMAT_KEY, clip_schema, open_table
 from codec_superb.pipeline.submission.archive import read_archive
+from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY, clip_schema, open_table
 from codec_superb.server.settings import Settings
 
 LIMIT = 5.0

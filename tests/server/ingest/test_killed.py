@@ -23,8 +23,8 @@ from support_ingest import categories, drawn, register, token_of, whole_submissi
 from codec_superb.cli.uploading import Sent, send
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
-from codec_superb.server.ingest.vault import clean
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import clean
 
 UPLOADS = 50
 CODECS = 10

@@ -14,9 +14,9 @@ from support_ingest import CLIPS, Service, changed_members, drawn, make_file
 from support_stats import draw_rows, ok, row
 from support_submissions import reseal
 
-from codec_superb.pipeline.clip_table import open_table, write_table
-from codec_superb.pipeline.rows import ClipRow
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
+from codec_superb.pipeline.tables.clips import open_table, write_table
+from codec_superb.pipeline.tables.rows import ClipRow
 
 Document = dict[str, Any]
 

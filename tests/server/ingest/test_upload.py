@@ -12,9 +12,9 @@ from support_ingest import UPLOADS, ZIP, Service, categories, drawn, make_file, 
 from support_runs import speech_folder
 from support_stats import draw_rows, failed
 
-from codec_superb.pipeline.results import load_results
-from codec_superb.pipeline.resynth import resynthesise
-from codec_superb.pipeline.score import score
+from codec_superb.pipeline.comparison.results import load_results
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.server.database.models import Account, AuditEntry, Codec, Result, Revision, Submission, Token
 from codec_superb.server.settings import Settings
@@ -299,7 +299,7 @@ class TestPage:
 
 def make_named(run: Path) -> str:
     """Say of a run on a folder that it was one on a named dataset; return the manifest hash."""
-    from codec_superb.pipeline.run_folder import RunFolder
+    from codec_superb.pipeline.runs.folder import RunFolder
 
     folder = RunFolder(run)
     info = folder.info()

@@ -21,15 +21,15 @@ from support_stats import card, draw_rows, write_run
 from support_submissions import reseal
 
 from codec_superb.applications.table import FIGURES, PROBES
-from codec_superb.pipeline.aggregate import ApplicationAggregate
-from codec_superb.pipeline.pair_table import FORMAT, FORMAT_KEY, pair_schema, read_pairs, write_pairs
-from codec_superb.pipeline.results import load_results
-from codec_superb.pipeline.rows import PairRow
+from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
+from codec_superb.pipeline.comparison.results import load_results
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
+from codec_superb.pipeline.tables.pairs import FORMAT, FORMAT_KEY, pair_schema, read_pairs, write_pairs
+from codec_superb.pipeline.tables.rows import PairRow
 from codec_superb.server.database.models import ClipBlock, Submission
-from codec_superb.server.submissions.blocks import block_row, block_rows
+from codec_superb.server.storage.clip_blocks import block_row, block_rows
 
 
 @lru_cache

@@ -13,8 +13,8 @@ from support_ingest import Service, drawn
 from support_stats import sha
 
 from codec_superb.server.app import create_app
-from codec_superb.server.ingest.vault import OLD, adding, clean, file_of, move_in
 from codec_superb.server.settings import Settings
+from codec_superb.server.storage.submission_files import OLD, adding, clean, file_of, move_in
 
 
 def aged(path: Path, seconds: float) -> Path:

@@ -12,13 +12,13 @@ from sqlalchemy.exc import OperationalError
 from support_board import make_submission
 from support_timing import quickest
 
+from codec_superb.server.board import current as board_module
+from codec_superb.server.board.current import Board
+from codec_superb.server.board.entries import Entry
+from codec_superb.server.board.snapshot import take
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database, changed
 from codec_superb.server.errors import Unavailable
-from codec_superb.server.leaderboard import board as board_module
-from codec_superb.server.leaderboard.board import Board
-from codec_superb.server.leaderboard.entries import Entry
-from codec_superb.server.leaderboard.snapshot import take
 
 
 @pytest.fixture

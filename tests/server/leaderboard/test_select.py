@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 from support_board import make_submission
 
+from codec_superb.server.board.entries import is_open
+from codec_superb.server.board.snapshot import Snapshot, take
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Result
 from codec_superb.server.database.session import Database
-from codec_superb.server.leaderboard.entries import is_open
 from codec_superb.server.leaderboard.select import select, select_all
-from codec_superb.server.leaderboard.snapshot import Snapshot, take
 from codec_superb.server.leaderboard.state import SORTS, parse
-from codec_superb.web.site.board import BoardView
+from codec_superb.web.site.board.choices import BoardView
 
 NEURAL = {"kind": "neural", "frame_rate": 75.0, "codebooks": 8, "codebook_size": 1024, "nominal_kbps": 6.0,
           "sampling_rate": 24000, "family": "encodec", "weights": {"source": "facebook/encodec_24khz"}}  # fmt: skip

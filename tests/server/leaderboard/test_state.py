@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.leaderboard.state import QUANTITIES, SORTS, SOURCES, parse
-from codec_superb.web.site.board import BoardState, SourceFilter, default_metric, to_query
+from codec_superb.web.site.board.choices import BoardState, SourceFilter, default_metric, to_query
 
 amounts = st.one_of(st.none(), st.floats(min_value=0, allow_nan=False, allow_infinity=False))
 texts = st.text(max_size=40).map(str.strip)

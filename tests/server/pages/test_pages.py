@@ -20,7 +20,7 @@ from codec_superb.server.leaderboard.pages import front_rows
 from codec_superb.server.leaderboard.select import select_all
 from codec_superb.server.people import tokens
 from codec_superb.server.settings import Settings
-from codec_superb.web.site.board import BoardState
+from codec_superb.web.site.board.choices import BoardState
 
 PAGES = ("/", "/?source=table3", "/?source=ultraeval", "/datasets", "/metrics", "/about", "/api/docs")
 

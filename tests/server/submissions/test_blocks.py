@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from support_stats import KEYS, draw_rows, failed
 
-from codec_superb.pipeline.clip_table import write_table
-from codec_superb.server.submissions.blocks import category_values, lengths
+from codec_superb.pipeline.tables.clips import write_table
+from codec_superb.server.storage.clip_blocks import category_values, lengths
 
 
 @pytest.fixture

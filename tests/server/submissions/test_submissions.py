@@ -14,9 +14,9 @@ from sqlalchemy import update
 from support_ingest import UPLOADS, Service, drawn, make_file
 from support_stats import draw_rows
 
-from codec_superb.pipeline.clip_table import open_table
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check
+from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.server.database.models import Submission
 
 

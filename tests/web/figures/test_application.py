@@ -6,11 +6,11 @@ import plotly.graph_objects as go
 import pytest
 
 from codec_superb.pipeline.literature.tables import published_table
-from codec_superb.server.leaderboard.entries import board_row
-from codec_superb.server.leaderboard.published import published_entries
+from codec_superb.server.board.entries import board_row
+from codec_superb.server.board.published import published_entries
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.application import Ceiling, application_chart
-from codec_superb.web.site.board import BoardRow
+from codec_superb.web.rows import BoardRow
 
 TABLE = published_table("table3")
 

@@ -13,8 +13,7 @@ from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.board import MOST_CODECS, board_chart
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.quantity import SCORE
-from codec_superb.web.report_data import ApplicationRow, CodecResult, Estimate, ProbeModel
-from codec_superb.web.site.board import BoardRow, Source
+from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Estimate, ProbeModel, Source
 
 
 def row(result: CodecResult, source: Source = "published", **applications: float) -> BoardRow:

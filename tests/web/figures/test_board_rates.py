@@ -9,7 +9,7 @@ from support_board_views import board_results, board_row
 
 from codec_superb.web.figures.board import board_chart
 from codec_superb.web.quantity import SCORE
-from codec_superb.web.site.board import BoardRow
+from codec_superb.web.rows import BoardRow
 
 
 def published() -> BoardRow:

@@ -7,7 +7,7 @@ from support_report import TABLE, make_points, make_results
 from codec_superb.web.figures import Figure, Summary, distribution_chart, summarise
 from codec_superb.web.figures.distribution import chart_height
 from codec_superb.web.quantity import from_metric
-from codec_superb.web.report_data import CodecResult
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.theme import family_styles
 
 PESQ = from_metric(TABLE["pesq"])

@@ -8,7 +8,7 @@ from support_report import TABLE
 
 from codec_superb.web.figures.forest import ROW_HEIGHT, ForestRow, forest_chart
 from codec_superb.web.quantity import SCORE, from_metric
-from codec_superb.web.site.compare import Gap
+from codec_superb.web.rows import Gap
 
 STFT = from_metric(TABLE["stft"])
 

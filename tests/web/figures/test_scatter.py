@@ -6,7 +6,7 @@ from support_report import TABLE
 from codec_superb.web.figures import AxisChoice, scatter_chart
 from codec_superb.web.figures.scatter import ClipKey, clip_keys
 from codec_superb.web.quantity import from_metric
-from codec_superb.web.report_data import ClipPoint
+from codec_superb.web.rows import ClipPoint
 
 PESQ, MEL = from_metric(TABLE["pesq"]), from_metric(TABLE["mel"])
 

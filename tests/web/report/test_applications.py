@@ -13,7 +13,7 @@ from codec_superb.web.errors import ReportError
 from codec_superb.web.report import render
 from codec_superb.web.report.application_details import numbers_table, signed
 from codec_superb.web.report.applications import ApplicationsPanel, applications_panel, group_rows
-from codec_superb.web.report_data import ApplicationRow, Estimate, ProbeModel
+from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
 from codec_superb.web.theme import family_styles
 
 RESULTS = results_of(make_points("speech", 8))

@@ -9,7 +9,7 @@ from support_report import TABLE, make_report
 from codec_superb.web.errors import ReportError, WebError
 from codec_superb.web.report import render
 from codec_superb.web.report.checks import check
-from codec_superb.web.report_data import ReportData
+from codec_superb.web.rows import ReportData
 
 DATA = make_report(4, ["speech"])
 

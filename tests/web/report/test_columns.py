@@ -7,7 +7,7 @@ from support_report import TABLE, make_points, make_results
 
 from codec_superb.web.quantity import SCORE, from_metric, metrics_present
 from codec_superb.web.report.columns import Cell, Table, ranking_table
-from codec_superb.web.report_data import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult, Estimate
 
 EXPLAINED = {key: f"About {key}." for key in (*TABLE, SCORE.key)}
 

@@ -6,7 +6,7 @@ from support_report import TABLE, make_listening, make_points, make_results
 
 from codec_superb.web.quantity import from_metric, metrics_present
 from codec_superb.web.report.payload import PanelPayload, panel_payload, to_json
-from codec_superb.web.report_data import ClipPoint, CodecResult
+from codec_superb.web.rows import ClipPoint, CodecResult
 from codec_superb.web.theme import DARK, LIGHT, family_styles
 
 POINTS = make_points("speech", 8)

@@ -8,7 +8,7 @@ from support_report import TABLE, make_points, make_results
 
 from codec_superb.web.quantity import by_bitrate, from_metric
 from codec_superb.web.report.sections import definitions, failure_groups, listening_clips, rate_matrix
-from codec_superb.web.report_data import Failure, Listening, RateComparison
+from codec_superb.web.rows import Failure, Listening, RateComparison
 
 CLIP = Listening(
     "one", "mini", "speech", None, "A", "CC0", b"ref", {"opus_6k": b"six", "codec2_700c": b"seven", "new": b"n"}

@@ -1,0 +1,1 @@
+"""Audio files: read them, check them, cut and store their samples exactly."""

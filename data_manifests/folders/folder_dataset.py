@@ -1,0 +1,138 @@
+"""Any folder of audio as a dataset.
+
+A clip is every file below the folder whose name ends like audio, whatever it holds: one that is no audio fails later,
+with its reason, instead of being overlooked. Other files are counted. The id of a clip is its relative path
+(:mod:`~codec_superb.data_manifests.clip_id`), the same on every machine.
+
+The category of a clip is the first that is known of: the ``category`` of ``labels.csv``; the folder at the top that
+holds it, when it is called ``speech``, ``audio`` or ``music``; the ``category`` that the caller gives; ``speech``.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES
+from codec_superb.data_manifests.clip import CATEGORIES, Category, Clip, Labels
+from codec_superb.data_manifests.clip_id import escape_path
+from codec_superb.data_manifests.clip_list import hash_clips
+from codec_superb.data_manifests.errors import ManifestError, UnknownDataset
+from codec_superb.data_manifests.files import file_sha256
+from codec_superb.data_manifests.folders.folder_walk import walk
+from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE, Row, read_labels
+from codec_superb.data_manifests.hash_cache import HashCache
+from codec_superb.data_manifests.home import codec_superb_home
+
+DEFAULT_CATEGORY: Category = "speech"
+UNSTATED = "not stated"
+"""Licence of a clip of which nobody said one."""
+UNREADABLE = "unreadable"
+"""Stands in the hash for the content of a file that cannot be read."""
+
+_NOTHING = Row(Labels(), None, None, None)
+
+
+class FolderDataset:
+    """The audio files below one folder."""
+
+    def __init__(self, folder: Path, category: Category | None = None) -> None:
+        """List the folder; raise UnknownDataset when there is none or no clip in it, ManifestError for its labels."""
+        if not folder.is_dir():
+            raise UnknownDataset(f"{folder} is no folder" if folder.exists() else f"there is no folder {folder}")
+        self.folder = folder.absolute()
+        self.name = _safe_name(self.folder)
+        self.title = self.name
+        self.homepage: str | None = None
+        self.citation: str | None = None
+        self._category = category
+        self._paths, self.ignored = _list_clips(self.folder)
+        if not self._paths:
+            endings = " ".join(sorted(AUDIO_SUFFIXES))
+            raise UnknownDataset(f"no audio in {folder}: none of {self.ignored} files ends in one of {endings}")
+        self._ids = sorted(self._paths)
+        labels = self.folder / LABELS_FILE
+        self._rows = read_labels(labels, frozenset(self._ids)) if labels.exists() else {}
+        self.licence = self._common_licence()
+
+    def __len__(self) -> int:
+        """Return the number of clips."""
+        return len(self._ids)
+
+    def clip_ids(self) -> Sequence[str]:
+        """All clip ids, sorted."""
+        return self._ids
+
+    def clip(self, clip_id: str) -> Clip:
+        """Return the clip; KeyError when the folder has none of that id."""
+        path = self._path(clip_id)
+        row = self._rows.get(clip_id, _NOTHING)
+        return Clip(
+            id=clip_id,
+            dataset=self.name,
+            category=row.category or self._category_of(clip_id),
+            path=path,
+            licence=row.licence or UNSTATED,
+            attribution=row.attribution or "",
+            labels=row.labels,
+        )
+
+    @functools.cached_property
+    def manifest_hash(self) -> str:
+        """SHA-256 (hex) over ids, contents of the files and labels.
+
+        The first call reads all files; a later one, in any process, only those whose size or time of change differ.
+        """
+        key = hashlib.sha256(os.fsencode(os.path.realpath(self.folder))).hexdigest()[:32]
+        cache = HashCache(codec_superb_home() / "folders" / f"{key}.json")
+        rows = [(clip_id, self._content(clip_id, cache), self._labels(clip_id)) for clip_id in self._ids]
+        cache.save()
+        return hash_clips(rows)
+
+    def _content(self, clip_id: str, cache: HashCache) -> str:
+        try:
+            return cache.get(clip_id, self._path(clip_id), file_sha256)
+        except OSError:
+            return UNREADABLE
+
+    def _labels(self, clip_id: str) -> Labels:
+        return self._rows.get(clip_id, _NOTHING).labels
+
+    def _path(self, clip_id: str) -> Path:
+        return self.folder / os.fsdecode(self._paths[clip_id])
+
+    def _category_of(self, clip_id: str) -> Category:
+        top = clip_id.split("/", 1)[0]
+        for category in CATEGORIES:
+            if category == top and "/" in clip_id:
+                return category
+        return self._category or DEFAULT_CATEGORY
+
+    def _common_licence(self) -> str:
+        licences = {self._rows.get(clip_id, _NOTHING).licence or UNSTATED for clip_id in self._ids}
+        return licences.pop() if len(licences) == 1 else "several, stated clip by clip"
+
+
+def _list_clips(root: Path) -> tuple[dict[str, bytes], int]:
+    """Return the relative path of each clip by id, and how many other files there are beside the labels."""
+    clips: dict[str, bytes] = {}
+    ignored = 0
+    for relative in walk(root):
+        if relative.suffix.lower() not in AUDIO_SUFFIXES:
+            ignored += relative.as_posix() != LABELS_FILE
+            continue
+        path = os.fsencode(relative)
+        clip_id = escape_path(path)
+        if clip_id in clips:
+            raise ManifestError(f"{path!r} and {clips[clip_id]!r} give one clip id, {clip_id}: rename one")
+        clips[clip_id] = path
+    return clips, ignored
+
+
+def _safe_name(folder: Path) -> str:
+    name = os.fsencode(folder.resolve().name).decode("utf-8", "replace")
+    return re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._-")[:64] or "folder"

@@ -1,0 +1,1 @@
+"""Datasets and files of the Hugging Face hub."""

@@ -1,0 +1,248 @@
+"""Datasets of the Hugging Face hub: read their rows, store their audio as FLAC, list the clips.
+
+A row has a string ``id`` and a struct ``audio`` of ``bytes`` (an audio file) and ``path``. Rows come through the
+package ``datasets`` (extra ``datasets``) from the hub or its cache, or straight from a folder of Parquet shards.
+The bytes are decoded here: the package's own decoder needs torch and gives floats.
+
+``HF_HUB_OFFLINE=1`` or ``HF_DATASETS_OFFLINE=1`` keeps ``datasets`` from the network: what is in its cache is read,
+anything else ends with a :class:`~codec_superb.data_manifests.errors.FetchError` that says what to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.data_manifests.audio.quantise import from_floats
+from codec_superb.data_manifests.audio.samples import Samples, write_flac
+from codec_superb.data_manifests.clip import Category
+from codec_superb.data_manifests.clip_id import escape_path
+from codec_superb.data_manifests.errors import AudioFileError, FetchError, LayoutError, ManifestError
+from codec_superb.data_manifests.files import write_atomically
+from codec_superb.data_manifests.indexers.listing import Found, Listing
+from codec_superb.data_manifests.manifest import HuggingFaceSource, ManifestLabels
+from codec_superb.data_manifests.progress import OnProgress, Progress, ignore_progress
+
+INSTALL = 'pip install "codec-superb[datasets]"'
+_ROWS_AT_ONCE = 16
+_SHARD = re.compile(r"-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet$")
+_DONE = "exported.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a split."""
+
+    id: str
+    content: bytes
+    """An audio file of any format that libsndfile reads."""
+    path: str | None
+    """The file name that the publisher gave it."""
+    where: str
+    """For error messages: the file or repository, and the number of the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The rows of one split, and how many there are."""
+
+    rows: Iterator[Row]
+    count: int
+
+
+def export(
+    source: HuggingFaceSource,
+    folder: Path | None,
+    store: Path,
+    *,
+    revision: str | None = None,
+    progress: OnProgress = ignore_progress,
+) -> Listing:
+    """Store the audio of all splits below ``store`` as ``<split>/<id>.flac`` and list the clips.
+
+    Rows are read from the Parquet shards in ``folder``, or from the hub when it is None. What an earlier call stored
+    from the same bytes is kept. A row whose bytes are no audio is missing, with a note. ``progress`` hears of
+    stage ``cut`` after each row.
+
+    Raises LayoutError when shards are not there or have other columns, FetchError when the hub cannot be read, and
+    ManifestError when two rows have one id.
+    """
+    listing = Listing(store, stored=True)
+    pinned = revision or source.revision
+    splits: list[tuple[str, Category, Split]] = []
+    for entry in source.splits:
+        opened = from_shards(folder, entry.split, listing) if folder else from_hub(source.repo, entry.split, pinned)
+        splits.append((entry.split, entry.category, opened))
+    total = sum(split.count for _, _, split in splits)
+    if folder is None:
+        listing.notes.append(f"read from {source.repo} at {pinned or 'the newest revision'}")
+    stored = _Stored(store)
+    try:
+        for name, category, split in splits:
+            for row in split.rows:
+                _export_row(row, name, category, listing, stored)
+                progress(Progress("cut", len(listing.found) + len(listing.missing), total, f"{name}/{row.id}"))
+    finally:
+        stored.save()
+    return listing
+
+
+def from_shards(folder: Path, split: str, listing: Listing) -> Split:
+    """Open the Parquet shards of ``split`` below ``folder``: ``data/Speech-00000-of-00004.parquet`` and the like."""
+    import pyarrow.parquet
+
+    patterns = (f"{split}-*.parquet", f"{split}.parquet", f"{split}/*.parquet")
+    paths = sorted({path for pattern in patterns for path in folder.rglob(pattern)})
+    if not paths:
+        raise LayoutError(f"expected Parquet shards {split}-NNNNN-of-NNNNN.parquet in {folder} or {folder / 'data'}")
+    _note_absent_shards(paths, split, listing)
+    shards = []
+    for path in paths:
+        try:
+            shards.append(pyarrow.parquet.ParquetFile(path))
+        except (pyarrow.ArrowException, OSError) as error:
+            raise LayoutError(f"{path} is no Parquet file: {error}") from error
+        _check_columns(shards[-1].schema_arrow.names, str(path))
+    pairs = list(zip(paths, shards, strict=True))
+    rows = (row for path, shard in pairs for row in _shard_rows(path, shard))
+    return Split(rows, sum(shard.metadata.num_rows for shard in shards))
+
+
+def from_hub(repo: str, split: str, revision: str | None) -> Split:
+    """Open ``split`` of a hub repository, or of a folder laid out as one, through the package ``datasets``."""
+    try:
+        import datasets
+    except ImportError as error:
+        raise FetchError(f"{repo} is read with the package datasets: {INSTALL}") from error
+    try:
+        loaded = datasets.load_dataset(repo, split=split, revision=revision)
+    except Exception as error:
+        raise FetchError(
+            f"cannot read split {split} of {repo} at {revision or 'the newest revision'}: {_one_line(error)}; "
+            "bring its Parquet files and give their folder with --root DIR"
+        ) from error
+    _check_columns(loaded.column_names, repo)
+    # Without this cast a row would be decoded by torchcodec, to floats.
+    loaded = loaded.cast_column("audio", datasets.Audio(decode=False))
+    rows = (_row(row, f"{repo} {split} row {number}") for number, row in enumerate(loaded))
+    return Split(rows, len(loaded))
+
+
+def _shard_rows(path: Path, shard: Any) -> Iterator[Row]:
+    number = 0
+    for batch in shard.iter_batches(batch_size=_ROWS_AT_ONCE, columns=["id", "audio"]):
+        for row in batch.to_pylist():
+            yield _row(row, f"{path} row {number}")
+            number += 1
+
+
+def _row(row: dict[str, Any], where: str) -> Row:
+    audio = row["audio"]
+    if not isinstance(audio, dict) or not isinstance(audio.get("bytes"), bytes):
+        raise LayoutError(f"{where}: expected the column audio to hold bytes and path, got {str(audio)[:60]!r}")
+    return Row(str(row["id"]), audio["bytes"], audio.get("path"), where)
+
+
+def _check_columns(names: list[str], where: str) -> None:
+    if not {"id", "audio"} <= set(names):
+        raise LayoutError(f"{where}: expected the columns id and audio, got {', '.join(names)}")
+
+
+def _note_absent_shards(paths: list[Path], split: str, listing: Listing) -> None:
+    numbers = {(int(match[1]), int(match[2])) for path in paths if (match := _SHARD.search(path.name))}
+    wanted = max((count for _, count in numbers), default=0)
+    absent = sorted(set(range(wanted)) - {number for number, _ in numbers})
+    if absent:
+        listing.notes.append(f"shards of {split} are not there: {', '.join(map(str, absent))} of 0 to {wanted - 1}")
+
+
+def _export_row(row: Row, split: str, category: Category, listing: Listing, stored: _Stored) -> None:
+    clip_id = _clip_id(split, row)
+    path = listing.root / f"{clip_id}.flac"
+    if not stored.has(clip_id, row.content, path):
+        try:
+            write_flac(path, _decode(row))
+        except AudioFileError as error:
+            listing.missing.append(clip_id)
+            listing.notes.append(str(error))
+            return
+        stored.add(clip_id, row.content, path)
+    extra = {"split": split} | ({"source_file": row.path} if row.path else {})
+    listing.found.append(Found(clip_id, path, ManifestLabels(extra=extra), category=category))
+
+
+def _clip_id(split: str, row: Row) -> str:
+    name = f"{split}/{row.id.strip('/')}"
+    try:
+        return escape_path(name.encode())
+    except ValueError as error:
+        raise LayoutError(f"{row.where}: the id {row.id!r} makes no clip id: {error}") from error
+
+
+def _decode(row: Row) -> Samples:
+    """Return the row's audio: integers as they are, anything else (floats, lossy formats) with 24 bits."""
+    import soundfile
+
+    try:
+        with soundfile.SoundFile(io.BytesIO(row.content)) as file:
+            rate = int(file.samplerate)
+            if file.subtype.startswith("PCM_"):
+                data = file.read(dtype="int32", always_2d=True)
+                samples = Samples(data, rate, 16 if file.subtype in {"PCM_16", "PCM_S8", "PCM_U8"} else 24)
+            else:
+                samples = from_floats(_finite(file.read(dtype="float32", always_2d=True).T, row), rate)
+    except (soundfile.SoundFileError, OSError) as error:
+        raise AudioFileError(f"{row.where} ({row.id}) is no audio: {_one_line(error)}") from error
+    if not samples.data.size:
+        raise AudioFileError(f"{row.where} ({row.id}) holds no samples")
+    return samples
+
+
+def _finite(audio: NDArray[np.float32], row: Row) -> NDArray[np.float32]:
+    if not np.isfinite(audio).all():
+        raise AudioFileError(f"{row.where} ({row.id}) holds NaN or Inf")
+    return audio
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+class _Stored:
+    """Which rows were stored already: the SHA-256 of a row's bytes, and size and time of the file made of them."""
+
+    def __init__(self, store: Path) -> None:
+        self._file = store.parent / _DONE
+        self._seen: set[str] = set()
+        try:
+            self._known: dict[str, list[Any]] = dict(json.loads(self._file.read_bytes()))
+        except (FileNotFoundError, ValueError, TypeError):
+            self._known = {}
+
+    def has(self, clip_id: str, content: bytes, path: Path) -> bool:
+        """Return whether ``path`` is what was made of ``content``; raise ManifestError when the id came before."""
+        if clip_id in self._seen:
+            raise ManifestError(f"the clip id {clip_id!r} is given twice")
+        self._seen.add(clip_id)
+        return path.is_file() and self._known.get(clip_id) == self._state(content, path)
+
+    def add(self, clip_id: str, content: bytes, path: Path) -> None:
+        self._known[clip_id] = self._state(content, path)
+
+    def save(self) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(self._file, json.dumps(self._known).encode())
+
+    @staticmethod
+    def _state(content: bytes, path: Path) -> list[Any]:
+        file = path.stat()
+        return [hashlib.sha256(content).hexdigest(), file.st_size, file.st_mtime_ns]

@@ -1,0 +1,111 @@
+"""Hash audio files and read their headers, with several threads, and never twice the same file.
+
+A published set is tens of gigabytes: reading all of it takes minutes on a fast disk. The SHA-256 of each file is
+kept in a cache with the file's size and time of change, so that indexing again, or going on after an interruption,
+reads only files that are new or were changed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from codec_superb.data_manifests.audio.audio_file import read_header
+from codec_superb.data_manifests.files import file_sha256, write_atomically
+from codec_superb.data_manifests.progress import OnProgress, Progress, ignore_progress
+
+BATCH = 64
+"""Files between two calls of the progress callback: small, so that Ctrl-C is heard soon."""
+SAVE_SECONDS = 30.0
+"""Time between two writings of the cache while files are being read: what a sudden death costs at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What is known of one audio file."""
+
+    size: int
+    """Bytes."""
+    mtime_ns: int
+    sha256: str
+    """Of the file's bytes."""
+    sampling_rate: int | None
+    """Hz; None when the file cannot be read as audio."""
+    frames: int | None
+    """Samples per channel; None when the file cannot be read as audio."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Duration in seconds, None when the file cannot be read as audio."""
+        if self.sampling_rate is None or self.frames is None:
+            return None
+        return self.frames / self.sampling_rate
+
+
+def measure(paths: Sequence[Path], cache: Path, progress: OnProgress = ignore_progress) -> Iterator[FileFacts]:
+    """Yield the facts of each file in order, from ``cache`` where the file has not changed since.
+
+    ``cache`` is a JSON file that is written now and then and at the end, also when the caller stops early.
+    ``progress`` is called after each batch, in the caller's thread. Raises OSError when a file vanishes or cannot be
+    read from the disk; a file that is no audio only lacks rate and frames.
+    """
+    known = _load(cache)
+    facts: dict[str, FileFacts] = {}
+    saved = time.monotonic()
+    # More threads than cores: hashing waits for the disk, and hashlib computes outside the interpreter's lock.
+    pool = ThreadPoolExecutor(max_workers=min(8, 2 * (os.cpu_count() or 1)))
+    try:
+        for batch in _batches(paths):
+            measured = list(pool.map(lambda path: _measure_one(path, known), batch))
+            facts.update(zip(map(str, batch), measured, strict=True))
+            yield from measured
+            progress(Progress("check", len(facts), len(paths), str(batch[-1])))
+            if time.monotonic() - saved > SAVE_SECONDS:
+                _save(cache, known | facts, known)
+                saved = time.monotonic()
+    except BaseException:
+        _save(cache, known | facts, known)
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    _save(cache, facts, known)
+
+
+def _measure_one(path: Path, known: dict[str, FileFacts]) -> FileFacts:
+    state = path.stat()
+    before = known.get(str(path))
+    if before is not None and (before.size, before.mtime_ns) == (state.st_size, state.st_mtime_ns):
+        return before
+    rate, frames = read_header(path) or (None, None)
+    return FileFacts(state.st_size, state.st_mtime_ns, file_sha256(path), rate, frames)
+
+
+def _batches(paths: Iterable[Path]) -> Iterator[list[Path]]:
+    left = iter(paths)
+    while batch := list(itertools.islice(left, BATCH)):
+        yield batch
+
+
+def _load(cache: Path) -> dict[str, FileFacts]:
+    try:
+        return {path: FileFacts(*facts) for path, facts in json.loads(cache.read_bytes()).items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, AttributeError):
+        return {}  # a cache that is no cache costs time, nothing else
+
+
+def _save(cache: Path, facts: dict[str, FileFacts], before: dict[str, FileFacts]) -> None:
+    if facts == before:
+        return
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    rows = {
+        path: (fact.size, fact.mtime_ns, fact.sha256, fact.sampling_rate, fact.frames) for path, fact in facts.items()
+    }
+    write_atomically(cache, json.dumps(rows).encode("utf-8"))

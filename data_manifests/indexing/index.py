@@ -1,0 +1,188 @@
+"""Make the clip list of a dataset that the user has: from the publisher's own folders, or from the Hugging Face hub.
+
+The audio stays where it is; only the list, with a SHA-256 of every file, is written under ``CODEC_SUPERB_HOME``.
+Hashing reads all of the audio once (minutes for tens of gigabytes, see
+:mod:`codec_superb.data_manifests.indexing.file_facts`); a second call reads only what was changed since.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import Path
+
+from codec_superb.data_manifests.audio.samples import samples_sha256
+from codec_superb.data_manifests.catalogue import load_manifest
+from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
+from codec_superb.data_manifests.errors import DatasetError, LayoutError
+from codec_superb.data_manifests.files import locked
+from codec_superb.data_manifests.home import datasets_home
+from codec_superb.data_manifests.indexers import find_clips
+from codec_superb.data_manifests.indexers.listing import Found, Listing, Request
+from codec_superb.data_manifests.indexing.file_facts import FileFacts, measure
+from codec_superb.data_manifests.indexing.index_report import NAMED, IndexReport
+from codec_superb.data_manifests.manifest import HuggingFaceSource, LocalSource, Manifest, Partition
+from codec_superb.data_manifests.progress import OnProgress, ignore_progress
+from codec_superb.data_manifests.trials import write_trials
+
+STORE = "audio"
+"""Folder, beside the clip list, of audio that was cut or decoded here."""
+_FACTS = "files.json"
+_ANY_HASH = "0" * 64
+
+
+def index(
+    name: str, root: str | Path | None, progress: OnProgress | None = None, *, revision: str | None = None
+) -> IndexReport:
+    """Build and write the clip list of dataset ``name`` from the folder ``root``; return what was found.
+
+    ``root`` is the publisher's folder or the one it was unpacked into; for a dataset of the Hugging Face hub it is a
+    folder of Parquet shards, or None to read the hub at ``revision`` (a commit, tag or branch; by default the
+    manifest's). ``progress`` hears of stage ``cut`` (audio that is stored here) and ``check`` (files hashed).
+
+    Raises UnknownDataset, LayoutError (what was expected where), ManifestError (an id given twice) and FetchError
+    (the hub cannot be read).
+    """
+    manifest = load_manifest(name)
+    folder = datasets_home() / name
+    with locked(datasets_home() / f".{name}.lock"):
+        tell = progress or ignore_progress
+        listing = _find(manifest, root, folder / STORE, tell, revision)
+        listing.found = [clip for clip in listing.found if _in_partition(clip, listing.root, manifest.partition)]
+        if not listing.found:
+            raise LayoutError(f"{name}: no clip of the partition ({manifest.partition.text}) lies in {listing.root}")
+        _check_names(listing)
+        return _write(manifest, listing, folder, tell)
+
+
+def _find(
+    manifest: Manifest, root: str | Path | None, store: Path, progress: OnProgress, revision: str | None
+) -> Listing:
+    source = manifest.source
+    folder = None if root is None else _existing(Path(root), manifest)
+    if isinstance(source, HuggingFaceSource):
+        from codec_superb.data_manifests.hub.huggingface import export
+
+        return export(source, folder, store, revision=revision, progress=progress)
+    if not isinstance(source, LocalSource):
+        raise DatasetError(
+            f"{manifest.name} is made of package files, not indexed: run codec-superb datasets prepare {manifest.name}"
+        )
+    if folder is None:
+        raise LayoutError(f"{manifest.name}: say where it lies with --root DIR; it is had from {source.url}")
+    return find_clips(source.layout, Request(folder, manifest.partition, store, source.options))
+
+
+def _existing(root: Path, manifest: Manifest) -> Path:
+    folder = root.expanduser().absolute()
+    if not folder.is_dir():
+        came = "is no folder" if folder.exists() else "does not exist"
+        raise LayoutError(f"{folder} {came}: expected the folder that {manifest.title} was unpacked into")
+    return folder
+
+
+def _in_partition(clip: Found, root: Path, partition: Partition) -> bool:
+    path = clip.path.relative_to(root).as_posix()
+    included = not partition.include or any(fnmatch.fnmatchcase(path, pattern) for pattern in partition.include)
+    return included and not any(fnmatch.fnmatchcase(path, pattern) for pattern in partition.exclude)
+
+
+def _check_names(listing: Listing) -> None:
+    """Refuse names that a clip list cannot hold, before hours go into hashing."""
+    for path in (listing.root, *(clip.path for clip in listing.found)):
+        try:
+            str(path).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise LayoutError(
+                f"{str(path)!r} is no UTF-8 name: unpack the archive again with the encoding of its names (unzip -O)"
+            ) from error
+
+
+def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgress) -> IndexReport:
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = list(measure([clip.path for clip in listing.found], folder / _FACTS, progress))
+    records = [_record(clip, fact, manifest, listing) for clip, fact in zip(listing.found, facts, strict=True)]
+    listing.notes += _other_rates(manifest, listing, facts)
+    missing, extra = _counts(manifest, listing)
+    seconds = sum(fact.seconds or 0.0 for fact in facts)
+    wanted = DatasetIndex(
+        name=manifest.name,
+        manifest_version=manifest.version,
+        root=STORE if listing.stored else str(listing.root),
+        clips=len(records),
+        expected_clips=manifest.expected_clips.count if manifest.expected_clips else None,
+        missing=missing,
+        extra=extra,
+        seconds=seconds,
+        manifest_hash=_ANY_HASH,
+    )
+    for stale in folder.glob("trials-*.tsv"):
+        stale.unlink()
+    for name, trials in listing.trials.items():
+        write_trials(folder, name, trials)
+    written = write_clip_list(folder, wanted, records)
+    return _report(manifest, listing, facts, written, folder)
+
+
+def _record(clip: Found, facts: FileFacts, manifest: Manifest, listing: Listing) -> ClipRecord:
+    return ClipRecord(
+        id=clip.id,
+        path=clip.path.relative_to(listing.root).as_posix(),
+        category=clip.category or manifest.categories[0],
+        sampling_rate=facts.sampling_rate,
+        licence=clip.licence or manifest.licence,
+        attribution=clip.attribution or f"{manifest.title} ({manifest.homepage})",
+        sha256=samples_sha256(clip.path) if listing.stored else facts.sha256,
+        sha256_of="samples" if listing.stored else "file",
+        labels=clip.labels,
+    )
+
+
+def _counts(manifest: Manifest, listing: Listing) -> tuple[int, int]:
+    """Return how many clips are missing and extra, by the publisher's lists and by the published count."""
+    missing, extra = len(listing.missing), len(listing.extra)
+    if manifest.expected_clips is not None:
+        short = manifest.expected_clips.count - len(listing.found)
+        missing, extra = max(missing, short), extra + max(0, -short)
+    return missing, extra
+
+
+def _other_rates(manifest: Manifest, listing: Listing, facts: list[FileFacts]) -> list[str]:
+    """Return a note when clips are not at the published rate: a resampled copy gives other scores."""
+    published = manifest.sampling_rate
+    if published is None:
+        return []
+    pairs = zip(listing.found, facts, strict=True)
+    other = [(clip.id, fact.sampling_rate) for clip, fact in pairs if fact.sampling_rate not in {None, published}]
+    if not other:
+        return []
+    name, rate = other[0]
+    return [f"clips not at the published {published} Hz: {len(other)}, the first is {name} at {rate} Hz"]
+
+
+def _report(
+    manifest: Manifest, listing: Listing, facts: list[FileFacts], written: DatasetIndex, folder: Path
+) -> IndexReport:
+    pairs = list(zip(listing.found, facts, strict=True))
+    unlabelled = [clip.id for clip in listing.found if not clip.labelled]
+    unreadable = [clip.id for clip, fact in pairs if fact.sampling_rate is None]
+    expected = manifest.expected_clips
+    return IndexReport(
+        name=manifest.name,
+        root=listing.root,
+        folder=folder,
+        clips=written.clips,
+        published=expected.count if expected else None,
+        published_source=expected.source if expected else None,
+        missing=written.missing,
+        missing_names=tuple(listing.missing[:NAMED]),
+        extra=written.extra,
+        extra_names=tuple(listing.extra[:NAMED]),
+        unlabelled=len(unlabelled),
+        unlabelled_names=tuple(unlabelled[:NAMED]),
+        unreadable=len(unreadable),
+        unreadable_names=tuple(unreadable[:NAMED]),
+        seconds=written.seconds or 0.0,
+        trials={name: len(trials) for name, trials in sorted(listing.trials.items())},
+        notes=tuple(listing.notes),
+        manifest_hash=written.manifest_hash,
+    )

@@ -1,0 +1,110 @@
+"""Fetch exact package files, by name and SHA-256, from whatever index pip is configured with.
+
+A file is taken, in this order, from the folder of package files (where it may have been put by hand), from pip's
+local ``find-links`` folders, and from the indexes. A download goes to ``<file>.part`` and is renamed when its SHA-256
+is right; one that was interrupted goes on where it stopped, one that is corrupt is made anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from codec_superb.data_manifests.errors import FetchError
+from codec_superb.data_manifests.files import file_sha256, locked
+from codec_superb.data_manifests.manifest import PackageFile
+from codec_superb.data_manifests.packages.index_client import IndexClient
+from codec_superb.data_manifests.packages.pip_settings import PipSettings
+
+_CHUNK = 1 << 18
+_RESUMPTIONS = 5
+"""Times that a download which makes progress may break off before it is given up."""
+
+Received = Callable[[int], None]
+"""Called with the number of bytes that are there, from time to time."""
+
+
+class Fetcher:
+    """Fetches package files into one folder; may be used by several threads and processes at once."""
+
+    def __init__(self, folder: Path, settings: PipSettings) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.stop = threading.Event()
+        """Set it, and downloads that are under way end with FetchError."""
+
+    def fetch(self, file: PackageFile, received: Received) -> Path:
+        """Return the path of the file, fetching it if need be; raise FetchError with what a person can do."""
+        with locked(self.folder / f".{file.filename}.lock"):
+            path = self._local(file)
+            if path is None:
+                path = self._download(file, received)
+            received(file.size)
+            return path
+
+    def _local(self, file: PackageFile) -> Path | None:
+        for folder in (self.folder, *self.settings.find_links):
+            path = folder / file.filename
+            if path.is_file() and path.stat().st_size == file.size and file_sha256(path) == file.sha256:
+                return path
+        return None
+
+    def _download(self, file: PackageFile, received: Received) -> Path:
+        target = self.folder / file.filename
+        reasons = []
+        if target.exists():
+            reasons.append("the file there now has another SHA-256")
+        if not self.settings.indexes:
+            reasons.append("pip is configured with no index")
+        for address in self.settings.indexes:
+            try:
+                with IndexClient(address, self.settings) as client:
+                    part = self._receive(client, file, received)
+                part.replace(target)
+            except FetchError as error:
+                reasons.append(str(error))
+            except OSError as error:
+                raise FetchError(f"cannot write {target}: {error.strerror or error}") from error
+            else:
+                return target
+        raise FetchError(*reasons)
+
+    def _receive(self, client: IndexClient, file: PackageFile, received: Received) -> Path:
+        """Return the path of a whole and right ``.part`` file."""
+        source = client.find(file)
+        part = self.folder / f"{file.filename}.part"
+        for _ in range(2):  # what an earlier process left may be corrupt: the second time starts at zero
+            if isinstance(source, Path):
+                shutil.copyfile(source, part)
+            else:
+                self._resume(client, source, part, file.size, received)
+            found = file_sha256(part)
+            if found == file.sha256:
+                return part
+            part.unlink()
+        raise FetchError(f"{client.name} serves it with SHA-256 {found}, expected {file.sha256}")
+
+    def _resume(self, client: IndexClient, url: str, part: Path, size: int, received: Received) -> None:
+        failures = 0
+        while (have := part.stat().st_size if part.exists() else 0) < size:
+            try:
+                self._append(client, url, part, have, received)
+                error = None
+            except FetchError as broken:
+                error = broken
+            now = part.stat().st_size if part.exists() else 0
+            failures = failures + 1 if now > have else _RESUMPTIONS
+            if now < size and failures >= _RESUMPTIONS:
+                raise error or FetchError(f"{client.name} sent {now} of {size} bytes")
+
+    def _append(self, client: IndexClient, url: str, part: Path, have: int, received: Received) -> None:
+        with client.download(url, start=have) as (starts_at, chunks), part.open("ab" if starts_at else "wb") as output:
+            done = starts_at
+            for chunk in chunks(_CHUNK):
+                if self.stop.is_set():
+                    raise FetchError("the download was stopped")
+                output.write(chunk)
+                done += len(chunk)
+                received(done)

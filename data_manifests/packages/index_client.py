@@ -1,0 +1,153 @@
+"""Ask one package index where a file is, and read it: an index on the network, or a folder (``file:``)."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit, urlunsplit
+
+import pypi_simple
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
+
+from codec_superb.data_manifests.errors import FetchError
+from codec_superb.data_manifests.manifest import PackageFile
+from codec_superb.data_manifests.packages.pip_settings import PipSettings, local_path
+
+Chunks = Callable[[int], Iterator[bytes]]
+
+_PARTIAL_CONTENT = 206
+_CONNECTIONS = 2
+"""Second and third tries to connect: without a network, a person should not wait long to hear it."""
+_CONNECT_SECONDS = 15.0
+
+
+class IndexClient:
+    """A client of one index; use it as a context manager."""
+
+    def __init__(self, address: str | None, settings: PipSettings) -> None:
+        self._address = address or pypi_simple.PYPI_SIMPLE_ENDPOINT
+        self._folder = local_path(self._address)
+        self._session = _session(settings)
+        self.name = _without_password(self._address)
+        """The address, without a password, for messages."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._session.close()
+
+    def find(self, file: PackageFile) -> str | Path:
+        """Return the address, or for a folder the path, of the file; raise FetchError when it is not to be had."""
+        for package in self._page(file.project).packages:
+            if package.filename == file.filename:
+                return local_path(package.url) or package.url
+        raise FetchError(f"{self.name} has {file.project}, but not this file")
+
+    @contextlib.contextmanager
+    def download(self, url: str, *, start: int) -> Iterator[tuple[int, Chunks]]:
+        """Give where the answer begins (``start``, or 0 when the server sends all) and a function that reads it.
+
+        Raises FetchError for whatever goes wrong on the network.
+        """
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+        try:
+            response = self._session.get(url, headers=headers, stream=True)
+            response.raise_for_status()
+        except OSError as error:
+            raise FetchError(f"{_without_password(url)}: {_reason(error)}") from error
+        with response:
+            try:
+                yield (start if response.status_code == _PARTIAL_CONTENT else 0), response.iter_content
+            except requests.RequestException as error:
+                raise FetchError(f"{_without_password(url)}: the connection broke off") from error
+
+    def _page(self, project: str) -> pypi_simple.ProjectPage:
+        if self._folder is not None:
+            return self._folder_page(self._folder / re.sub(r"[-_.]+", "-", project).lower(), project)
+        try:
+            return pypi_simple.PyPISimple(self._address, session=self._session).get_project_page(project)
+        except pypi_simple.NoSuchProjectError as error:
+            raise FetchError(f"{self.name} does not have it") from error
+        except OSError as error:
+            raise FetchError(f"{self.name} cannot be reached: {_reason(error)}") from error
+        except pypi_simple.UnsupportedContentTypeError as error:
+            raise FetchError(f"{self.name} is no package index: {error}") from error
+
+    def _folder_page(self, folder: Path, project: str) -> pypi_simple.ProjectPage:
+        page = folder / "index.html"
+        try:
+            html = page.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise FetchError(f"{self.name} does not have it") from error
+        return pypi_simple.ProjectPage.from_html(project, html, base_url=page.as_uri())
+
+
+class _PipAdapter(HTTPAdapter):
+    """Applies pip's time limit and certificates to every request of a session.
+
+    ``requests`` lets its own variables overrule what a session was told; pip's setting is the more specific one.
+    """
+
+    def __init__(self, settings: PipSettings) -> None:
+        self._settings = settings
+        retries = Retry(
+            total=settings.retries,
+            connect=min(settings.retries, _CONNECTIONS),
+            read=0,
+            other=0,
+            backoff_factor=0.25,
+            status_forcelist=[500, 502, 503, 520, 524, 527],
+        )
+        super().__init__(max_retries=retries)
+
+    def send(
+        self,
+        request: requests.PreparedRequest,
+        stream: bool = False,
+        timeout: Any = None,
+        verify: bool | str = True,
+        cert: Any = None,
+        proxies: Any = None,
+    ) -> requests.Response:
+        host = urlsplit(request.url or "")
+        trusted = {str(host.hostname), f"{host.hostname}:{host.port}"} & set(self._settings.trusted_hosts)
+        verify = False if trusted else self._settings.cert or verify
+        limits = (min(self._settings.timeout, _CONNECT_SECONDS), self._settings.timeout)
+        return super().send(request, stream, timeout or limits, verify, cert, proxies)
+
+
+def _session(settings: PipSettings) -> requests.Session:
+    session = requests.Session()
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, _PipAdapter(settings))
+    session.cert = settings.client_cert
+    if settings.proxy:
+        session.proxies = {"http": settings.proxy, "https": settings.proxy}
+    return session
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _reason(error: OSError) -> str:
+    """Return the innermost reason as a few words: the outer ones repeat the address and the library's internals."""
+    if isinstance(error, requests.HTTPError):
+        return f"the server answered {error.response.status_code}"
+    if isinstance(error, requests.exceptions.SSLError):
+        return "its certificate is not trusted; set pip's `cert` to the right file"
+    if isinstance(error, requests.Timeout):
+        return "no answer in time"
+    if isinstance(error, requests.exceptions.ProxyError):
+        return "the proxy does not answer"
+    return "no connection" if isinstance(error, requests.ConnectionError) else str(error)

@@ -1,0 +1,1 @@
+"""Time alignment: speech activity, utterances and their delays."""

@@ -1,0 +1,1 @@
+"""Float32 vectors, transforms and powers that round as the programme of the standard does."""

@@ -1,0 +1,144 @@
+"""From what probes kept to what is shown: each figure on the originals, on the resyntheses, and the loss between.
+
+Only clips on which the probe is ok count; the others are counted beside. Intervals are those of the metrics
+(:mod:`codec_superb.pipeline.statistics.bootstrap`): clips are drawn with replacement, and reference, resynthesis and
+their difference are computed from the same draws. In a draw a trial counts as often as both of its clips together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from pydantic import Field, FiniteFloat
+
+from codec_superb.applications.table import PROBES, SIDES, Figure, Probe
+from codec_superb.pipeline.aggregates.estimate import Estimated, estimate, taking
+from codec_superb.pipeline.aggregates.evidence import (
+    Sides,
+    by_dataset_and_probe,
+    evidence_of,
+    from_pairs,
+    probes_present,
+)
+from codec_superb.pipeline.aggregates.interval import Score
+from codec_superb.pipeline.aggregates.ultra import NEEDED, ULTRA, Backends, ultra_average
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.tables.record import Record
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+
+
+class ApplicationAggregate(Record):
+    """One figure of a probe on one dataset: the ceiling, the value, and what the codec lost."""
+
+    probe: str
+    """Key of the probe; ``ultra`` for the average over several."""
+    figure: str
+    """Key of the figure, see ``applications.table``."""
+    dataset: str
+    """Name of the dataset; '' for a figure over several datasets."""
+    n: int
+    """Clips that take part."""
+    left_out: int
+    """Clips without the label that the probe needs."""
+    failed: int
+    """Clips without a resynthesis, or on which a model gave no answer."""
+    pairs: int
+    """Trials or ranks behind the figure; 0 for a figure of single clips."""
+    reference: Score
+    """On the original audio."""
+    resynthesis: Score
+    """On what the codec gave back."""
+    loss: Score
+    """Paired difference, positive where the codec lost: of errors resynthesis minus reference, else the opposite."""
+    totals: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Sums of counts: ``words``, ``reference.substitutions``, …; empty for means."""
+
+
+def aggregate_applications(
+    rows: Iterable[ClipRow],
+    pairs: Iterable[PairRow],
+    *,
+    seed: int,
+    replicates: int,
+    backends: Backends | None = None,
+) -> tuple[ApplicationAggregate, ...]:
+    """Compute every figure of every probe of the rows of one codec; deterministic whatever the order of both.
+
+    A figure that has a value on neither side (characters of English) is absent, unless no clip takes part at all.
+    Sorted by dataset, probes and figures as in the table; figures over several datasets, which are absent unless
+    ``backends`` are those of their protocol, come last. PipelineError for a pair of clips that take no part.
+    """
+    by_dataset: dict[str, list[ClipRow]] = {}
+    for row in rows:
+        by_dataset.setdefault(row.dataset, []).append(row)
+    groups = by_dataset_and_probe(pairs)
+    present = {name: probes_present(members) for name, members in by_dataset.items()}
+    astray = sorted(place for place in groups if place[1] not in present.get(place[0], ()))
+    if astray:
+        raise PipelineError(f"pairs of {astray[0][1]} on {astray[0][0]!r}: expected clips with that probe, found none")
+    found: list[ApplicationAggregate] = []
+    estimates: dict[tuple[str, str], Estimated] = {}
+    for name in sorted(by_dataset):
+        for key in present[name]:
+            sides = evidence_of(PROBES[key], by_dataset[name], groups.get((name, key), ()))
+            for figure, estimated in estimate(sides, name, seed, replicates).items():
+                if not sides.clips or np.isfinite(estimated.point).any():
+                    estimates[name, figure.key] = estimated
+                    found.append(_entry(name, figure, sides, estimated, _counts(PROBES[key], by_dataset[name])))
+    return (*found, *_over_datasets(found, estimates, backends or {}))
+
+
+def _entry(
+    dataset: str, figure: Figure, sides: Sides, estimated: Estimated, counts: Mapping[str, int]
+) -> ApplicationAggregate:
+    return ApplicationAggregate(
+        probe=sides.probe.key,
+        figure=figure.key,
+        dataset=dataset,
+        n=estimated.n,
+        **counts,
+        pairs=sides.pairs if from_pairs(figure, sides.probe) else 0,
+        **estimated.scores(figure),
+        totals=_totals(figure, sides),
+    )
+
+
+def _counts(probe: Probe, rows: Sequence[ClipRow]) -> dict[str, int]:
+    """Count the clips that the probe looks at and that take no part; one without an entry was never answered for."""
+    asked = [row for row in rows if row.category in probe.categories or probe.key in row.probes]
+    states = [row.probes[probe.key].status if probe.key in row.probes else "failed" for row in asked]
+    return {"left_out": states.count("left_out"), "failed": states.count("failed")}
+
+
+def _totals(figure: Figure, sides: Sides) -> dict[str, float]:
+    """Sum the counts behind a rate of errors."""
+    if not figure.per:
+        return {}
+    chosen = taking(figure, sides)
+    totals = {figure.per: float(sides.reference.values[figure.per][chosen].sum())}
+    for name, side in zip(SIDES, (sides.reference, sides.resynthesis), strict=True):
+        totals |= {f"{name}.{field.name}": float(side.values[field.name][chosen].sum()) for field in sides.probe.sided}
+    return totals
+
+
+def _over_datasets(
+    found: Sequence[ApplicationAggregate], estimates: Mapping[tuple[str, str], Estimated], backends: Backends
+) -> list[ApplicationAggregate]:
+    """Compute the figure over several datasets whose parts are all there, by the models of its protocol."""
+    average = ultra_average(estimates, backends)
+    if average is None:
+        return []
+    parts = [[entry for entry in found if (entry.dataset, entry.figure) in needed] for needed in NEEDED]
+    return [
+        ApplicationAggregate(
+            probe="ultra",
+            figure=ULTRA.key,
+            dataset="",
+            n=sum(min(entry.n for entry in part) for part in parts),
+            left_out=sum(max(entry.left_out for entry in part) for part in parts),
+            failed=sum(max(entry.failed for entry in part) for part in parts),
+            pairs=0,
+            **average.scores(ULTRA),
+        )
+    ]

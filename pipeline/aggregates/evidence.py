@@ -1,0 +1,135 @@
+"""Clip rows and pairs as the arrays that figures of applications are computed from, in an order of their own."""
+
+from __future__ import annotations
+
+import importlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.applications.figures import Evidence, Floats
+from codec_superb.applications.table import PROBES, SIDES, Figure, Probe
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+
+Pairs = Mapping[tuple[str, str], Sequence[PairRow]]
+"""By dataset and probe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Both sides of one probe on one dataset, over the clips that take part, sorted by id."""
+
+    probe: Probe
+    clips: tuple[str, ...]
+    reference: Evidence
+    resynthesis: Evidence
+
+    @property
+    def pairs(self) -> int:
+        """Trials or ranks."""
+        return len(self.reference.scores)
+
+
+def by_dataset_and_probe(pairs: Iterable[PairRow]) -> Pairs:
+    """Group pairs by what they belong to."""
+    groups: dict[tuple[str, str], list[PairRow]] = defaultdict(list)
+    for pair in pairs:
+        groups[pair.dataset, pair.probe].append(pair)
+    return groups
+
+
+def evidence_of(
+    probe: Probe, rows: Iterable[ClipRow], pairs: Iterable[PairRow], clips: Collection[str] | None = None
+) -> Sides:
+    """Collect what a probe kept of the clips of one dataset whose status is ok, of those in ``clips`` where given.
+
+    Pairs of other clips are left aside where ``clips`` are given; otherwise they are a PipelineError.
+    """
+    chosen = {
+        row.clip: row.probes[probe.key]
+        for row in rows
+        if _takes_part(row, probe.key) and (clips is None or row.clip in clips)
+    }
+    names = tuple(sorted(chosen))
+    columns: dict[str, dict[str, Floats]] = {side: {} for side in SIDES}
+    for side in SIDES:
+        for field in probe.shared:
+            columns[side][field.name] = np.array([chosen[name].shared[field.name] for name in names])
+        for field in probe.sided:
+            columns[side][field.name] = np.array([getattr(chosen[name], side)[field.name] for name in names])
+    left, right, target, scores = _places(probe, pairs, names, strict=clips is None)
+    sides = {side: Evidence(columns[side], left, right, target, scores[side]) for side in SIDES}
+    return Sides(probe, names, sides["reference"], sides["resynthesis"])
+
+
+def _takes_part(row: ClipRow, key: str) -> bool:
+    entry = row.probes.get(key)
+    return entry is not None and entry.status == "ok"
+
+
+_Places = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], dict[str, Floats]]
+
+
+def _places(probe: Probe, pairs: Iterable[PairRow], clips: Sequence[str], *, strict: bool) -> _Places:
+    """Pairs as positions, sorted by them, so that nothing depends on the order of the pairs."""
+    place = {clip: position for position, clip in enumerate(clips)}
+    listed = list(pairs)
+    trials = probe.pairs == "trials"
+    others = place if trials else {name: n for n, name in enumerate(sorted({pair.right for pair in listed}))}
+    table = []
+    for pair in listed:
+        if pair.left in place and pair.right in others:
+            table.append((place[pair.left], others[pair.right], pair.target, pair.reference, pair.resynthesis))
+        elif strict:
+            raise PipelineError(
+                f"pair {pair.left!r}, {pair.right!r} of {pair.dataset!r}: expected clips on which {probe.key} is ok; "
+                "probe the run again"
+            )
+    table.sort()
+    left, right = (np.array([entry[n] for entry in table], np.int64) for n in (0, 1))
+    target = np.array([entry[2] for entry in table], np.bool_)
+    one, two = (np.array([entry[n] for entry in table], np.float64) for n in (3, 4))
+    return left, right, target, {"reference": one, "resynthesis": two}
+
+
+@cache
+def figure_function(figure: Figure) -> Callable[[Evidence, Floats], Floats]:
+    """Import what computes a figure; it takes evidence of one side and weights of shape ``(draws, clips)``."""
+    module, _, name = figure.target.partition(":")
+    function = getattr(importlib.import_module(module), name)
+
+    def compute(evidence: Evidence, weights: Floats) -> Floats:
+        arguments = (figure.field,) if figure.field else ()
+        # Rounding must not carry a percentage beyond 100.
+        return np.asarray(np.clip(function(evidence, weights, *arguments), figure.minimum, figure.maximum))
+
+    return compute
+
+
+def from_pairs(figure: Figure, probe: Probe) -> bool:
+    """Whether a figure is computed from pairs; a mean is not, even of a probe that keeps some."""
+    return bool(probe.pairs) and not figure.field
+
+
+def probes_present(rows: Iterable[ClipRow]) -> tuple[str, ...]:
+    """Probes that some of the rows have an entry of, in the order of the table."""
+    found = {key for row in rows for key in row.probes}
+    return tuple(key for key in PROBES if key in found)
+
+
+def only_probes(
+    rows: Iterable[ClipRow], pairs: Iterable[PairRow], keys: Collection[str]
+) -> tuple[list[ClipRow], list[PairRow]]:
+    """Leave out what probes other than ``keys`` kept: of a probing that was not through, which ``run.json`` omits."""
+    kept = [
+        row
+        if row.probes.keys() <= set(keys)
+        else row.model_copy(update={"probes": {key: entry for key, entry in row.probes.items() if key in keys}})
+        for row in rows
+    ]
+    return kept, [pair for pair in pairs if pair.probe in keys]

@@ -1,0 +1,253 @@
+"""From clip rows to what is ranked: clip → dataset → category, each with counts and intervals.
+
+A dataset of several categories (``mini``) is aggregated per category. Aggregates are always computed from rows,
+here and on the server; nobody's own numbers are believed. Sums are exactly rounded and clips sorted by id, so the
+numbers do not depend on the order of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from pydantic import Field, FiniteFloat
+
+from codec_superb.metrics.overall import category_score
+from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.pipeline.aggregates.applications import ApplicationAggregate, aggregate_applications
+from codec_superb.pipeline.aggregates.interval import NO_SCORE, Score, score_of
+from codec_superb.pipeline.aggregates.ultra import Backends
+from codec_superb.pipeline.statistics.bootstrap import Floats, interval, standard_deviation
+from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
+from codec_superb.pipeline.tables.record import Record
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+
+__all__ = [
+    "REPLICATES",
+    "SEED",
+    "Aggregates",
+    "ApplicationAggregate",
+    "CategoryAggregate",
+    "DatasetAggregate",
+    "MetricAggregate",
+    "Score",
+    "aggregate",
+    "score_of",
+]
+
+REPLICATES: Final = 1000
+SEED: Final = 0
+
+
+class MetricAggregate(Record):
+    """Mean of one metric over the defined clips of one dataset and category."""
+
+    n: int
+    """Clips with a value."""
+    undefined: int
+    """Clips on which the metric has no meaning."""
+    failed: int
+    """Clips whose metric crashed or that have no resynthesis."""
+    mean: FiniteFloat | None
+    """Over the clips with a value; None without one."""
+    sd: FiniteFloat | None
+    """Sample standard deviation (n - 1); None for fewer than two clips."""
+    low: FiniteFloat | None
+    """Lower end of the 95 % bootstrap interval of the mean; None for fewer than two clips."""
+    high: FiniteFloat | None
+    """Upper end."""
+
+
+class DatasetAggregate(Record):
+    """One codec on one dataset, one category of it."""
+
+    dataset: str
+    """Name of the dataset."""
+    category: Category
+    """Category of the clips."""
+    clips: int
+    """Rows: clips that the run was asked for."""
+    ok: int
+    """Clips that have a resynthesis."""
+    failed: int
+    """Clips that have none."""
+    complete: bool
+    """No clip failed, no metric failed on one, and none of the dataset is missing."""
+    seconds: FiniteFloat
+    """Audio of the clips that are ok."""
+    bits: int
+    """Payload of the clips that are ok."""
+    kbps: FiniteFloat | None
+    """All bits over all seconds of the clips that are ok; None when the bits of one are not known."""
+    tokens_per_second: FiniteFloat | None
+    """All tokens over all seconds; None for a codec without tokens."""
+    compression_ratio: FiniteFloat | None
+    """Bits of 16-bit PCM at the clips' own rates over the payload."""
+    encode_rtf: FiniteFloat | None
+    """Seconds of encoding per second of audio."""
+    decode_rtf: FiniteFloat | None
+    """Seconds of decoding per second of audio."""
+    largest_lag: int | None
+    """Largest |residual lag| of a clip, in samples at its rate."""
+    clipped_samples: int
+    """Samples of all resyntheses beyond [-1, 1]."""
+    metrics: dict[str, MetricAggregate]
+    """By metric key; a metric that was computed on no clip of the group is absent."""
+    score: Score
+    """Harmonic mean of the normalised means of the category's metrics."""
+
+
+class CategoryAggregate(Record):
+    """One codec in one category, over its datasets."""
+
+    category: Category
+    """Category of the clips."""
+    datasets: tuple[str, ...]
+    """All that have clips of the category."""
+    complete: bool
+    """Every dataset is."""
+    kbps: FiniteFloat | None
+    """All bits over all seconds of its datasets."""
+    score: Score
+    """Harmonic mean of the dataset scores; None when one of them is None."""
+
+
+class Aggregates(Record):
+    """All of one codec."""
+
+    datasets: tuple[DatasetAggregate, ...] = Field(default_factory=tuple)
+    """By dataset and category."""
+    categories: tuple[CategoryAggregate, ...] = Field(default_factory=tuple)
+    """By category, over the datasets."""
+    applications: tuple[ApplicationAggregate, ...] = Field(default_factory=tuple)
+    """By dataset and figure; empty where no probe was run."""
+
+
+def aggregate(
+    rows: Sequence[ClipRow],
+    *,
+    metrics: Sequence[str],
+    seed: int = SEED,
+    replicates: int = REPLICATES,
+    expected: Mapping[str, int] | None = None,
+    pairs: Sequence[PairRow] = (),
+    backends: Backends | None = None,
+) -> Aggregates:
+    """Aggregate the rows of one codec; deterministic in ``rows`` and ``pairs`` (any order) and ``seed``.
+
+    ``expected`` maps a dataset to the number of its clips; one with fewer rows is shown as incomplete. ``pairs`` are
+    the trials and ranks of probes, ``backends`` the models that answered, by dataset and probe (a figure over several
+    datasets asks for those of its protocol). Raises PipelineError when a clip has two rows, or a pair has none.
+    """
+    groups = group_rows(rows)
+    counts: dict[str, int] = {}
+    for group, members in groups.items():
+        counts[group.dataset] = counts.get(group.dataset, 0) + len(members)
+    datasets, draws = [], []
+    for group, members in groups.items():
+        missing = (expected or {}).get(group.dataset, 0) > counts[group.dataset]
+        joint = resample(group, [{row.clip: row for row in members}], _measured(members, metrics), seed, replicates)
+        scores = joint.scores()
+        datasets.append(_dataset(group, members, joint, scores, missing=missing))
+        draws.append((scores, joint.score_n))
+    categories = []
+    for category in CATEGORIES:
+        chosen = [position for position, dataset in enumerate(datasets) if dataset.category == category]
+        if chosen:
+            parts = [datasets[position] for position in chosen]
+            categories.append(_category(category, parts, [draws[position] for position in chosen]))
+    return Aggregates(
+        datasets=tuple(datasets),
+        categories=tuple(categories),
+        applications=aggregate_applications(rows, pairs, seed=seed, replicates=replicates, backends=backends),
+    )
+
+
+def _measured(rows: Sequence[ClipRow], metrics: Sequence[str]) -> list[str]:
+    """Metrics computed on a clip of the group; all of them where no clip has a resynthesis to compute them on."""
+    present = {key for row in rows if row.status == "ok" for key in row.metrics}
+    return sorted(key for key in set(metrics) if key in present or all(row.status == "failed" for row in rows))
+
+
+def _metrics(rows: Sequence[ClipRow], joint: Joint) -> dict[str, MetricAggregate]:
+    failed = sum(row.status == "failed" for row in rows)
+    table = {}
+    for column, key in enumerate(joint.keys):
+        states = [row.metrics[key].status for row in rows if row.status == "ok" and key in row.metrics]
+        values, n = joint.values[:, 0, column], joint.n[column]
+        low, high = interval(joint.replicates[:, 0, column], n) or (None, None)
+        table[key] = MetricAggregate(
+            n=n,
+            undefined=states.count("undefined"),
+            failed=failed + states.count("failed"),
+            mean=float(joint.means[0, column]) if n else None,
+            sd=_finite(standard_deviation(values)),
+            low=low,
+            high=high,
+        )
+    return table
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _dataset(
+    group: Group, rows: Sequence[ClipRow], joint: Joint, scores: tuple[Floats, Floats] | None, *, missing: bool
+) -> DatasetAggregate:
+    ok = [row for row in rows if row.status == "ok"]
+    metrics = _metrics(rows, joint)
+    seconds = math.fsum(row.seconds or 0.0 for row in ok)
+    bits = _total([row.bits for row in ok])
+    pcm_bits = 16 * sum(row.samples or 0 for row in ok)
+    complete = all(entry.failed == 0 and entry.n + entry.undefined == len(rows) for entry in metrics.values())
+    return DatasetAggregate(
+        dataset=group.dataset,
+        category=group.category,
+        clips=len(rows),
+        ok=len(ok),
+        failed=len(rows) - len(ok),
+        complete=complete and len(ok) == len(rows) and not missing,
+        seconds=seconds,
+        bits=sum(row.bits or 0 for row in ok),
+        kbps=_per(bits, 1000 * seconds),
+        tokens_per_second=_per(_total([row.tokens for row in ok]), seconds),
+        compression_ratio=_per(pcm_bits, bits or 0),
+        encode_rtf=_per(_total([row.encode_s for row in ok]), seconds),
+        decode_rtf=_per(_total([row.decode_s for row in ok]), seconds),
+        largest_lag=max((abs(row.lag_samples) for row in ok if row.lag_samples is not None), default=None),
+        clipped_samples=sum(row.clipped_samples or 0 for row in ok),
+        metrics=metrics,
+        score=score_of(float(scores[0][0]), scores[1][:, 0], joint.score_n) if scores else NO_SCORE,
+    )
+
+
+def _total(parts: Sequence[float | None]) -> float | None:
+    """Sum, None when a part is not known: a rate over some of the clips would pass for that of all."""
+    known = [part for part in parts if part is not None]
+    return math.fsum(known) if len(known) == len(parts) else None
+
+
+def _per(amount: float | None, base: float) -> float | None:
+    return amount / base if amount is not None and base else None
+
+
+def _category(
+    category: Category, parts: Sequence[DatasetAggregate], draws: Sequence[tuple[tuple[Floats, Floats] | None, int]]
+) -> CategoryAggregate:
+    """Combine datasets: replicates of each are independent, so those of equal number make one of the category."""
+    known = [scores for scores, _ in draws if scores is not None]
+    score = NO_SCORE
+    if len(known) == len(parts):
+        value = category_score([np.asarray(point[0]) for point, _ in known])
+        score = score_of(float(value), category_score([draw[:, 0] for _, draw in known]), min(n for _, n in draws))
+    bits = None if any(part.kbps is None and part.ok for part in parts) else sum(part.bits for part in parts)
+    return CategoryAggregate(
+        category=category,
+        datasets=tuple(part.dataset for part in parts),
+        complete=all(part.complete for part in parts),
+        kbps=_per(bits, 1000 * math.fsum(part.seconds for part in parts)),
+        score=score,
+    )

@@ -1,0 +1,1 @@
+"""Two or more codecs side by side: paired differences, families over bitrates, published figures."""

@@ -1,0 +1,138 @@
+"""Two codecs' figures of applications on the clips that both have, paired, where the same model answered for both."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from pydantic import FiniteFloat
+
+from codec_superb.applications.table import PROBES, Probe
+from codec_superb.pipeline.aggregates.estimate import Estimated, estimate
+from codec_superb.pipeline.aggregates.evidence import Sides, by_dataset_and_probe, evidence_of, from_pairs
+from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
+from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.runs.info import ProbeInfo
+from codec_superb.pipeline.statistics.paired import Difference, difference_of
+from codec_superb.pipeline.tables.record import Record
+
+
+class PairedApplication(Record):
+    """One figure of an application on the clips of a dataset on which the probe is ok for both codecs."""
+
+    dataset: str
+    probe: str
+    figure: str
+    backend: str
+    """The model that answered, for both."""
+    n: int
+    """Clips that take part."""
+    pairs: int
+    """Trials or ranks behind the figure."""
+    only_first: int
+    """Clips on which the probe is ok for the first codec only; left out."""
+    only_second: int
+    """Clips on which it is ok for the second codec only; left out."""
+    reference: FiniteFloat | None
+    """On the originals of these clips; None where the figure has no value there."""
+    result: Difference
+
+
+class NotCompared(Record):
+    """A probe of a dataset that was not compared."""
+
+    dataset: str
+    probe: str
+    reason: str
+
+
+def compare_applications(
+    first: Results, second: Results, datasets: Collection[str]
+) -> tuple[tuple[PairedApplication, ...], tuple[NotCompared, ...]]:
+    """Compare on ``datasets``, which both have in the same state; by dataset and figure, then what was left out."""
+    found: list[PairedApplication] = []
+    left_out: list[NotCompared] = []
+    for dataset in sorted(datasets):
+        one, two = _infos(first, dataset), _infos(second, dataset)
+        for key in (key for key in PROBES if key in one or key in two):
+            reason = _differ(one.get(key), two.get(key))
+            sides = None if reason else _shared(PROBES[key], dataset, first, second)
+            if isinstance(sides, str) or sides is None:
+                left_out.append(NotCompared(dataset=dataset, probe=key, reason=reason or str(sides)))
+            else:
+                found += _figures(dataset, one[key].backend, *sides)
+    return tuple(found), tuple(left_out)
+
+
+def _infos(results: Results, dataset: str) -> Mapping[str, ProbeInfo]:
+    described = results.dataset(dataset)
+    return {info.probe: info for info in described.probes} if described else {}
+
+
+def _differ(one: ProbeInfo | None, two: ProbeInfo | None) -> str:
+    """Say why the figures of two codecs cannot be compared; '' where they can."""
+    if one is None or two is None:
+        return f"only the {'first' if two is None else 'second'} was probed with it"
+    if (one.backend, one.model_sha256) != (two.backend, two.model_sha256):
+        models = " and ".join(f"{info.backend} ({info.model_sha256[:12]})" for info in (one, two))
+        return f"different models answered: {models}"
+    if one.version != two.version:
+        return f"defined differently: version {one.version} and version {two.version}"
+    names = sorted({*one.settings, *two.settings})
+    others = [name for name in names if one.settings.get(name) != two.settings.get(name)]
+    return f"asked with different settings: {', '.join(others)}" if others else ""
+
+
+def _shared(probe: Probe, dataset: str, first: Results, second: Results) -> tuple[Sides, Sides, tuple[int, int]] | str:
+    """Collect both codecs' evidence on the clips they share, and how many only one has; or say why that is none."""
+    rows = [[row for row in results.rows if row.dataset == dataset] for results in (first, second)]
+    taking = [
+        {row.clip for row in part if probe.key in row.probes and row.probes[probe.key].status == "ok"} for part in rows
+    ]
+    clips = taking[0] & taking[1]
+    if not clips:
+        return "no clip on which it is ok for both"
+    if probe.pairs == "ranks" and taking[0] != taking[1]:
+        return "ranks are among other clips: the two did not fail on the same ones"
+    groups = [by_dataset_and_probe(results.pairs).get((dataset, probe.key), ()) for results in (first, second)]
+    one, two = (evidence_of(probe, part, pairs, clips) for part, pairs in zip(rows, groups, strict=True))
+    if not _same_pairs(one, two):
+        return "they rest on other trials or classes"
+    return one, two, (len(taking[0] - clips), len(taking[1] - clips))
+
+
+def _same_pairs(one: Sides, two: Sides) -> bool:
+    return all(
+        np.array_equal(getattr(one.reference, name), getattr(two.reference, name))
+        for name in ("left", "right", "target")
+    )
+
+
+def _figures(dataset: str, backend: str, one: Sides, two: Sides, alone: tuple[int, int]) -> list[PairedApplication]:
+    """Compare figure by figure; both codecs see the same draws, because they have the same clips."""
+    estimates = [estimate(sides, dataset, SEED, REPLICATES) for sides in (one, two)]
+    found = []
+    for figure, mine in estimates[0].items():
+        other: Estimated = estimates[1][figure]
+        if not np.isfinite([mine.point[1], other.point[1]]).all():
+            continue
+        found.append(
+            PairedApplication(
+                dataset=dataset,
+                probe=one.probe.key,
+                figure=figure.key,
+                backend=backend,
+                n=mine.n,
+                pairs=one.pairs if from_pairs(figure, one.probe) else 0,
+                only_first=alone[0],
+                only_second=alone[1],
+                reference=float(mine.point[0]) if np.isfinite(mine.point[0]) else None,
+                result=difference_of(
+                    np.array([mine.point[1], other.point[1]]),
+                    np.stack([mine.draws[1], other.draws[1]], axis=1),
+                    mine.n,
+                    1 if figure.higher_is_better else -1,
+                ),
+            )
+        )
+    return found

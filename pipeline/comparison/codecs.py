@@ -1,0 +1,170 @@
+"""``compare``: two codecs on the clips they share, from run folders or submission files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.weights import told
+from codec_superb.metrics.table import METRICS, Category
+from codec_superb.pipeline.comparison.applications import PairedApplication, compare_applications
+from codec_superb.pipeline.comparison.results import Results, combine, load_results
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.runs.folder import find_runs
+from codec_superb.pipeline.statistics.paired import PairedCategory, PairedDataset, compare_paired
+from codec_superb.pipeline.statistics.ranks import Ranking, rank_codecs
+from codec_superb.pipeline.tables.record import Record
+from codec_superb.pipeline.tables.rows import ClipRow
+
+
+class LeftOut(Record):
+    """Something that was not compared."""
+
+    what: str
+    """Dataset or metric; a probe with its dataset."""
+    reason: str
+
+
+class ComparisonReport(Record):
+    """First codec against second; every difference is first minus second."""
+
+    first: str
+    second: str
+    datasets: tuple[PairedDataset, ...]
+    """By dataset and category, with every metric that both have."""
+    categories: tuple[PairedCategory, ...]
+    """Overall score by category."""
+    applications: tuple[PairedApplication, ...] = ()
+    """By dataset and figure, where the same model answered for both."""
+    left_out: tuple[LeftOut, ...]
+    """Datasets, metrics and probes that cannot be compared, with the reason."""
+
+
+def compare(first: Path, second: Path) -> ComparisonReport:
+    """Compare two codecs; each path is a run folder, a codec's folder with several runs, or a submission file.
+
+    PipelineError when a path holds more than one codec or the two share nothing.
+    """
+    return compare_results(load_one(first), load_one(second))
+
+
+def compare_results(first: Results, second: Results) -> ComparisonReport:
+    """Compare loaded results on the datasets, metrics and clips that both have."""
+    datasets, left_out = _shared_datasets(first, second)
+    if not datasets:
+        reasons = "; ".join(f"{entry.what}: {entry.reason}" for entry in left_out)
+        raise PipelineError(f"expected results on a dataset that both have, got none: {reasons}")
+    metrics = []
+    for key in sorted({*first.metrics, *second.metrics}):
+        reason = _metric_differs(key, first.metrics, second.metrics)
+        if reason:
+            left_out.append(LeftOut(what=key, reason=reason))
+        else:
+            metrics.append(key)
+    paired = compare_paired(_only(first.rows, datasets), _only(second.rows, datasets), metrics=metrics)
+    applications, apart = compare_applications(first, second, datasets)
+    left_out += [LeftOut(what=f"{entry.probe} on {entry.dataset}", reason=entry.reason) for entry in apart]
+    one, two = _names(first.card, second.card)
+    return ComparisonReport(
+        first=one,
+        second=two,
+        datasets=paired.datasets,
+        categories=paired.categories,
+        applications=applications,
+        left_out=tuple(left_out),
+    )
+
+
+def _names(first: Card, second: Card) -> tuple[str, str]:
+    """Name both codecs, with their settings or weights where one codec stands on both sides with different ones."""
+    if first.name != second.name or (first.settings == second.settings and first.weights == second.weights):
+        return first.name, second.name
+    differ = _settings if first.settings != second.settings else _weights
+    return f"{first.name} ({differ(first)})", f"{second.name} ({differ(second)})"
+
+
+def _settings(card: Card) -> str:
+    return ", ".join(f"{key} {value}" for key, value in sorted(card.settings.items())) or "usual settings"
+
+
+def _weights(card: Card) -> str:
+    return told(card.weights)
+
+
+def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:
+    """Rank codecs, one Results each (see :func:`~codec_superb.pipeline.comparison.results.combine`), by category.
+
+    Where codecs were run on different states of a dataset, the state that most of them have counts; the others are
+    unranked as not run on it. So are rows with another version of a metric.
+    """
+    states: dict[str, list[str]] = {}
+    for entry in results:
+        for dataset in entry.datasets:
+            states.setdefault(dataset.info.name, []).append(_state(entry, dataset.info.name))
+    usual = {name: max(sorted(set(found)), key=found.count) for name, found in states.items()}
+    rows = {
+        entry.card.name: _only(
+            entry.rows,
+            {
+                dataset.info.name
+                for dataset in entry.datasets
+                if _state(entry, dataset.info.name) == usual[dataset.info.name]
+            },
+        )
+        for entry in results
+    }
+    return rank_codecs(rows)
+
+
+def _state(results: Results, name: str) -> str:
+    """Name what must be equal for two rows of a dataset to be compared in the overall score."""
+    dataset = results.dataset(name)
+    if dataset is None:
+        return ""
+    overall = {key for key, metric in METRICS.items() if metric.overall}
+    versions = [f"{key}={version}" for key, version in sorted(dataset.metrics.items()) if key in overall]
+    return " ".join([dataset.info.manifest_hash, *versions])
+
+
+def load_one(path: Path) -> Results:
+    """Load the results of the one codec at ``path``: a run, a codec's folder, or a submission file.
+
+    PipelineError when there are several codecs.
+    """
+    parts = [load_results(path)] if path.is_file() else [load_results(run.path) for run in find_runs([path])]
+    found = combine(parts)
+    if len(found) != 1:
+        names = ", ".join(entry.card.name for entry in found)
+        raise PipelineError(f"{path}: expected the results of one codec, got {names}; give one codec's folder")
+    return found[0]
+
+
+def _shared_datasets(first: Results, second: Results) -> tuple[set[str], list[LeftOut]]:
+    shared, left_out = set(), []
+    for name in sorted({dataset.info.name for entry in (first, second) for dataset in entry.datasets}):
+        one, two = first.dataset(name), second.dataset(name)
+        if one is None or two is None:
+            owner = f"the first, {first.card.name}," if two is None else f"the second, {second.card.name},"
+            left_out.append(LeftOut(what=name, reason=f"only {owner} was run on it"))
+        elif one.info.manifest_hash != two.info.manifest_hash:
+            reason = "the two were run on different clips of that name (their manifest hashes differ)"
+            left_out.append(LeftOut(what=name, reason=reason))
+        else:
+            shared.add(name)
+    return shared, left_out
+
+
+def _metric_differs(key: str, first: Mapping[str, str], second: Mapping[str, str]) -> str:
+    """Say why a metric cannot be compared; '' when it can."""
+    if key not in METRICS:
+        return "unknown to this version"
+    if key not in first or key not in second:
+        return "only one of the two was scored with it"
+    if first[key] != second[key]:
+        return f"defined differently: version {first[key]} and version {second[key]}"
+    return ""
+
+
+def _only(rows: Iterable[ClipRow], datasets: set[str]) -> list[ClipRow]:
+    return [row for row in rows if row.dataset in datasets]

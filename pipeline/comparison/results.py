@@ -1,0 +1,182 @@
+"""Results of one codec, from a run folder or a submission file alike: what ``compare`` and the report are made from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.weights import told
+from codec_superb.pipeline.aggregates.evidence import only_probes
+from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
+from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import DatasetInfo, ProbeInfo, Provenance
+from codec_superb.pipeline.submission.check import check_and_open
+from codec_superb.pipeline.submission.scrub import scrub
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+
+_FOLDERS = re.compile(r"…[/\\](?:[^\s/\\\"']+[/\\])*")
+"""What is left of a path before its last part: packing keeps more or less of it, as it knows its folders."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDataset:
+    """One dataset of a codec's results."""
+
+    info: DatasetInfo
+    """``location`` is None for everything that comes from a submission."""
+    custom: bool
+    """An own folder of audio, compared with nothing that has a name."""
+    metrics: dict[str, str]
+    """Metric key to version of its definition."""
+    provenance: tuple[Provenance, ...]
+    source: Path
+    """Run folder or submission file."""
+    probes: tuple[ProbeInfo, ...] = ()
+    """How applications were run on it, sorted by probe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One codec on one or more datasets."""
+
+    card: Card
+    datasets: tuple[ResultDataset, ...]
+    """Sorted by name."""
+    rows: tuple[ClipRow, ...]
+    metrics: dict[str, str]
+    """Metric key to version, over all datasets."""
+    aggregates: Aggregates
+    """Computed here from ``rows`` and ``pairs``."""
+    pairs: tuple[PairRow, ...] = ()
+    """Trials and ranks of probes."""
+
+    def dataset(self, name: str) -> ResultDataset | None:
+        """Find a dataset by name."""
+        return next((dataset for dataset in self.datasets if dataset.info.name == name), None)
+
+
+def load_results(path: Path) -> Results:
+    """Load a scored run folder or a submission file.
+
+    Aggregates are computed from the rows. RunFolderError for a run that is missing or not scored; SubmissionError for
+    a file that does not pass its check.
+    """
+    return _from_submission(path) if path.is_file() else _from_run(path)
+
+
+def combine(results: Iterable[Results]) -> list[Results]:
+    """Join the results of each codec over datasets; one entry a codec, sorted by name.
+
+    PipelineError when a codec comes with two different cards, with one dataset twice, or with two versions of a metric.
+    """
+    by_codec: dict[str, list[Results]] = {}
+    for entry in results:
+        by_codec.setdefault(entry.card.name, []).append(entry)
+    return [_join(by_codec[name]) for name in sorted(by_codec)]
+
+
+def _from_run(path: Path) -> Results:
+    run = RunFolder(path)
+    info = run.info()
+    if info.status != "scored":
+        raise RunFolderError(f"{path}: expected a scored run, got one that is {info.status}; call score first")
+    dataset = ResultDataset(
+        info=info.dataset,
+        custom=info.dataset.location is not None,
+        metrics=dict(info.metrics),
+        provenance=info.provenance,
+        source=path,
+        probes=tuple(probe for _, probe in sorted(info.probes.items())),
+    )
+    return _results(info.card, [dataset], *only_probes(run.rows(), run.pairs(), info.probes))
+
+
+def _from_submission(path: Path) -> Results:
+    report, opened = check_and_open(path)
+    if opened is None or not report.ok:
+        first = report.problems[0]
+        raise SubmissionError(
+            f"{path} does not pass its check: {first.path}: expected {first.expected}, got {first.got}"
+            f"{f' (and {len(report.problems) + report.more - 1} more)' if len(report.problems) > 1 else ''}; "
+            f"{first.how_to_fix}"
+        )
+    submission = opened.submission
+    shared = set(DatasetInfo.model_fields) & set(type(submission.datasets[0]).model_fields)
+    datasets = [
+        ResultDataset(
+            info=DatasetInfo.model_validate(dataset.model_dump(include=shared)),
+            custom=submission.kind == "custom",
+            metrics=dict(submission.metrics),
+            provenance=dataset.provenance,
+            source=path,
+            probes=dataset.probes,
+        )
+        for dataset in submission.datasets
+    ]
+    return _results(submission.codec, datasets, opened.rows, opened.pairs)
+
+
+def _results(
+    card: Card, datasets: Sequence[ResultDataset], rows: Sequence[ClipRow], pairs: Sequence[PairRow]
+) -> Results:
+    metrics: dict[str, str] = {}
+    for dataset in datasets:
+        for key, version in dataset.metrics.items():
+            if metrics.setdefault(key, version) != version:
+                raise PipelineError(
+                    f"{card.name}: {key} has version {version} on {dataset.info.name} and {metrics[key]} elsewhere; "
+                    "run score again"
+                )
+    clips = {dataset.info.name: dataset.info.clips for dataset in datasets}
+    backends = {(dataset.info.name, used.probe): used.backend for dataset in datasets for used in dataset.probes}
+    computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs, backends=backends)
+    ordered = tuple(sorted(datasets, key=lambda dataset: dataset.info.name))
+    return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed, tuple(pairs))
+
+
+def _join(parts: Sequence[Results]) -> Results:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    names: dict[str, Path] = {}
+    for part in parts:
+        if apart := _apart(first.card, part.card):
+            places = f"{first.datasets[0].source} and {part.datasets[0].source}"
+            raise PipelineError(
+                f"{part.card.name}: expected one card, got two that differ in {apart} ({places}): these are two codecs "
+                "of one name; give one of them, or run both again"
+            )
+        for dataset in part.datasets:
+            other = names.setdefault(dataset.info.name, dataset.source)
+            if other != dataset.source:
+                raise PipelineError(
+                    f"{part.card.name} on {dataset.info.name} comes twice: {other} and {dataset.source}; give one"
+                )
+    datasets = [dataset for part in parts for dataset in part.datasets]
+    rows, pairs = ([one for part in parts for one in getattr(part, name)] for name in ("rows", "pairs"))
+    return _results(first.card, datasets, rows, pairs)
+
+
+def _apart(one: Card, other: Card) -> str:
+    """Say in which fields two cards of one name differ; '' where they are of one codec."""
+    first, second = _identity(one), _identity(other)
+    differing = [name for name in first if first[name] != second[name]]
+    words = {"weights": f"weights ({told(one.weights)}; {told(other.weights)})"}
+    return ", ".join(words.get(name, name) for name in differing)
+
+
+def _identity(card: Card) -> dict[str, str]:
+    """Return the fields of a card as JSON: weights by their hashes, and of paths the last part, as submissions may.
+
+    Weights of one hash are the same wherever they come from, but that nobody trained them.
+    """
+    fields = card.model_dump(mode="json")
+    if card.weights is not None and card.weights.sha256 is not None:
+        fields["weights"] = [card.weights.sha256, card.weights.config_sha256, card.weights.source == "random"]
+    told_as = {name: scrub(json.dumps(value, sort_keys=True, ensure_ascii=False)) for name, value in fields.items()}
+    return {name: _FOLDERS.sub("", text) for name, text in told_as.items()}

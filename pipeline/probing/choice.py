@@ -1,0 +1,188 @@
+"""What a call of ``probe`` is about: which probes look at which dataset, and the models that will answer.
+
+Everything that can be wrong with labels is said before a model is prepared, everything that can be wrong with models
+before one is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from codec_superb.applications.catalogue import BackendEntry, Choice, backend_entry, check, open_backend
+from codec_superb.applications.errors import MissingLabels
+from codec_superb.applications.interface import Backend, Item, Model, Samples
+from codec_superb.applications.table import Probe, probe
+from codec_superb.data_manifests import Category, Dataset, open_dataset
+from codec_superb.data_manifests.catalogue import manifest_names
+from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE
+from codec_superb.data_manifests.trials import read_trials, trial_lists
+from codec_superb.pipeline.probing.clip import item_of, reference_at
+from codec_superb.pipeline.runs.finished import RunGroup, selected_clips
+from codec_superb.pipeline.runs.selection import select_clips
+
+USUAL_TRIALS = "veri_test2"
+"""The list that is taken where a dataset has several: Vox1-O, cleaned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One backend, the model it will run, and the probes that it answers for."""
+
+    entry: BackendEntry
+    backend: Backend
+    model: Model
+    probes: tuple[Probe, ...]
+
+    def only(self, keys: frozenset[str]) -> Asked | None:
+        """Return the same with only these of its probes, None where none is left."""
+        probes = tuple(row for row in self.probes if row.key in keys)
+        return replace(self, probes=probes) if probes else None
+
+    def looks_at(self, item: Item) -> bool:
+        """Whether a prediction on this clip is of use to any of the probes."""
+        return any(item.category in row.categories and labelled(row, item) for row in self.probes)
+
+
+class Trials(NamedTuple):
+    """A published trial list; without a name there is none."""
+
+    name: str = ""
+    pairs: tuple[tuple[bool, str, str], ...] = ()
+    """Whether one person speaks in both, clip id of the enrolment, of the test."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeGroup:
+    """All runs of one dataset, and what it says about their clips."""
+
+    runs: RunGroup
+    items: dict[str, Item]
+    """By clip id, of all clips that some run has, sorted."""
+    trials: Trials
+    probes: frozenset[str]
+    """Keys of the probes that have clips to look at here."""
+
+
+def labelled(row: Probe, item: Item) -> bool:
+    """Whether a clip has the label that a probe needs."""
+    return row.label_needed is None or bool(getattr(item, row.label_needed))
+
+
+def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:
+    """See which probes have clips on a dataset.
+
+    Raises MissingLabels for a dataset whose clips lack what a probe needs, RunFolderError for a run that is not
+    finished or whose dataset has changed.
+    """
+    runs = {tuple(selected_clips(folder, folder.info(), group.dataset)) for folder in group.folders}
+    return ProbeGroup(group, *_examine(group.dataset, runs, choices, named=group.named))
+
+
+def refuse_early(
+    datasets: Sequence[str], choices: Sequence[Choice], *, category: Category | None = None, limit: int | None = None
+) -> None:
+    """Refuse, before anything is resynthesised, what :func:`~codec_superb.pipeline.probing.stage.probe` would refuse.
+
+    Raises MissingLabels for datasets, MissingModel and MissingPackage for backends, whose models it finds or fetches.
+    """
+    busy: set[str] = set()
+    for spec in datasets:
+        dataset = open_dataset(spec, category=category)
+        clips = {tuple(select_clips(dataset, limit))}
+        busy |= _examine(dataset, clips, choices, named=spec in manifest_names())[2]
+    _refuse_idle(busy, choices)
+    prepare_all(choices, None)
+
+
+def _examine(
+    dataset: Dataset, runs: Iterable[tuple[str, ...]], choices: Sequence[Choice], *, named: bool
+) -> tuple[dict[str, Item], Trials, frozenset[str]]:
+    """Look at the clips of each run, and return the fields of ProbeGroup."""
+    items = {clip: item_of(dataset.clip(clip)) for clip in sorted(set().union(*runs))}
+    rows = [probe(choice.probe) for choice in choices]
+    trials = _trials(dataset) if named and any(row.pairs == "trials" for row in rows) else Trials()
+    here = [row for row in rows if any(item.category in row.categories for item in items.values())]
+    for row in here:
+        _refuse_unlabelled(dataset, row, _looked_at(row, items.values()), named=named)
+        for clips in runs:
+            if fault := check(row.key, _looked_at(row, map(items.__getitem__, clips)), trials.pairs):
+                raise MissingLabels(f"{dataset.name}: {row.label} ({row.key}): {fault}")
+    return items, trials, frozenset(row.key for row in here)
+
+
+def _looked_at(row: Probe, items: Iterable[Item]) -> list[Item]:
+    return [item for item in items if item.category in row.categories]
+
+
+def _refuse_unlabelled(dataset: Dataset, row: Probe, items: Sequence[Item], *, named: bool) -> None:
+    if any(labelled(row, item) for item in items):
+        return
+    column = row.label_needed
+    remedy = (
+        "choose a dataset that has it"
+        if named
+        else f"add the column {column} to {LABELS_FILE} in the folder, then call resynth again"
+    )
+    raise MissingLabels(
+        f"{dataset.name}: {row.label} ({row.key}) needs the label {column}, and none of its "
+        f"clips has it ({len(items)} of {' and '.join(row.categories)}): {remedy}, or leave {row.key} out"
+    )
+
+
+def _trials(dataset: Dataset) -> Trials:
+    """Read the published trial list of a named dataset, if it has one."""
+    names = trial_lists(dataset.name)
+    if not names:
+        return Trials()
+    name = USUAL_TRIALS if USUAL_TRIALS in names else names[0]
+    pairs = ((trial.same, trial.enrolment, trial.test) for trial in read_trials(dataset.name, name))
+    return Trials(name, tuple(pairs))
+
+
+def refuse_idle(groups: Iterable[ProbeGroup], choices: Sequence[Choice]) -> None:
+    """Refuse a probe that none of the datasets has clips for."""
+    _refuse_idle({key for group in groups for key in group.probes}, choices)
+
+
+def _refuse_idle(busy: set[str], choices: Sequence[Choice]) -> None:
+    for choice in choices:
+        if choice.probe not in busy:
+            row = probe(choice.probe)
+            raise MissingLabels(
+                f"{row.label} ({row.key}) looks at {' and '.join(row.categories)}, and none of the runs has such clips"
+            )
+
+
+def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[Asked]:
+    """Find the models of all backends; errors of any come before work with one begins."""
+    by_backend: dict[str, list[Probe]] = {}
+    for choice in choices:
+        by_backend.setdefault(choice.backend, []).append(probe(choice.probe))
+    asked = []
+    for spec, rows in by_backend.items():
+        backend = open_backend(spec, weights)
+        asked.append(Asked(backend_entry(spec), backend, _portable(backend.prepare()), tuple(rows)))
+    return asked
+
+
+def train(asked: Asked, group: ProbeGroup, device: str) -> Model:
+    """Let a backend learn from the references of the whole dataset, where it does learn."""
+    backend = asked.backend
+    if type(backend).trained is Backend.trained:
+        return asked.model
+    dataset = group.runs.dataset
+    items = [item_of(dataset.clip(clip)) for clip in dataset.clip_ids()]
+    mine = [item for item in items if any(item.category in row.categories for row in asked.probes)]
+    return _portable(backend.trained(mine, _loader(dataset, backend.rate), asked.model, device))
+
+
+def _loader(dataset: Dataset, rate: int) -> Callable[[str], Samples]:
+    return lambda clip: reference_at(dataset.clip(clip), rate)
+
+
+def _portable(model: Model) -> Model:
+    """Return the model in a form that reaches a worker, whatever kind of mapping its settings are."""
+    return replace(model, settings=dict(model.settings))

@@ -1,0 +1,247 @@
+"""Clips before a model, inside a worker: load the backend once, read and resample a batch, ask, halve what is too much.
+
+A batch that a backend refuses is halved and asked again, down to single clips, so that a clip that fails costs itself
+alone. What is the same for every clip (a package or a model that is missing) ends the stage.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from codec_superb.applications.catalogue import BackendEntry, make_backend
+from codec_superb.applications.errors import (
+    MissingModel,
+    MissingPackage,
+    ModelUnusable,
+    OutOfMemory,
+    PredictionFailed,
+)
+from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound
+from codec_superb.base_codec import fitting
+from codec_superb.data_manifests import Clip, Dataset
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.probing.predictions import failure, model_digest, to_entry
+from codec_superb.pipeline.runs.audio_store import read_audio
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of
+
+
+class BackendSpec(NamedTuple):
+    """How a worker makes a backend and loads its model."""
+
+    entry: BackendEntry
+    variant: str
+    weights: Path | None
+    model: Model
+    device: str
+    """``auto`` until :func:`load_backend` has said what it is."""
+    threads: int
+
+
+class Place(NamedTuple):
+    """One sound to predict on: a reference, or what a run made of it."""
+
+    clip: str
+    run: int = -1
+    """Place of the run in the list that the parent holds; -1 for the reference."""
+    path: str = ""
+    sha256: str = ""
+
+
+class PredictTask(NamedTuple):
+    """What a worker is told: names, from which it opens everything itself."""
+
+    backend: BackendSpec
+    dataset: DatasetSpec
+    places: tuple[Place, ...]
+
+
+class Answer(NamedTuple):
+    """What the model said about one sound, as a journal holds it."""
+
+    place: Place
+    entry: dict[str, Any]
+
+
+class _Holder:
+    """The one backend a worker has loaded; models are too large for two."""
+
+    def __init__(self) -> None:
+        self.key: tuple[object, ...] = ()
+        self.backend: Backend | None = None
+        self.room: int | None = None
+        """Samples that a batch may hold at most, padded, once a larger one did not fit."""
+        atexit.register(self.close)
+
+    def get(self, spec: BackendSpec) -> Backend:
+        """Return the backend with its model loaded."""
+        key = (spec.entry.target, spec.variant, spec.weights, model_digest(spec.model), spec.device, spec.threads)
+        if self.backend is None or self.key != key:
+            self.close()
+            backend = make_backend(spec.entry, spec.variant, spec.weights)
+            backend.load(spec.model, spec.device, spec.threads)
+            self.backend, self.key = backend, key
+        return self.backend
+
+    def close(self) -> None:
+        """Give back what is loaded."""
+        backend, self.backend, self.key, self.room = self.backend, None, (), None
+        if backend is not None:
+            backend.close()
+
+
+_HOLDER = _Holder()
+
+
+def load_backend(spec: BackendSpec) -> Iterator[str]:
+    """Load the model, so that what is missing shows before any clip is touched; yield the device it is on."""
+    device = _device(spec)
+    _HOLDER.get(spec._replace(device=device))
+    yield device
+
+
+def _device(spec: BackendSpec) -> str:
+    """Choose ``cuda`` for a large model where there is a device; PipelineError where it was asked for in vain."""
+    if spec.device == "auto":
+        small = make_backend(spec.entry, spec.variant, spec.weights).small
+        return "cuda" if not small and _sees_cuda() else "cpu"
+    if spec.device == "cuda" and not _sees_cuda():
+        raise PipelineError("expected a CUDA device that torch or CTranslate2 can use, found none; use --device cpu")
+    return spec.device
+
+
+def _sees_cuda() -> bool:
+    try:
+        import torch
+
+        if torch.cuda.is_available():
+            return True
+    except ImportError:
+        pass
+    try:
+        import ctranslate2
+    except ImportError:
+        return False
+    return bool(ctranslate2.get_cuda_device_count() > 0)
+
+
+def predict_sounds(task: PredictTask) -> Iterator[Answer]:
+    """Yield an answer for each place, in order. Raises only what must end the stage."""
+    backend = _HOLDER.get(task.backend)
+    reader = _Reader(dataset_of(task.dataset), backend)
+    read = [reader.read(place) for place in task.places]
+    answers = _ask(backend, [sound for sound in read if isinstance(sound, Sound)])
+    for place, sound in zip(task.places, read, strict=True):
+        yield Answer(place, _entry(next(answers) if isinstance(sound, Sound) else sound))
+
+
+class _Reader:
+    """Reads sounds for one batch; references that several sounds share are read once."""
+
+    def __init__(self, dataset: Dataset, backend: Backend) -> None:
+        self._dataset = dataset
+        self._backend = backend
+        self._references: dict[str, Samples] = {}
+
+    def read(self, place: Place) -> Sound | Exception:
+        """Return the sound at the backend's rate, or why there is none."""
+        clip: Clip | None = None
+        try:
+            clip = self._dataset.clip(place.clip)
+            own = self._reference(clip) if place.run < 0 else self._resynthesis(place)
+            return Sound(item_of(clip), own, self._reference(clip) if self._backend.compares else None)
+        except Exception as error:  # noqa: BLE001 - a sound that cannot be read costs its own clip only
+            return _Unreadable(f"{type(error).__name__}: {reason_of(error, clip)}")
+
+    def _reference(self, clip: Clip) -> Samples:
+        known = self._references.get(clip.id)
+        if known is None:
+            known = self._references[clip.id] = reference_at(clip, self._backend.rate)
+        return known
+
+    def _resynthesis(self, place: Place) -> Samples:
+        return at_rate(*read_audio(Path(place.path), place.sha256), self._backend.rate)
+
+
+class _Unreadable(Exception):
+    """The sound cannot be read; the text is the whole reason."""
+
+
+def item_of(clip: Clip) -> Item:
+    """Return what the dataset says about a clip."""
+    labels = clip.labels
+    return Item(
+        clip.id, clip.category, labels.text, labels.language, labels.speaker, labels.emotion, labels.events,
+        labels.extra,
+    )  # fmt: skip
+
+
+def reference_at(clip: Clip, rate: int) -> Samples:
+    """Return the reference of a clip as a backend takes it: mono ``(samples,)`` at ``rate`` Hz."""
+    return at_rate(*load_mono(clip), rate)
+
+
+def at_rate(samples: Samples, own: int, rate: int) -> Samples:
+    """Resample mono ``(samples,)`` from ``own`` to ``rate`` Hz with soxr VHQ."""
+    length = fitting.resampled_length(samples.size, own, rate)
+    resampled: Samples = fitting.resample(samples[None, :], own, rate, length)[0]
+    return resampled
+
+
+def _ask(backend: Backend, batch: Sequence[Sound]) -> Iterator[Prediction | Exception]:
+    """Yield the answers in order; a batch that the backend cannot take is halved."""
+    if not batch:
+        return
+    if len(batch) == 1 or _HOLDER.room is None or _size(batch) <= _HOLDER.room:
+        answers = _answers(backend, batch)
+        if answers is not None:
+            yield from map(_or_end, answers)
+            return
+    half = len(batch) // 2
+    yield from _ask(backend, batch[:half])
+    yield from _ask(backend, batch[half:])
+
+
+def _answers(backend: Backend, batch: Sequence[Sound]) -> Sequence[Prediction | Exception] | None:
+    """Ask once; None where a batch of several must be halved."""
+    try:
+        answers = list(backend.predict(batch))
+    except (MissingPackage, MissingModel, ModelUnusable):
+        raise  # the same for every clip
+    except Exception as error:  # noqa: BLE001 - whatever a model raises, it must not cost the other clips
+        if len(batch) == 1:
+            return [error]
+        if isinstance(error, OutOfMemory | MemoryError):
+            _HOLDER.room = _size(batch) // 2
+        return None
+    if len(answers) != len(batch):
+        raise PipelineError(f"{type(backend).__name__}: expected {len(batch)} predictions, got {len(answers)}")
+    return answers
+
+
+def _or_end(answer: Prediction | Exception) -> Prediction | Exception:
+    """Raise the one answer that ends the run, once those before it are kept."""
+    if isinstance(answer, ModelUnusable):
+        raise answer
+    return answer
+
+
+def _size(batch: Sequence[Sound]) -> int:
+    """Count the samples of a batch when all its sounds are padded to the longest."""
+    return len(batch) * max(sound.samples.size for sound in batch)
+
+
+def _entry(answer: Prediction | Exception) -> dict[str, Any]:
+    """Put an answer into the form of a journal; one that is no prediction becomes a failure."""
+    if isinstance(answer, Exception):
+        return failure(_reason(answer), final=isinstance(answer, PredictionFailed))
+    try:
+        return to_entry(answer)
+    except PredictionFailed as error:
+        return failure(_reason(error), final=True)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, _Unreadable) else f"{type(error).__name__}: {reason_of(error)}"

@@ -1,0 +1,81 @@
+"""A prediction as journals hold it, and the identity of the model that made it.
+
+A line says ``{"text": …}``, ``{"vector": …}`` (base64 of little-endian float32) or ``{"failed": reason}``; the
+last with ``"final": true`` where the model itself said that it has no answer, so that asking again would be of no use.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from codec_superb.applications.errors import PredictionFailed
+from codec_superb.applications.interface import Model, Prediction
+from codec_superb.pipeline.tables import strict_json
+
+FAILED = "failed"
+_FINAL = "final"
+_FLOATS = "<f4"
+
+
+class Answers(NamedTuple):
+    """What is known of one side of a run, or of a dataset's references, for one model."""
+
+    predictions: dict[str, Prediction]
+    """By clip id."""
+    failures: dict[str, str]
+    """Reason by clip id."""
+
+
+def model_digest(model: Model) -> str:
+    """Return the SHA-256 (hex) over what makes predictions comparable: name, files and settings, never a path."""
+    return strict_json.digest({"name": model.name, "sha256": model.sha256, "settings": dict(model.settings)})
+
+
+def failure(reason: str, *, final: bool = False) -> dict[str, Any]:
+    """Say in the form of a journal that there is no prediction."""
+    return {FAILED: reason, _FINAL: True} if final else {FAILED: reason}
+
+
+def is_open(entry: Mapping[str, Any] | None) -> bool:
+    """Whether a model should be asked: it was not, or that failed in a way that may end otherwise the next time."""
+    return entry is None or (FAILED in entry and not entry.get(_FINAL, False))
+
+
+def to_entry(prediction: object) -> dict[str, Any]:
+    """Put a prediction into the form of a journal.
+
+    Raises PredictionFailed for anything but a text or a float32 array of one dimension with finite numbers.
+    """
+    if isinstance(prediction, str):
+        return {"text": prediction}
+    if not isinstance(prediction, np.ndarray) or prediction.dtype != np.float32 or prediction.ndim != 1:
+        got = f"{prediction.dtype} of {prediction.shape}" if isinstance(prediction, np.ndarray) else type(prediction)
+        raise PredictionFailed(f"expected a text or a float32 array of one dimension from the model, got {got}")
+    wrong = int(np.count_nonzero(~np.isfinite(prediction)))
+    if wrong or not prediction.size:
+        raise PredictionFailed(
+            f"expected finite numbers from the model, got {wrong} NaN or infinite of {prediction.size}"
+        )
+    return {"vector": base64.b64encode(prediction.astype(_FLOATS).tobytes()).decode("ascii")}
+
+
+def from_entry(entry: Mapping[str, Any]) -> Prediction:
+    """Undo :func:`to_entry`."""
+    if "text" in entry:
+        return str(entry["text"])
+    return np.frombuffer(base64.b64decode(entry["vector"]), dtype=_FLOATS).astype(np.float32)
+
+
+def sort_out(entries: Mapping[str, Mapping[str, Any]]) -> Answers:
+    """Part predictions from failures."""
+    answers = Answers({}, {})
+    for clip, entry in entries.items():
+        if FAILED in entry:
+            answers.failures[clip] = entry[FAILED]
+        else:
+            answers.predictions[clip] = from_entry(entry)
+    return answers

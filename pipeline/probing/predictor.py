@@ -1,0 +1,76 @@
+"""One model on one dataset: batches of sounds go to worker processes, answers come back in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from codec_superb.applications.catalogue import BackendEntry
+from codec_superb.applications.interface import Backend, Model
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.probing.clip import Answer, BackendSpec, Place, PredictTask, load_backend, predict_sounds
+from codec_superb.pipeline.probing.predictions import failure
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec
+from codec_superb.pipeline.workers.batches import BatchQueue, Length, batches, halves
+from codec_superb.pipeline.workers.executor import Crash, Executor, Result, usable_cores
+from codec_superb.pipeline.workers.progress import Progress
+
+
+@dataclass(slots=True)
+class Predictor:
+    """Asks one model; its workers start when there is something to ask."""
+
+    backend: Backend
+    entry: BackendEntry
+    model: Model
+    weights: Path | None
+    dataset: DatasetSpec
+    device: str
+    """As the user said it; what it came to once a worker has loaded the model."""
+    progress: Progress
+    pool: Executor
+    """Worker processes of the whole command: for models of which each may load a copy."""
+    stack: ExitStack
+    """Ends the worker process of a large model."""
+    _ready: BackendSpec | None = None
+
+    def answers(self, sounds: Sequence[Length[Place]]) -> Iterator[Answer]:
+        """Yield an answer for each sound, in any order; a sound that kills a worker is answered with that reason."""
+        if not sounds:
+            return
+        spec = self._start()
+        groups = batches(sounds, self.backend.batch_seconds)
+        queue = BatchQueue(PredictTask(spec, self.dataset, places) for places in groups)
+        with closing(self.pool.stream(predict_sounds, queue)) as events:
+            for event in events:
+                if isinstance(event, Result):
+                    yield event.value
+                elif (answer := self._crashed(event, queue)) is not None:
+                    yield answer
+
+    def _crashed(self, crash: Crash[PredictTask], queue: BatchQueue[PredictTask]) -> Answer | None:
+        """Put back what a dead worker had not answered; the last one of a batch is at fault and fails."""
+        left = crash.task.places[crash.index :]
+        if len(left) > 1:
+            queue.put_back(crash.task._replace(places=half) for half in halves(left))
+            return None
+        self.progress.message(f"{self.model.name}: {left[0].clip}: {crash.reason}")
+        return Answer(left[0], failure(crash.reason))
+
+    def _start(self) -> BackendSpec:
+        """Load the model in a worker, once; PipelineError where that kills it, ApplicationError where it cannot be."""
+        if self._ready is not None:
+            return self._ready
+        alone = not self.backend.small or self.device == "cuda"
+        if alone:
+            self.pool = self.stack.enter_context(Executor(1, timeout=self.pool.timeout))
+        threads = 1 if self.backend.small else usable_cores()
+        spec = BackendSpec(self.entry, self.backend.variant, self.weights, self.model, self.device, threads)
+        (event,) = self.pool.stream(load_backend, [spec])
+        if not isinstance(event, Result):
+            raise PipelineError(f"{self.model.name} cannot be loaded: {event.reason}\n{event.log}".rstrip())
+        self.device = event.value
+        self._ready = spec._replace(device=self.device)
+        return self._ready

@@ -1,0 +1,191 @@
+"""Probe runs: ask models about references and resyntheses, journal what they say, score it, put it into the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from codec_superb.applications.catalogue import choose
+from codec_superb.applications.interface import Model
+from codec_superb.pipeline.output_file import cannot_write
+from codec_superb.pipeline.probing.choice import Asked, ProbeGroup, examine, prepare_all, refuse_idle, train
+from codec_superb.pipeline.probing.clip import Place
+from codec_superb.pipeline.probing.predictions import Answers, model_digest, sort_out
+from codec_superb.pipeline.probing.predictor import Predictor
+from codec_superb.pipeline.probing.reference_predictions import open_references
+from codec_superb.pipeline.probing.rows import put_probes
+from codec_superb.pipeline.probing.scoring import Sides, score_run
+from codec_superb.pipeline.probing.store import ProbeStore
+from codec_superb.pipeline.runs.finished import by_dataset
+from codec_superb.pipeline.runs.folder import find_runs
+from codec_superb.pipeline.runs.outcome import FailedClip, ProbeCounts, RunOutcome
+from codec_superb.pipeline.runs.provenance import stamp
+from codec_superb.pipeline.workers.batches import Length
+from codec_superb.pipeline.workers.devices import Device
+from codec_superb.pipeline.workers.executor import Executor
+from codec_superb.pipeline.workers.progress import Progress, Silent
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What the user asked for, and the means."""
+
+    weights: Path | None
+    device: Device
+    overwrite: bool
+    pool: Executor
+    progress: Progress
+
+
+class References(NamedTuple):
+    """What a model says about references."""
+
+    answers: Answers
+    fresh: bool
+    """Whether it was asked about any of them in this call."""
+
+
+def probe(
+    runs: Sequence[Path],
+    *,
+    applications: Sequence[str],
+    backends: Sequence[str] = (),
+    weights: Path | None = None,
+    device: Device = "auto",
+    workers: int | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> list[RunOutcome]:
+    """Run the probes behind ``applications`` on references and resyntheses of the runs found in ``runs``.
+
+    A prediction is made once: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
+    ``overwrite`` makes all again. Results of another probe stay in the run; those of the same probe are replaced.
+    ``backends`` names models in place of the usual ones, ``weights`` a folder to find them in. ``workers`` bounds the
+    processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
+
+    Raises ApplicationError for names, labels and models that are missing, before any work; RunFolderError for a run
+    that is not finished or whose dataset has changed; DatasetError for a dataset that is not on this machine.
+    """
+    choices = choose(applications, backends)
+    folders = find_runs(runs)
+    groups = [examine(group, choices) for group in by_dataset(folders)]
+    refuse_idle(groups, choices)
+    asked = prepare_all(choices, weights)
+    outcomes: dict[Path, RunOutcome] = {}
+    with ExitStack() as stack:
+        pool = executor or stack.enter_context(Executor(workers))
+        call = _Call(weights, device, overwrite, pool, progress or Silent())
+        for group in groups:
+            for outcome in _probe_group(group, asked, call):
+                outcomes[outcome.path] = outcome
+    return [outcomes[folder.path] for folder in folders]
+
+
+def _probe_group(group: ProbeGroup, all_asked: Sequence[Asked], call: _Call) -> list[RunOutcome]:
+    """Probe all runs of one dataset together, model by model."""
+    with ExitStack() as stack:
+        stores = [ProbeStore(folder, group.runs.dataset, stack) for folder in group.runs.folders]
+        try:
+            for asked in all_asked:
+                if here := asked.only(group.probes):
+                    _ask(here, group, stores, call)
+        except OSError as error:
+            if (fatal := cannot_write(error, "predictions and scores")) is None:
+                raise
+            raise fatal from error
+        keys = [row.key for asked in all_asked for row in asked.probes if row.key in group.probes]
+        return [_outcome(store, keys) for store in stores]
+
+
+def _ask(asked: Asked, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call) -> None:
+    """Have one model predict what is missing, then score each run."""
+    model = train(asked, group, call.device)
+    with ExitStack() as stack:
+        predictor = Predictor(
+            asked.backend, asked.entry, model, call.weights, group.runs.spec, call.device, call.progress, call.pool,
+            stack,
+        )  # fmt: skip
+        references = _predict_references(predictor, asked, group, stores, call)
+        _predict_resyntheses(predictor, asked, group, stores, call)
+    for store in stores:
+        _finish(store, asked, group, model, references, predictor.device)
+
+
+def _predict_references(
+    predictor: Predictor, asked: Asked, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
+) -> References:
+    """Return what the model says about the references of clips that some run has a resynthesis of."""
+    seconds = {of.clip: of.seconds for store in stores for of in store.clips.values() if of.sha256}
+    items = [item for item in group.items.values() if item.clip in seconds and asked.looks_at(item)]
+    digest = model_digest(predictor.model)
+    with open_references(group.runs.spec.manifest_hash, digest, call.progress, overwrite=call.overwrite) as known:
+        todo = [Length(seconds[item.clip], Place(item.clip)) for item in items if known.missing(item)]
+        title = f"{predictor.model.name} on references of {group.runs.dataset.name}"
+        call.progress.start(title, len(items), len(items) - len(todo))
+        for answer in predictor.answers(todo):
+            known.record(group.items[answer.place.clip], answer.entry)
+            call.progress.advance()
+        found = {item.clip: known.entry(item) for item in items}
+    return References(sort_out({clip: entry for clip, entry in found.items() if entry is not None}), bool(todo))
+
+
+def _predict_resyntheses(
+    predictor: Predictor, asked: Asked, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
+) -> None:
+    """Journal what the model says about the resyntheses, of all runs together."""
+    digest = model_digest(predictor.model)
+    wanted = {clip for clip, item in group.items.items() if asked.looks_at(item)}
+    todo = list(_resyntheses(stores, wanted, digest, call))
+    total = sum(clip in wanted and bool(of.sha256) for store in stores for clip, of in store.clips.items())
+    codecs = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
+    call.progress.start(f"{predictor.model.name} on {codecs}, {group.runs.dataset.name}", total, total - len(todo))
+    for answer in predictor.answers(todo):
+        stores[answer.place.run].record(answer.place.clip, digest, answer.entry)
+        call.progress.advance()
+
+
+def _resyntheses(stores: Sequence[ProbeStore], wanted: set[str], digest: str, call: _Call) -> Iterator[Length[Place]]:
+    """Name the resyntheses that the model has not been asked about."""
+    for number, store in enumerate(stores):
+        for clip, of in store.clips.items():
+            if clip in wanted and store.missing(clip, digest, overwrite=call.overwrite):
+                yield Length(of.seconds, Place(clip, number, str(store.folder.audio_path(clip)), of.sha256))
+
+
+def _finish(
+    store: ProbeStore, asked: Asked, group: ProbeGroup, model: Model, references: References, device: str
+) -> None:
+    """Score one run and write what is new about it."""
+    digest = model_digest(model)
+    items = [group.items[clip] for clip in store.clips]
+    sides = Sides(references.answers, sort_out(store.entries([item.clip for item in items], digest)))
+    if not references.fresh and store.is_current(asked.probes, model, sides.failures()):
+        return
+    classes = asked.backend.classes(model)
+    name = group.runs.dataset.name
+    results = [score_run(row, name, items, sides, model, group.trials, classes) for row in asked.probes]
+    ran = {row.key: model.name for row in asked.probes}
+    store.info = put_probes(store.folder, results, stamp("probe", device, ran) if store.made(digest) else None)
+
+
+def _outcome(store: ProbeStore, keys: Sequence[str]) -> RunOutcome:
+    """Count what the table holds of the probes asked for."""
+    result = RunOutcome(store.folder.path, store.info.card.name, store.info.dataset.name, "probe", asked=0)
+    result.probes = {key: ProbeCounts() for key in keys}
+    for row in store.folder.rows():
+        of = {key: row.probes[key] for key in keys if key in row.probes}
+        result.asked += bool(of)
+        result.done += row.clip in store.computed
+        result.reused += bool(of) and row.status == "ok" and row.clip not in store.computed
+        if of and row.status == "failed":
+            result.failed.append(FailedClip(row.clip, row.stage, f"{row.error_type}: {row.error}"))
+        for key, value in of.items():
+            counts = result.probes[key]
+            setattr(counts, value.status, getattr(counts, value.status) + 1)
+            if value.status == "failed" and row.status == "ok":
+                result.failed.append(FailedClip(row.clip, "probe", f"{key}: {value.reason}"))
+    return result

@@ -1,0 +1,118 @@
+"""What probing knows of one run: its clips, the predictions on its resyntheses, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+from codec_superb.applications.interface import Model
+from codec_superb.applications.table import Probe
+from codec_superb.data_manifests import Dataset
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.errors import RunFolderError
+from codec_superb.pipeline.probing.predictions import failure, is_open, model_digest
+from codec_superb.pipeline.runs.finished import selected_clips
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import ProbeInfo
+
+
+class RunClip(NamedTuple):
+    """A clip of a run, as resynth left it."""
+
+    clip: str
+    category: Category
+    sha256: str
+    """Of the resynthesis; '' where there is none."""
+    seconds: float
+    failure: str
+    """Why there is no resynthesis."""
+
+
+class ProbeStore:
+    """The journals of one run, opened for probing."""
+
+    def __init__(self, folder: RunFolder, dataset: Dataset, stack: ExitStack) -> None:
+        """Lock the run and open its journals until ``stack`` ends; RunFolderError for one that cannot be probed."""
+        stack.enter_context(folder.lock())
+        self.folder = folder
+        self.info = folder.info()
+        rows = stack.enter_context(folder.journal("resynth"))
+        self._predictions = stack.enter_context(folder.journal("probe"))
+        self._fresh: set[tuple[str, str]] = set()
+        self.computed: set[str] = set()
+        """Clips that were predicted in this call, by whichever model."""
+        self.clips = {
+            clip: _run_clip(folder, dataset, clip, rows.last(clip))
+            for clip in selected_clips(folder, self.info, dataset)
+        }
+
+    def missing(self, clip: str, digest: str, *, overwrite: bool) -> bool:
+        """Whether the resynthesis of a clip must be predicted; one that failed is tried again, once a call."""
+        if not self.clips[clip].sha256 or (clip, digest) in self._fresh:
+            return False
+        return overwrite or is_open(self.entry(clip, digest))
+
+    def entry(self, clip: str, digest: str) -> dict[str, Any] | None:
+        """Return the newest answer of a model on the resynthesis that is there now, None without one."""
+        of = self.clips[clip]
+        found = None
+        for entry in self._predictions.entries(clip):
+            if entry["sha256"] == of.sha256 and entry["category"] == of.category and entry["model"] == digest:
+                found = entry
+        return found
+
+    def record(self, clip: str, digest: str, entry: dict[str, Any]) -> None:
+        """Append an answer to the journal."""
+        of = self.clips[clip]
+        self._predictions.append({"clip": clip, "sha256": of.sha256, "category": of.category, "model": digest, **entry})
+        self._fresh.add((clip, digest))
+        self.computed.add(clip)
+
+    def made(self, digest: str) -> bool:
+        """Whether a model was asked about a resynthesis of this run in this call."""
+        return any(model == digest for _, model in self._fresh)
+
+    def is_current(self, probes: Sequence[Probe], model: Model, failures: Collection[str]) -> bool:
+        """Whether the table has the probes as this model answers them, without an answer for the clips of ``failures``.
+
+        A clip that failed may have failed on a reference that another command has had success with since.
+        """
+        if self.made(model_digest(model)):
+            return False
+        if not all(_same(self.info.probes.get(row.key), row, model) for row in probes):
+            return False
+        return not any(
+            of.key in row.probes and row.probes[of.key].status == "failed" and row.clip not in failures
+            for row in self.folder.rows()
+            for of in probes
+        )
+
+    def entries(self, clips: Sequence[str], digest: str) -> dict[str, dict[str, Any]]:
+        """Return what a model said about each clip; one without a resynthesis failed with that reason."""
+        found: dict[str, dict[str, Any]] = {}
+        for clip in clips:
+            of = self.clips[clip]
+            entry = self.entry(clip, digest) if of.sha256 else failure(f"no resynthesis: {of.failure}")
+            if entry is not None:
+                found[clip] = entry
+        return found
+
+
+def _same(info: ProbeInfo | None, row: Probe, model: Model) -> bool:
+    """Whether a probe was run with this definition and this model."""
+    if info is None or (info.version, info.backend, info.model_sha256) != (row.version, model.name, model.sha256):
+        return False
+    return all(name in info.settings and info.settings[name] == value for name, value in model.settings.items())
+
+
+def _run_clip(folder: RunFolder, dataset: Dataset, clip: str, row: dict[str, Any] | None) -> RunClip:
+    """Read what resynth wrote about a clip; RunFolderError where that is not the dataset's clip any more."""
+    if row is None:
+        raise RunFolderError(f"{folder.path} says nothing about {clip!r}; call resynth again")
+    category = dataset.clip(clip).category
+    if row["category"] != category:
+        raise RunFolderError(f"{folder.path}: {clip!r} was {row['category']} and is {category} now; call resynth again")
+    if row["status"] != "ok":
+        return RunClip(clip, category, "", 0.0, f"{row['stage']}: {row['error']}")
+    return RunClip(clip, category, row["resynthesis_sha256"], row["samples"] / row["sampling_rate"], "")

@@ -1,0 +1,284 @@
+"""Clips through one codec, inside a worker: load, encode, decode, measure, store; each always ends in a row.
+
+The clips of a task go through the codec together where it gains from that. What raises costs no other clip: they are
+then coded one by one, and only what fails alone is a failure.
+"""
+
+from __future__ import annotations
+
+import atexit
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.base_codec.card import Weights
+from codec_superb.base_codec.errors import CodecUnusable
+from codec_superb.base_codec.fitting import non_finite
+from codec_superb.base_codec.interface import Codec, Encoded
+from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
+from codec_superb.base_codec.registry import open_codec
+from codec_superb.base_codec.weights import told
+from codec_superb.data_manifests import Category, Clip
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.output_file import cannot_write
+from codec_superb.pipeline.resynthesis.lag import residual_lag
+from codec_superb.pipeline.runs.audio_store import Stored, write_audio
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of, to_mono
+from codec_superb.pipeline.runs.token_store import write_tokens
+from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.workers.devices import chosen_device
+
+Stage = Literal["load", "encode", "decode", "write"]
+T = TypeVar("T")
+
+
+class Target(NamedTuple):
+    """One clip and where its resynthesis goes."""
+
+    clip: str
+    category: Category
+    path: str
+    """Of the FLAC to write."""
+    tokens: str = ""
+    """Of the file for its tokens; '' where they are not kept."""
+
+
+class ResynthTask(NamedTuple):
+    """What a worker is told: names, from which it opens everything itself."""
+
+    codec: str
+    device: str
+    dataset: DatasetSpec
+    dataset_name: str
+    targets: tuple[Target, ...]
+    """Several are a batch."""
+    options: CodecOptions = DEFAULT_OPTIONS
+    weights: Weights | None = None
+    """Those the run's card tells of."""
+
+
+class Prepared(NamedTuple):
+    """How a codec was opened."""
+
+    device: str
+    gains_from_batches: bool
+    weights: Weights | None
+    """Those that were opened; a card may leave open which they are until then."""
+
+
+class _Sound(NamedTuple):
+    """A clip that was read."""
+
+    clip: Clip
+    reference: NDArray[np.float32]
+    """Mono ``(samples,)``."""
+    rate: int
+
+
+class _Coded(NamedTuple):
+    """What a codec made of a clip."""
+
+    encoded: Encoded
+    resynthesis: NDArray[np.float32]
+    """Mono ``(samples,)``."""
+    encode_s: float
+    decode_s: float
+
+
+class _Failed(Exception):
+    """A clip is lost at ``stage``."""
+
+    def __init__(self, stage: Stage, error: Exception) -> None:
+        super().__init__(stage)
+        self.stage: Stage = stage
+        self.error = error
+
+
+class _BrokenContract(Exception):
+    """A codec returned something else than it must."""
+
+
+class _Holder:
+    """The one codec a worker has open; neural codecs are too large for two."""
+
+    def __init__(self) -> None:
+        self.key: tuple[str, str, CodecOptions] | None = None
+        self.codec: Codec | None = None
+        atexit.register(self.close)
+
+    def get(self, name: str, device: str, options: CodecOptions) -> Codec:
+        """Return the codec, opening it and closing the one before where it is another."""
+        if self.codec is None or self.key != (name, device, options):
+            self.close()
+            self.codec, self.key = open_codec(name, device, options), (name, device, options)
+        return self.codec
+
+    def close(self) -> None:
+        """Close what is open."""
+        codec, self.codec, self.key = self.codec, None, None
+        if codec is not None:
+            codec.close()
+
+
+_HOLDER = _Holder()
+
+
+def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[Prepared]:
+    """Open the codec ``(name, device, options)``, so that what is missing shows at once; yield how it was opened."""
+    name, device, options = task
+    device = chosen_device(name, device)
+    codec = _HOLDER.get(name, device, options)
+    yield Prepared(device, codec.gains_from_batches, codec.card.weights)
+
+
+def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
+    """Yield the row of each clip, in order.
+
+    Raises only what must end the run: the codec cannot be opened, the disk is full.
+    """
+    codec = _HOLDER.get(task.codec, task.device, task.options)
+    if codec.card.weights != task.weights:
+        raise PipelineError(
+            f"{codec.card.name}: its weights changed while it ran, from {told(task.weights)} to "
+            f"{told(codec.card.weights)}; begin the run anew with --overwrite"
+        )
+    sounds = [_read(task, target) for target in task.targets]
+    coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)])
+    for target, sound in zip(task.targets, sounds, strict=True):
+        if isinstance(sound, ClipRow):
+            yield sound
+            continue
+        try:
+            row = _row(task, target, sound, coded[target.clip] if target.clip in coded else _alone(codec, sound))
+        except _Failed as failed:
+            row = _failed_row(task, target, failed, sound.clip)
+        yield row
+
+
+def _read(task: ResynthTask, target: Target) -> _Sound | ClipRow:
+    """Return the clip, or its row where it cannot be read."""
+    dataset = dataset_of(task.dataset)
+    clip: Clip | None = None
+    try:
+        clip = _at("load", dataset.clip, target.clip)
+        return _Sound(clip, *_at("load", load_mono, clip))
+    except _Failed as failed:
+        return _failed_row(task, target, failed, clip)
+
+
+def _together(codec: Codec, sounds: Sequence[_Sound]) -> dict[str, _Coded]:
+    """Code clips of one rate together; return what came of it by clip, without those that must be tried alone."""
+    coded: dict[str, _Coded] = {}
+    for rate in sorted({sound.rate for sound in sounds}):
+        batch = [sound for sound in sounds if sound.rate == rate]
+        if len(batch) > 1:
+            coded |= _batch(codec, batch, rate)
+    return coded
+
+
+def _batch(codec: Codec, batch: Sequence[_Sound], rate: int) -> dict[str, _Coded]:
+    """Code clips of one rate; seconds are shared out by length. Empty where that raises: one of them may be bad."""
+    coded: dict[str, _Coded] = {}
+    whole = sum(sound.reference.size for sound in batch)
+    try:
+        started = time.perf_counter()
+        encoded = codec.encode_batch([sound.reference[np.newaxis] for sound in batch], rate)
+        encode_s = time.perf_counter() - started
+        started = time.perf_counter()
+        decoded = codec.decode_batch(encoded)
+        decode_s = time.perf_counter() - started
+        for sound, its, audio in zip(batch, encoded, decoded, strict=True):
+            samples = sound.reference.size
+            share = samples / whole
+            coded[sound.clip.id] = _Coded(its, _checked(audio, its, samples), share * encode_s, share * decode_s)
+    except (PipelineError, CodecUnusable):
+        raise
+    except Exception:  # noqa: BLE001 - each is tried alone, and what it raises then is its own
+        return {}
+    return coded
+
+
+def _alone(codec: Codec, sound: _Sound) -> _Coded:
+    """Code one clip; whatever the codec raises is the clip's failure."""
+    _at("encode", codec.wake)
+    started = time.perf_counter()
+    encoded = _at("encode", codec.encode, sound.reference[np.newaxis], sound.rate)
+    encode_s = time.perf_counter() - started
+    started = time.perf_counter()
+    decoded = _at("decode", codec.decode, encoded)
+    decode_s = time.perf_counter() - started
+    return _Coded(encoded, _at("decode", _checked, decoded, encoded, sound.reference.size), encode_s, decode_s)
+
+
+def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> ClipRow:
+    """Measure and store what a codec made of a clip."""
+    lag = _at("decode", residual_lag, sound.reference, coded.resynthesis, sound.rate)
+    stored = _at("write", _store, target, coded, sound.rate)
+    return ClipRow(
+        clip=target.clip,
+        dataset=task.dataset_name,
+        category=target.category,
+        status="ok",
+        sampling_rate=sound.rate,
+        samples=sound.reference.size,
+        bits=coded.encoded.bits,
+        tokens=coded.encoded.tokens,
+        encode_s=coded.encode_s,
+        decode_s=coded.decode_s,
+        lag_samples=lag,
+        clipped_samples=stored.clipped_samples,
+        resynthesis_sha256=stored.sha256,
+    )
+
+
+def _failed_row(task: ResynthTask, target: Target, failed: _Failed, clip: Clip | None) -> ClipRow:
+    """Say where and why a clip failed."""
+    return ClipRow(
+        clip=target.clip,
+        dataset=task.dataset_name,
+        category=target.category,
+        status="failed",
+        stage=failed.stage,
+        error_type=type(failed.error).__name__,
+        error=reason_of(failed.error, clip),
+    )
+
+
+def _at(stage: Stage, action: Callable[..., T], *arguments: object) -> T:
+    """Call ``action``; whatever it raises is this clip's failure at ``stage``, but for what must end the run."""
+    try:
+        return action(*arguments)
+    except (PipelineError, CodecUnusable):
+        raise
+    except Exception as error:
+        raise _Failed(stage, error) from error
+
+
+def _checked(decoded: NDArray[np.float32], encoded: Encoded, samples: int) -> NDArray[np.float32]:
+    """Hold the codec to its contract and return mono ``(samples,)``."""
+    if decoded.dtype != np.float32 or decoded.ndim != 2 or decoded.shape[1] != samples:  # noqa: PLR2004 - (channels, samples)
+        raise _BrokenContract(
+            f"expected float32 of shape (channels, {samples}) from the codec, got {decoded.dtype} of {decoded.shape}"
+        )
+    if encoded.bits < 0:
+        raise _BrokenContract(f"expected a payload of 0 bits or more, got {encoded.bits}")
+    wrong = non_finite(decoded)
+    if wrong:
+        raise _BrokenContract(f"expected finite samples from the codec, got {wrong} NaN or infinite of {decoded.size}")
+    return to_mono(decoded)
+
+
+def _store(target: Target, coded: _Coded, rate: int) -> Stored:
+    """Write the FLAC, and the tokens where they are kept; a full disk ends the run."""
+    try:
+        if target.tokens and not isinstance(coded.encoded.payload, bytes):
+            write_tokens(Path(target.tokens), coded.encoded.payload)
+        return write_audio(Path(target.path), coded.resynthesis, rate)
+    except OSError as error:
+        if (fatal := cannot_write(error, target.path)) is not None:
+            raise fatal from error
+        raise

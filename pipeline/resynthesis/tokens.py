@@ -1,0 +1,250 @@
+"""Tokens as a file: a dataset through a token codec into Parquet, a row a clip, and the sound back from it.
+
+Columns: ``clip``, ``dataset``, ``codec``, ``codebooks``, ``frames``, ``tokens`` (int32, codebook after codebook),
+``side`` (what some codecs send beside their tokens), and ``samples``, ``sampling_rate``, ``channels`` of the clip,
+which the decoder needs. The codec's card, with its weights, stands in the file's metadata: other weights would read
+the same tokens as other sounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import CodecUnusable
+from codec_superb.base_codec.interface import Codec, Encoded
+from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
+from codec_superb.base_codec.registry import card as card_of
+from codec_superb.base_codec.registry import configure, open_codec
+from codec_superb.base_codec.weights import refuse_useless, told
+from codec_superb.data_manifests import open_dataset
+from codec_superb.data_manifests.files import replacing
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.output_file import UNWRITTEN, make_folder, writing
+from codec_superb.pipeline.resynthesis.token_statistics import TokenCounter, TokenStatistics
+from codec_superb.pipeline.runs.audio_store import file_name, write_audio
+from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of, to_mono
+from codec_superb.pipeline.runs.selection import select_clips
+from codec_superb.pipeline.workers.devices import chosen_device, refuse_device
+from codec_superb.pipeline.workers.progress import Progress, Silent
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CARD_KEY = b"codec_superb.card"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What :func:`decode_tokens` did."""
+
+    files: list[Path]
+    failed: dict[str, str] = field(default_factory=dict)
+    """Clip id to reason; such a clip has no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What :func:`export_tokens` did."""
+
+    file: Path
+    statistics: TokenStatistics
+    failed: dict[str, str] = field(default_factory=dict)
+    """Clip id to reason; such a clip has no row."""
+
+
+def export_tokens(
+    codec: str,
+    dataset: str,
+    file: Path,
+    *,
+    device: str = "auto",
+    options: CodecOptions = DEFAULT_OPTIONS,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> Exported:
+    """Encode the clips of ``dataset`` (or ``limit`` of them) and write their tokens; the file appears when it is whole.
+
+    Of two calls that write one file, the last to finish leaves its own. Raises PipelineError for a codec without
+    tokens, where every clip fails and where the file cannot be written, CodecUnusable where the codec's worker keeps
+    dying, other CodecError, DatasetError.
+    """
+    import pyarrow.parquet as pq
+
+    refuse_device(device, [card_of(codec)])
+    refuse_useless(options, [card_of(codec)])
+    card, options = configure(codec, options)
+    if card.codebook_entries is None:
+        raise PipelineError(f"{card.name} has no tokens: its payload is bytes; choose a codec with codebooks")
+    with writing(file, UNWRITTEN):
+        if file.is_dir():
+            raise PipelineError(
+                f"expected a file to write, got the folder {file}: name one in it, such as tokens.parquet"
+            )
+    opened = open_dataset(dataset)
+    clips = select_clips(opened, limit)
+    counter, failed = TokenCounter(card.codebook_entries), dict[str, str]()
+    progress = progress or Silent()
+    progress.start(f"{card.name} on {opened.name}", len(clips), 0)
+    make_folder(file.parent, UNWRITTEN)
+    coder = open_codec(codec, chosen_device(codec, device), options)
+    try:
+        card = card.model_copy(update={"weights": coder.card.weights})
+        with writing(file, UNWRITTEN), replacing(file) as partial:
+            with pq.ParquetWriter(partial, _schema(card)) as writer:
+                for clip_id in clips:
+                    clip = opened.clip(clip_id)
+                    try:
+                        audio, rate = load_mono(clip)
+                        encoded = coder.encode(audio[np.newaxis], rate)
+                        counter.add(np.asarray(encoded.payload), encoded.bits, audio.size / rate)
+                    except (PipelineError, CodecUnusable):
+                        raise
+                    except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises
+                        failed[clip_id] = f"{type(error).__name__}: {reason_of(error, clip)}"
+                    else:
+                        writer.write_table(_row(card, opened.name, clip_id, encoded))
+                    progress.advance()
+            if len(failed) == len(clips):
+                raise PipelineError(
+                    f"{card.name}: no clip of {opened.name} could be encoded: {next(iter(failed.values()))}"
+                )
+    finally:
+        coder.close()
+    return Exported(file, counter.statistics(), failed)
+
+
+def decode_tokens(
+    file: Path,
+    out: Path,
+    *,
+    codec: str | None = None,
+    device: str = "auto",
+    options: CodecOptions = DEFAULT_OPTIONS,
+    progress: Progress | None = None,
+) -> Decoded:
+    """Decode every row of ``file`` to ``out/<clip>.flac``, mono, as resynth writes it.
+
+    Raises PipelineError for a file of another kind, where ``codec`` or the weights are not those that encoded it, where
+    every row fails and where ``out`` cannot be written; CodecUnusable where the codec's worker keeps dying.
+    """
+    table, card = _open(file)
+    name = codec or card.name
+    refuse_device(device, [card_of(name)])
+    refuse_useless(options, [card_of(name)])
+    own, options = configure(name, options)
+    if own.name != card.name:
+        raise PipelineError(f"{file} holds tokens of {card.name}, not of {own.name}")
+    progress = progress or Silent()
+    progress.start(f"{own.name} from {file.name}", table.metadata.num_rows, 0)
+    files, failed = list[Path](), dict[str, str]()
+    make_folder(out)
+    coder = open_codec(name, chosen_device(name, device), options)
+    try:
+        _refuse_other_weights(file, card, coder.card)
+        for row in _rows(file, table, coder.card):
+            try:
+                sound = to_mono(coder.decode(_encoded(coder, row)))
+            except CodecUnusable:
+                raise
+            except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises
+                failed[row["clip"]] = f"{type(error).__name__}: {reason_of(error)}"
+            else:
+                files.append(out / file_name(row["clip"]))
+                with writing(files[-1]):
+                    write_audio(files[-1], sound, row["sampling_rate"])
+            progress.advance()
+    finally:
+        coder.close()
+    if failed and not files:
+        raise PipelineError(f"{own.name}: no clip of {file} could be decoded: {next(iter(failed.values()))}")
+    return Decoded(files, failed)
+
+
+def _schema(card: Card) -> pa.Schema:
+    import pyarrow as pa
+
+    texts = [(name, pa.string()) for name in ("clip", "dataset", "codec")]
+    numbers = [(name, pa.int32()) for name in ("codebooks", "frames")]
+    length = [("samples", pa.int64()), ("sampling_rate", pa.int32()), ("channels", pa.int32())]
+    columns = [*texts, *numbers, ("tokens", pa.list_(pa.int32())), ("side", pa.binary()), *length]
+    return pa.schema(columns, metadata={CARD_KEY: card.model_dump_json().encode()})
+
+
+def _row(card: Card, dataset: str, clip: str, encoded: Encoded) -> pa.Table:
+    import pyarrow as pa
+
+    tokens = np.asarray(encoded.payload)
+    row = {
+        "clip": clip, "dataset": dataset, "codec": card.name, "codebooks": tokens.shape[0], "frames": tokens.shape[1],
+        "tokens": tokens.ravel(), "side": encoded.side, "samples": encoded.samples,
+        "sampling_rate": encoded.sampling_rate, "channels": encoded.channels,
+    }  # fmt: skip
+    return pa.Table.from_pylist([row], schema=_schema(card))
+
+
+def _open(file: Path) -> tuple[Any, Card]:
+    """Open a file of tokens and read its card."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(file)
+        card = Card.model_validate_json((table.schema_arrow.metadata or {})[CARD_KEY])
+    except (pa.ArrowException, OSError, KeyError, ValidationError) as error:
+        raise PipelineError(f"{file} is no file of tokens ({error}): expected one of `tokens export`") from error
+    if not table.schema_arrow.equals(_schema(card)):
+        raise PipelineError(f"{file} is damaged: expected the columns of `tokens export`, got others; export it again")
+    return table, card
+
+
+def _refuse_other_weights(file: Path, card: Card, own: Card) -> None:
+    """Refuse tokens of other weights: they would decode to something else without a word."""
+    before, now = ((its.weights.sha256, its.weights.config_sha256) if its.weights else None for its in (card, own))
+    if before != now:
+        raise PipelineError(
+            f"{file} was made with other weights of {card.name}: {told(card.weights)}, here {told(own.weights)}; "
+            "name those with --weights, or leave it out for the card's own"
+        )
+
+
+def _rows(file: Path, table: Any, card: Card) -> Iterator[dict[str, Any]]:
+    """Yield the rows, their tokens ``(codebooks, frames)``. Raises PipelineError for what no export has written."""
+    import pyarrow as pa
+
+    try:
+        for batch in table.iter_batches(batch_size=1):
+            for row in batch.to_pylist():
+                yield row | {"tokens": _tokens(row, card)}
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+        raise PipelineError(f"{file} is damaged: {error}; export it again") from error
+
+
+def _tokens(row: dict[str, Any], card: Card) -> NDArray[np.int32]:
+    """Return tokens ``(codebooks, frames)``. Raises ValueError where they are not those of the card's codebooks."""
+    empty = [name for name, value in row.items() if value is None]
+    small = [name for name in ("frames", "samples", "sampling_rate", "channels") if not empty and row[name] < 1]
+    if empty or small or row["codec"] != card.name:
+        raise ValueError(f"{row['clip']}: expected a value of {card.name} in each column, got {row | {'tokens': ...}}")
+    sizes = card.codebook_entries or ()
+    tokens = np.array(row["tokens"], dtype=np.int32).reshape(len(sizes), row["frames"])
+    for codebook, (found, size) in enumerate(zip(tokens, sizes, strict=True)):
+        if found.size and not 0 <= found.min() <= found.max() < size:
+            raise ValueError(
+                f"{row['clip']}: expected tokens from 0 to {size - 1} in codebook {codebook}, got {found.min()} to "
+                f"{found.max()}"
+            )
+    return tokens
+
+
+def _encoded(coder: Codec, row: dict[str, Any]) -> Encoded:
+    """Return a row as what its encoder returned."""
+    bits = coder.card.bits_of(row["frames"]) + 8 * len(row["side"])
+    return Encoded(row["tokens"], bits, row["samples"], row["sampling_rate"], row["channels"], side=row["side"])

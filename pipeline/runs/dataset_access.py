@@ -1,0 +1,77 @@
+"""The reference side of a clip inside a worker: the dataset is opened once per process, the audio made mono."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.base_codec import fitting
+from codec_superb.data_manifests import Category, Clip, Dataset, open_dataset
+from codec_superb.pipeline.errors import PipelineError, RunFolderError
+from codec_superb.pipeline.runs.info import DatasetInfo
+
+REASON_LIMIT = 500
+
+
+class DatasetSpec(NamedTuple):
+    """How a worker opens the dataset, and what it must find there."""
+
+    spec: str
+    category: Category | None
+    manifest_hash: str
+
+
+@lru_cache(maxsize=8)
+def dataset_of(spec: DatasetSpec) -> Dataset:
+    """Open a dataset, once per process and state; PipelineError when it is not what the parent process saw."""
+    dataset = open_dataset(spec.spec, category=spec.category)
+    if dataset.manifest_hash != spec.manifest_hash:
+        raise PipelineError(f"the dataset {dataset.name} changed while it was worked on; call the command again")
+    return dataset
+
+
+def dataset_of_run(info: DatasetInfo) -> Dataset:
+    """Open the dataset of a run again, by its name or from the folder it lies in.
+
+    Raises RunFolderError when its clips are not those of the run, DatasetError when it is not on this machine any more.
+    """
+    dataset = open_dataset(info.location or info.name, category=info.category)
+    refuse_other_state(dataset, info)
+    return dataset
+
+
+def refuse_other_state(dataset: Dataset, info: DatasetInfo) -> None:
+    """Raise RunFolderError unless ``dataset`` holds the very clips that a run had."""
+    if dataset.manifest_hash != info.manifest_hash:
+        raise RunFolderError(
+            f"the dataset {info.name} has changed since the run was made: expected manifest hash "
+            f"{info.manifest_hash[:12]}…, got {dataset.manifest_hash[:12]}…; call resynth again"
+        )
+
+
+def load_mono(clip: Clip) -> tuple[NDArray[np.float32], int]:
+    """Decode a clip to the mean of its channels, shape ``(samples,)``, and its rate in Hz.
+
+    Raises AudioFileError for a file that is no audio.
+    """
+    audio, rate = clip.load()
+    return to_mono(audio), rate
+
+
+def to_mono(audio: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Mean of the channels of ``(channels, samples)``, shape ``(samples,)``; a single channel comes back unchanged."""
+    mono: NDArray[np.float32] = fitting.to_mono(audio)[0]
+    return mono
+
+
+def reason_of(error: BaseException, clip: Clip | None = None) -> str:
+    """Put an error into words that are the same in every run: no machine's paths, no addresses, valid UTF-8."""
+    text = str(error) or type(error).__name__
+    if clip is not None:
+        text = text.replace(str(clip.path), clip.id).replace(repr(str(clip.path))[1:-1], clip.id)
+    text = re.sub(r"\b0x[0-9a-fA-F]{6,}\b", "0x…", text)
+    return text.encode("utf-8", "backslashreplace").decode()[:REASON_LIMIT]

@@ -1,0 +1,52 @@
+"""Runs that a later stage goes on with, by dataset: opened once, refused where they are not what was resynthesised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from codec_superb.data_manifests import Dataset, open_dataset
+from codec_superb.pipeline.errors import RunFolderError
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec, refuse_other_state
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.runs.selection import select_clips
+
+
+class RunGroup(NamedTuple):
+    """All runs of one dataset, which share their references."""
+
+    spec: DatasetSpec
+    dataset: Dataset
+    named: bool
+    """Whether the dataset has a manifest; otherwise it is a folder of the user's."""
+    folders: tuple[RunFolder, ...]
+
+
+def by_dataset(folders: Sequence[RunFolder]) -> Iterator[RunGroup]:
+    """Open the dataset of each run, once; DatasetError for one that is not on this machine."""
+    for _, members in groupby(sorted(folders, key=_dataset_key), key=_dataset_key):
+        group = tuple(members)
+        info = group[0].info().dataset
+        place = info.location or info.name
+        dataset = open_dataset(place, category=info.category)
+        spec = DatasetSpec(place, info.category, dataset.manifest_hash)
+        yield RunGroup(spec, dataset, info.location is None, group)
+
+
+def _dataset_key(folder: RunFolder) -> tuple[str, str]:
+    """Say which references a run needs."""
+    dataset = folder.info().dataset
+    return dataset.location or dataset.name, dataset.category or ""
+
+
+def selected_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> list[str]:
+    """Return the clips of a finished run, sorted.
+
+    Raises RunFolderError for a run that is not finished, or whose dataset has changed.
+    """
+    if info.status == "started":
+        raise RunFolderError(f"the run {folder.path} is not finished; call resynth again to go on with it")
+    refuse_other_state(dataset, info.dataset)
+    return select_clips(dataset, info.dataset.selected)

@@ -1,0 +1,198 @@
+"""A run on disk: ``runs/<codec>/<dataset>/`` with its ``run.json``, audio, journals and table.
+
+run.json             RunInfo, replaced in one step
+audio/<clip>.flac    the resyntheses
+tokens/<clip>.npy    the tokens behind them, where a command asked to keep them
+clips.parquet        a row per clip that the last resynth asked for, sorted by id; written when a stage is through
+pairs.parquet        trials and ranks, where a probe keeps some
+journal/*.jsonl      what each stage has finished, clip by clip; a stage that was killed goes on from here
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationError
+
+from codec_superb.data_manifests.files import remove_partial, write_atomically
+from codec_superb.pipeline.runs import audio_store
+from codec_superb.pipeline.tables import clips as clip_table
+from codec_superb.pipeline.tables import pairs as pair_table
+from codec_superb.pipeline.runs import token_store
+from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolderError
+from codec_superb.pipeline.runs.journal import Journal
+from codec_superb.pipeline.output_file import make_folder
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.runs.info import RunInfo
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+INFO = "run.json"
+
+
+class RunFolder:
+    """One codec on one dataset."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self.audio = self.path / "audio"
+        self.tokens = self.path / "tokens"
+        self._table = self.path / "clips.parquet"
+        self._pairs = self.path / "pairs.parquet"
+
+    def exists(self) -> bool:
+        """Whether a run was begun here."""
+        return (self.path / INFO).is_file()
+
+    def info(self) -> RunInfo:
+        """Read ``run.json``; RunFolderError when it is missing, damaged or of another format."""
+        try:
+            return RunInfo.model_validate_json((self.path / INFO).read_bytes())
+        except FileNotFoundError:
+            raise RunFolderError(f"{self.path} is not a run: expected a file {INFO} in it") from None
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise RunFolderError(
+                f"{self.path / INFO} is not what this version writes: {where}: {first['msg']}; run resynth --overwrite"
+            ) from error
+
+    def write_info(self, info: RunInfo) -> None:
+        """Replace ``run.json``."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.path / INFO, info.model_dump_json(indent=1).encode())
+
+    def rows(self) -> Iterator[ClipRow]:
+        """Yield the rows of the clips asked for, sorted by clip id, without holding them all."""
+        yield from clip_table.read_rows(self._finished_table())
+
+    def table(self) -> pa.Table:
+        """Read the whole table."""
+        import pyarrow.parquet as pq
+
+        return pq.read_table(self._finished_table())
+
+    def resyntheses(self) -> list[tuple[str, str | None]]:
+        """Return clip and SHA-256 of the resynthesis of each row of the table, whatever the state of the run."""
+        import pyarrow.parquet as pq
+
+        columns = pq.read_table(self._table, columns=["clip", "resynthesis_sha256"]).to_pydict()
+        return list(zip(columns["clip"], columns["resynthesis_sha256"], strict=True))
+
+    def has_table(self) -> bool:
+        """Whether a stage has been through."""
+        return self._table.is_file()
+
+    def write_rows(self, rows: Iterable[dict[str, Any]], metrics: Sequence[str], probes: Sequence[str] = ()) -> None:
+        """Replace the table; ``rows`` are JSON dictionaries of ClipRow."""
+        clip_table.write_table(self._table, rows, metrics, probes)
+
+    def pairs(self) -> tuple[PairRow, ...]:
+        """Read the trials and ranks that probes keep; none where no probe keeps any.
+
+        Raises RunFolderError for a file that is damaged.
+        """
+        if not self._pairs.is_file():
+            return ()
+        try:
+            return pair_table.read_pairs(self._pairs, name=str(self._pairs), max_rows=None)
+        except ClipTableError as error:
+            raise RunFolderError(f"{error}; delete the file and call probe again with --overwrite") from error
+
+    def write_pairs(self, rows: Sequence[PairRow]) -> None:
+        """Replace the trials and ranks of all probes; without one there is no file."""
+        if rows:
+            pair_table.write_pairs(self._pairs, rows)
+        else:
+            self._pairs.unlink(missing_ok=True)
+
+    def audio_path(self, clip_id: str) -> Path:
+        """Where the resynthesis of a clip lies, whether it exists or not."""
+        return self.audio / audio_store.file_name(clip_id)
+
+    def tokens_path(self, clip_id: str) -> Path:
+        """Where the tokens of a clip lie, whether they were kept or not."""
+        return self.tokens / token_store.token_file_name(clip_id)
+
+    def journal(self, stage: Literal["resynth", "score", "probe"]) -> Journal:
+        """Open the journal of a stage."""
+        return Journal(self._journal_path(stage))
+
+    def forget(self, stage: Literal["resynth", "score"]) -> None:
+        """Delete what a stage has finished; the results of ``resynth`` carry all others with them."""
+        if stage == "score":
+            self._journal_path(stage).unlink(missing_ok=True)
+        else:  # file by file: what else lies here is not ours to delete
+            (self.path / INFO).unlink(missing_ok=True)
+            self._table.unlink(missing_ok=True)
+            self._pairs.unlink(missing_ok=True)
+            for folder in (self.audio, self.tokens, self.path / "journal"):
+                if folder.exists():
+                    shutil.rmtree(folder)
+
+    def set_aside(self) -> Path:
+        """Rename the folder to a hidden one beside it, for results of another specification; return the new place."""
+        number = 1
+        while (place := self.path.with_name(f".{self.path.name}.old{number}")).exists():
+            number += 1
+        return self.path.rename(place)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from working on this run, and clear away what a killed one left half written.
+
+        The lock dies with its process. Raises PipelineError when another process holds it, and
+        where the folder of the runs cannot be created.
+        """
+        import fcntl
+
+        make_folder(self.path.parent)
+        handle = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise PipelineError(f"another process is working on {self.path}; wait for it or end it") from None
+            remove_partial(self.path)
+            try:
+                yield
+            except BaseException:
+                remove_partial(self.path)
+                raise
+        finally:
+            os.close(handle)
+
+    def _journal_path(self, stage: str) -> Path:
+        return self.path / "journal" / f"{stage}.jsonl"
+
+    def _finished_table(self) -> Path:
+        """Return the table's path; RunFolderError while a resynth is not through."""
+        if self.info().status == "started" or not self.has_table():
+            raise RunFolderError(f"the run {self.path} is not finished; call resynth again to go on with it")
+        return self._table
+
+
+def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
+    """Find the runs in run folders, codec folders or whole output folders, sorted by path, each once.
+
+    Raises RunFolderError for a path that holds none.
+    """
+    found: dict[Path, RunFolder] = {}
+    for path in paths:
+        here = [candidate.parent for depth in ("", "*/", "*/*/") for candidate in path.glob(depth + INFO)]
+        runs = [folder for folder in here if not _hidden_below(folder, path)]
+        if not runs:
+            raise RunFolderError(f"expected a run, a codec's folder or an output folder, found no {INFO} in {path}")
+        found |= {folder.resolve(): RunFolder(folder) for folder in sorted(runs)}
+    return sorted(found.values(), key=lambda run: run.path)
+
+
+def _hidden_below(folder: Path, root: Path) -> bool:
+    """Whether ``folder`` was set aside."""
+    return any(part.startswith(".") for part in folder.relative_to(root).parts)

@@ -1,0 +1,126 @@
+"""The stamp of a stage: program, commit, machine, packages and command, enough to run it again."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+import codec_superb
+from codec_superb.pipeline.runs.info import Provenance
+
+PACKAGES = (
+    "av", "lc3py", "numba", "numpy", "pesq", "praat-parselmouth", "pyarrow", "pycodec2", "pydantic",
+    "pyworld", "safetensors", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
+)  # fmt: skip
+"""Distributions whose version can change a number; those that are not installed are left out."""
+PROBE_PACKAGES = (
+    "ctranslate2", "faster-whisper", "onnxruntime", "openai-whisper", "pocketsphinx", "speechbrain", "visqol-python",
+    "webrtcvad-wheels", "whisper-normalizer",
+)  # fmt: skip
+"""Those that only probes use."""
+
+
+def stamp(
+    stage: Literal["resynth", "score", "probe"],
+    device: str,
+    backends: Mapping[str, str] | None = None,
+    batch_seconds: float = 0,
+) -> Provenance:
+    """Describe the program and the machine as they are now."""
+    commit, dirty = source_state()
+    return Provenance(
+        stage=stage,
+        tool_version=codec_superb.__version__,
+        commit=commit,
+        dirty=dirty,
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        platform=platform.platform(),
+        processor=processor(),
+        device=device,
+        batch_seconds=batch_seconds or None,
+        packages=package_versions() | (_versions(PROBE_PACKAGES) if stage == "probe" else {}),
+        backends=dict(backends or {}),
+        command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def supersede(stamps: tuple[Provenance, ...], new: Provenance) -> tuple[Provenance, ...]:
+    """Add ``new``; it replaces a stamp of its stage that differs in nothing but command and time."""
+
+    def circumstances(of: Provenance) -> dict[str, object]:
+        return of.model_dump(exclude={"command", "started"})
+
+    return (*(old for old in stamps if circumstances(old) != circumstances(new)), new)
+
+
+@cache
+def source_state() -> tuple[str | None, bool | None]:
+    """Return commit and whether files differ from it, when the program runs from its own git checkout."""
+    folder = Path(codec_superb.__file__).resolve().parent
+    root = _git(folder, "rev-parse", "--show-toplevel")
+    # A package installed into some other project's checkout has no commit of its own.
+    if root is None or folder != Path(root).resolve() / "src" / "codec_superb":
+        return None, None
+    commit = _git(folder, "rev-parse", "HEAD")
+    changes = _git(folder, "status", "--porcelain")
+    return commit, None if changes is None else bool(changes)
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """Run git in ``folder``; None where there is no git or no repository."""
+    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            capture_output=True, text=True, check=True, timeout=20, env=environment,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+@cache
+def processor() -> str:
+    """Name the processor as its maker does, where the system tells."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+@cache
+def package_versions() -> dict[str, str]:
+    """Versions of the installed packages that can change a number, and of the FFmpeg libraries inside PyAV."""
+    return _versions(PACKAGES) | _ffmpeg_versions()
+
+
+def _versions(names: Iterable[str]) -> dict[str, str]:
+    versions = {}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _ffmpeg_versions() -> dict[str, str]:
+    """Versions of FFmpeg's libraries, e.g. ``{"ffmpeg libavcodec": "61.19.100"}``; importing av tells them."""
+    try:
+        import av
+    except ImportError:
+        return {}
+    return {f"ffmpeg {name}": ".".join(map(str, version)) for name, version in sorted(av.library_versions.items())}

@@ -1,0 +1,38 @@
+"""Where a run keeps the tokens behind its resyntheses, if it is asked to: a NumPy file a clip, written whole."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.data_manifests.files import write_atomically
+from codec_superb.pipeline.runs.audio_store import file_name
+from codec_superb.pipeline.errors import RunFolderError
+
+SUFFIX = ".npy"
+
+
+def token_file_name(clip_id: str) -> str:
+    """Return the relative path of a clip's tokens."""
+    return file_name(clip_id, SUFFIX)
+
+
+def write_tokens(path: Path, tokens: NDArray[np.integer[Any]]) -> None:
+    """Store ``(codebooks, frames)``; raises OSError when the disk is full or refuses."""
+    content = io.BytesIO()
+    np.save(content, tokens, allow_pickle=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content.getbuffer(), sync=False)
+
+
+def read_tokens(path: Path) -> NDArray[np.integer[Any]]:
+    """Return the tokens ``(codebooks, frames)``; RunFolderError when the file is missing or damaged."""
+    try:
+        tokens: NDArray[np.integer[Any]] = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise RunFolderError(f"the tokens in {path} cannot be read: {error}; delete the file, run it again") from error
+    return tokens

@@ -1,0 +1,1 @@
+"""The second stage: signal metrics of each resynthesis against its reference."""

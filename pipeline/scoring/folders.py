@@ -1,0 +1,161 @@
+"""Score audio made elsewhere: two folders, paired by relative path, whatever the files' endings.
+
+A file of one folder belongs to the file of the other whose path below its folder is the same but for the ending
+(``a/b.wav`` and ``a/b.flac``). A missing or a second partner is an error that names all of them, never a shift to the
+next file. A pair whose rates or lengths differ fails: nothing is resampled, cut or moved to make it fit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from codec_superb.data_manifests import Category, Clip
+from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
+from codec_superb.metrics.errors import MissingPackage
+from codec_superb.metrics.score import prepare
+from codec_superb.metrics.table import Backends, checked_backends, checked_keys, metrics_for
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.resynthesis.lag import residual_lag
+from codec_superb.pipeline.runs.audio_store import digest, quantise
+from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of
+from codec_superb.pipeline.scoring.clip import all_failed, compare
+from codec_superb.pipeline.scoring.compile_ahead import compile_ahead
+from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.workers.executor import Crash, Executor
+from codec_superb.pipeline.workers.progress import Progress, Silent
+
+NAMED = 20
+"""So many files are named in an error; the rest is counted."""
+
+
+class Pair(NamedTuple):
+    """A reference and its resynthesis."""
+
+    reference: Clip
+    resynthesis: Clip
+    keys: tuple[str, ...]
+    backends: Backends = ()
+
+
+def score_folders(
+    reference: Path,
+    resynthesis: Path,
+    *,
+    metrics: Sequence[str] | None = None,
+    category: Category | None = None,
+    workers: int | None = None,
+    timeout: float | None = None,
+    backends: Backends = (),
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> list[ClipRow]:
+    """Score every file below ``reference`` with its partner below ``resynthesis``; rows sorted by clip id.
+
+    ``metrics`` None means those of each clip's category, which comes from the reference folder or is ``category``.
+    Rows have no bits and no times. Raises PipelineError naming all files without a partner, DatasetError for a folder
+    without audio, MetricError for an unknown metric.
+    """
+    keys = None if metrics is None else checked_keys(metrics)
+    checked_backends(backends)
+    pairs = [
+        Pair(first, second, metrics_for(first.category) if keys is None else keys, backends)
+        for first, second in pair_clips(FolderDataset(Path(reference), category), FolderDataset(Path(resynthesis)))
+    ]
+    progress = progress or Silent()
+    rows = []
+    with ExitStack() as stack:
+        pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
+        compile_ahead((key for pair in pairs for key in pair.keys), backends, pool, progress)
+        progress.start(f"score {resynthesis}", len(pairs))
+        for event in stack.enter_context(closing(pool.stream(score_files, pairs))):
+            rows.append(_crashed(event) if isinstance(event, Crash) else event.value)
+            progress.advance()
+    return sorted(rows, key=lambda row: row.clip)
+
+
+def pair_clips(reference: FolderDataset, resynthesis: FolderDataset) -> list[tuple[Clip, Clip]]:
+    """Match clips by path without ending. Raises PipelineError unless each has exactly one partner."""
+    sides = [_by_stem(reference), _by_stem(resynthesis)]
+    for folder, side in zip((reference, resynthesis), sides, strict=True):
+        twins = [" and ".join(ids) for ids in side.values() if len(ids) > 1]
+        if twins:
+            raise PipelineError(f"{folder.folder} holds files that differ only in their ending: {_listed(twins)}")
+    lost = [
+        f"{len(missing)} of {folder.folder} have no partner in {other.folder}: {_listed(missing)}"
+        for folder, other, own, its in (
+            (reference, resynthesis, sides[0], sides[1]),
+            (resynthesis, reference, sides[1], sides[0]),
+        )
+        if (missing := [ids[0] for stem, ids in sorted(own.items()) if stem not in its])
+    ]
+    if lost:
+        raise PipelineError("expected a partner for every file; " + "; ".join(lost))
+    return [(reference.clip(ids[0]), resynthesis.clip(sides[1][stem][0])) for stem, ids in sorted(sides[0].items())]
+
+
+def _by_stem(dataset: FolderDataset) -> dict[str, list[str]]:
+    """Group ids by path without ending."""
+    stems = defaultdict(list)
+    for clip_id in dataset.clip_ids():
+        stems[str(PurePosixPath(clip_id).with_suffix(""))].append(clip_id)
+    return stems
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Name files, not thousands of them."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def score_files(pair: Pair) -> Iterator[ClipRow]:
+    """Yield the row of one pair, inside a worker."""
+    yield _row(pair)
+
+
+def _row(pair: Pair) -> ClipRow:
+    """Read both sides and compare them; a side that cannot be read makes a failed row."""
+    row = _blank(pair)
+    try:
+        reference, rate = load_mono(pair.reference)
+    except Exception as error:  # noqa: BLE001 - one file costs its own row only
+        return _failed(row, pair, "load", error, reason_of(error, pair.reference))
+    row = row.model_copy(update={"sampling_rate": rate, "samples": reference.size})
+    try:
+        resynthesis, its_rate = load_mono(pair.resynthesis)
+        values = compare(prepare(reference, rate), resynthesis, its_rate, pair.keys, pair.backends)
+    except MissingPackage:
+        raise  # the same for every pair
+    except Exception as error:  # noqa: BLE001 - one file costs its own row only
+        return _failed(row, pair, "score", error, reason_of(error, pair.resynthesis))
+    return row.model_copy(
+        update={
+            "status": "ok",
+            "lag_samples": residual_lag(reference, resynthesis, rate),
+            "clipped_samples": int((abs(resynthesis) > 1).sum()),
+            "resynthesis_sha256": digest(quantise(resynthesis)),
+            "metrics": values,
+        }
+    )
+
+
+def _blank(pair: Pair) -> ClipRow:
+    """Begin a row."""
+    clip = pair.reference
+    return ClipRow(clip=clip.id, dataset=clip.dataset, category=clip.category, status="failed")
+
+
+def _failed(row: ClipRow, pair: Pair, stage: str, error: Exception, reason: str) -> ClipRow:
+    """End a row without scores."""
+    lost = {"stage": stage, "error_type": type(error).__name__, "error": reason}
+    return row.model_copy(update={**lost, "metrics": all_failed(pair.keys, reason)})
+
+
+def _crashed(crash: Crash[Pair]) -> ClipRow:
+    """Make the row of a pair that took its worker along."""
+    lost = {"stage": "worker", "error_type": "WorkerDied", "error": crash.reason}
+    update = {**lost, "metrics": all_failed(crash.task.keys, crash.reason)}
+    return _blank(crash.task).model_copy(update=update)

@@ -1,0 +1,132 @@
+"""Score runs: one task a clip over all runs of its dataset, so that the reference side is worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys
+from codec_superb.pipeline.output_file import cannot_write
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec
+from codec_superb.pipeline.runs.finished import RunGroup, by_dataset, selected_clips
+from codec_superb.pipeline.runs.folder import find_runs
+from codec_superb.pipeline.runs.outcome import RunOutcome
+from codec_superb.pipeline.runs.probes import drop_probes, kept_probes, with_probes
+from codec_superb.pipeline.runs.provenance import stamp, supersede
+from codec_superb.pipeline.scoring.clip import Resynthesis, Scored, ScoreTask, all_failed, score_clip, without_first
+from codec_superb.pipeline.scoring.compile_ahead import compile_ahead
+from codec_superb.pipeline.scoring.store import ScoreStore
+from codec_superb.pipeline.workers.executor import Crash, Executor
+from codec_superb.pipeline.workers.progress import Progress, Silent
+
+
+def score(
+    runs: Sequence[Path],
+    *,
+    metrics: Sequence[str] | None = None,
+    workers: int | None = None,
+    overwrite: bool = False,
+    timeout: float | None = None,
+    backends: Backends = (),
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> list[RunOutcome]:
+    """Compute ``metrics`` (default: those of each clip's category) on every clip of the runs found in ``runs``.
+
+    Values that are there already, for the same resynthesis and the same version of the metric, are kept; ``overwrite``
+    computes all again. ``backends`` chooses implementations of metrics; the stamp of the run tells which ones ran.
+    ``timeout`` is in seconds a resynthesis; an ``executor`` that is given brings its own workers and timeout.
+
+    Raises RunFolderError for a run that is not finished or whose dataset has changed, MetricError for an unknown
+    metric, DatasetError for a dataset that is not on this machine.
+    """
+    keys = None if metrics is None else checked_keys(metrics)
+    checked_backends(backends)
+    folders = find_runs(runs)
+    outcomes: dict[Path, RunOutcome] = {}
+    with ExitStack() as stack:
+        pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
+        for group in by_dataset(folders):
+            for outcome in _score_group(group, keys, pool, progress or Silent(), backends, overwrite=overwrite):
+                outcomes[outcome.path] = outcome
+    return [outcomes[folder.path] for folder in folders]
+
+
+def _score_group(
+    group: RunGroup,
+    keys: Sequence[str] | None,
+    pool: Executor,
+    progress: Progress,
+    backends: Backends,
+    *,
+    overwrite: bool,
+) -> list[RunOutcome]:
+    """Score all runs of one dataset together."""
+    with ExitStack() as stack:
+        stores = [ScoreStore(folder, keys, stack, overwrite=overwrite) for folder in group.folders]
+        for store in stores:
+            store.select(selected_clips(store.folder, store.info, group.dataset))
+        try:
+            _work(group.spec, stores, pool, progress, backends)
+            for store in stores:
+                _finish(store, backends)
+        except OSError as error:
+            if (fatal := cannot_write(error, "scores")) is None:
+                raise
+            raise fatal from error
+        return [store.outcome() for store in stores]
+
+
+def _work(
+    spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, backends: Backends
+) -> None:
+    """Compute what is missing and journal it."""
+    pairs = sum(store.scorable() for store in stores)
+    missing = sum(len(task.items) for task in _tasks(spec, stores, backends))
+    if missing:
+        wanted = (key for task in _tasks(spec, stores, backends) for item in task.items for key in item.keys)
+        compile_ahead(wanted, backends, pool, progress)
+    title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
+    progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
+    if not missing:
+        return
+    with closing(pool.stream(score_clip, _tasks(spec, stores, backends), remainder=without_first)) as events:
+        for event in events:
+            if isinstance(event, Crash):
+                lost = event.task.items[event.index]
+                store, outcome = stores[lost.run], Scored(lost.run, all_failed(lost.keys, event.reason))
+                progress.message(f"{store.info.card.name}: {event.task.clip}: {event.reason}")
+            else:
+                outcome = event.value
+            stores[outcome.run].record(event.task.clip, outcome.values)
+            progress.advance()
+
+
+def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) -> Iterator[ScoreTask]:
+    """Describe what is missing, clip by clip."""
+    for clip in sorted({clip for store in stores for clip in store.clips}):
+        items = []
+        for number, store in enumerate(stores):
+            if clip in store and (keys := store.missing(row := store.row(clip))):
+                path = str(store.folder.audio_path(clip))
+                items.append(Resynthesis(number, path, row["resynthesis_sha256"], keys))
+        if items:
+            yield ScoreTask(spec, clip, tuple(items), backends)
+
+
+def _finish(store: ScoreStore, backends: Backends) -> None:
+    """Write the table and the run's new state, unless nothing is new; probes stay while no resynthesis has changed."""
+    columns, info = store.columns(), store.info
+    probes = kept_probes(store.folder, info, store.resyntheses())
+    if not store.computed and info.status == "scored" and info.metrics == columns and info.probes == probes:
+        return
+    if info.probes and not probes:
+        info = drop_probes(store.folder, info)
+    rows = with_probes(store.folder, store.rows(list(columns)), probes)
+    store.folder.write_rows(rows, list(columns), list(probes))
+    provenance = info.provenance
+    if store.computed:
+        provenance = supersede(provenance, stamp("score", "cpu", backends_of(sorted(store.ran), backends)))
+    update = {"status": "scored", "metrics": columns, "provenance": provenance}
+    store.folder.write_info(info.model_copy(update=update))

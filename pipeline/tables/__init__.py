@@ -1,0 +1,1 @@
+"""Rows of clips and pairs, and the Parquet and JSON files that hold them."""

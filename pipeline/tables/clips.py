@@ -1,0 +1,273 @@
+"""``clips.parquet``: the one place where clip rows become a Parquet table and come back, streamed in row groups.
+
+The layout is fixed: the columns of :class:`~codec_superb.pipeline.tables.rows.ClipRow` in :data:`FIXED`, then for each
+metric K, sorted by key, the three columns ``K`` (double), ``K_status`` and ``K_reason`` (string), then the columns of
+each probe, see :mod:`codec_superb.pipeline.tables.columns`. A row without a metric or a probe has nulls in its columns.
+The file's metadata holds the format version. Strings are dictionary-encoded and pages are not compressed, so that a
+file from a stranger cannot unfold in memory; a submission's zip compresses the file anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+from pydantic import ValidationError
+
+from codec_superb.pipeline.errors import ClipTableError
+from codec_superb.pipeline.tables.columns import from_columns, probe_columns, probe_keys, to_columns
+from codec_superb.pipeline.tables.parquet import check_columns, check_format, check_pages, check_text
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT = "1"
+FORMAT_KEY = b"codec_superb_clip_table"
+ROW_GROUP = 1024
+"""Rows of a row group: what a writer and a reader hold in memory."""
+TEXT_LIMIT = 2000
+"""Characters of an error or a reason that are stored; what is longer is cut and says so."""
+ID_LIMIT = 1000
+"""Characters of a clip id, a dataset name and any other string."""
+
+FIXED: Mapping[str, str] = {
+    "clip": "string",
+    "dataset": "string",
+    "category": "string",
+    "status": "string",
+    "stage": "string",
+    "error_type": "string",
+    "error": "string",
+    "sampling_rate": "int64",
+    "samples": "int64",
+    "bits": "int64",
+    "tokens": "int64",
+    "encode_s": "double",
+    "decode_s": "double",
+    "lag_samples": "int64",
+    "clipped_samples": "int64",
+    "resynthesis_sha256": "string",
+}
+"""Column to Arrow type; the first seven are never null."""
+_REQUIRED = frozenset(list(FIXED)[:7])
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+def clip_schema(metrics: Iterable[str], probes: Iterable[str] = ()) -> pa.Schema:
+    """Arrow schema of a table with these metrics and probes.
+
+    ClipTableError for a metric key that would collide with another column, and for a probe that does not exist.
+    """
+    import pyarrow as pa
+
+    fields = [pa.field(name, pa.type_for_alias(kind), name not in _REQUIRED) for name, kind in FIXED.items()]
+    names = set(FIXED)
+    for key in sorted(metrics):
+        columns = {key: pa.float64(), f"{key}_status": pa.string(), f"{key}_reason": pa.string()}
+        if not _KEY.fullmatch(key) or names & set(columns):
+            raise ClipTableError(f"metric key {key!r}: expected lower-case letters, digits and _, and no other column")
+        names |= set(columns)
+        fields += [pa.field(name, kind) for name, kind in columns.items()]
+    fields += [pa.field(name, pa.type_for_alias(kind)) for name, kind in probe_columns(probes).items()]
+    return pa.schema(fields)
+
+
+def metric_keys(columns: Sequence[str]) -> tuple[str, ...]:
+    """Metrics of a table: every third column between the fixed ones and those of probes.
+
+    Whether the other two follow is checked against the schema.
+    """
+    return tuple([name for name in columns[len(FIXED) :] if "." not in name][::3])
+
+
+def write_table(
+    out: Path | BinaryIO,
+    rows: Iterable[ClipRow | Mapping[str, Any]],
+    metrics: Iterable[str],
+    probes: Iterable[str] = (),
+    *,
+    compression: Literal["none", "zstd"] = "none",
+) -> int:
+    """Write rows (ClipRows or their JSON dictionaries) in the order given; return their number.
+
+    Holds one row group in memory. ``metrics`` and ``probes`` are the columns of the table; the same rows and columns
+    give the same bytes. A path is replaced in one step, or not at all. Raises ClipTableError when a row has a metric
+    or a probe outside them or does not follow the contract. A compressed table is for who keeps it: :func:`open_table`
+    reads it with ``own`` alone.
+    """
+    schema = clip_schema(metrics, probes)
+    if not isinstance(out, Path):
+        return _write(out, rows, schema, compression)
+    # Here, because the service reads tables and installs without what datasets need.
+    from codec_superb.data_manifests.files import replacing
+
+    with replacing(out, sync=False) as temporary, temporary.open("wb") as file:
+        return _write(file, rows, schema, compression)
+
+
+def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], schema: pa.Schema, compression: str) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    keys, probes = metric_keys(schema.names), probe_keys(schema.names)
+    strings = [field.name for field in schema if pa.types.is_string(field.type)]
+    count = 0
+    pending = iter(rows)
+    with pq.ParquetWriter(
+        out, schema, compression=compression, use_dictionary=strings, store_schema=False, write_statistics=False
+    ) as writer:
+        writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
+        while block := [_record(_valid(row), keys, probes) for row in islice(pending, ROW_GROUP)]:
+            writer.write_table(pa.Table.from_pylist(block, schema=schema), row_group_size=ROW_GROUP)
+            count += len(block)
+    return count
+
+
+def _valid(row: ClipRow | Mapping[str, Any]) -> ClipRow:
+    try:
+        return ClipRow.model_validate(row)
+    except ValidationError as error:
+        raise ClipTableError(f"a row does not follow the contract: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ClipTable:
+    """An opened table whose schema has been checked; iterating reads it, one batch of rows in memory at a time."""
+
+    source: Path | BinaryIO
+    name: str
+    metrics: tuple[str, ...]
+    """Keys of the metric columns."""
+    probes: tuple[str, ...]
+    """Keys of the probes that have columns."""
+    row_count: int
+
+    def __len__(self) -> int:
+        """Return the number of rows the file declares."""
+        return self.row_count
+
+    def __iter__(self) -> Iterator[ClipRow]:
+        """Yield the rows in file order; ClipTableError with the row's number when one does not follow the contract."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = clip_schema(self.metrics, self.probes)
+        limits = {field.name: _limit(field.name) for field in schema if pa.types.is_string(field.type)}
+        number = 0
+        try:
+            # Reading ahead would start threads, and the service forks where it reads.
+            with pq.ParquetFile(self.source, read_dictionary=list(limits), pre_buffer=False) as file:
+                for batch in file.iter_batches(batch_size=256, use_threads=False):
+                    check_text(batch, limits, self.name)
+                    for record in batch.to_pylist():
+                        yield _row(record, self.metrics, self.probes, f"{self.name}, row {number}")
+                        number += 1
+        except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: text that is not UTF-8
+            raise ClipTableError(f"{self.name}: unreadable after row {number}: {error}") from error
+        if number != self.row_count:
+            raise ClipTableError(f"{self.name}: expected {self.row_count} rows, as its footer says; got {number}")
+
+
+def open_table(
+    source: Path | BinaryIO, *, name: str | None = None, max_rows: int | None = None, own: bool = False
+) -> ClipTable:
+    """Open ``source`` (a path, or a seekable binary file) and check its layout strictly; no row is read yet.
+
+    ``name`` is what errors call the file. Raises ClipTableError saying what was expected and what came: not Parquet,
+    another format version, columns missing, added, reordered or of another type, compressed pages, too many rows.
+    ``own`` takes compressed pages, of a table that this side wrote and kept.
+    """
+    name = name or (source.name if isinstance(source, Path) else "clips.parquet")
+    rows = None if own else check_pages(source, name)
+    if rows is not None and max_rows is not None and rows > max_rows:
+        raise ClipTableError(f"{name}: expected at most {max_rows} rows, got {rows}")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(source) as file:
+            schema, metadata = file.schema_arrow, file.metadata.metadata
+            rows = file.metadata.num_rows if rows is None else rows
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise ClipTableError(f"{name}: expected a Parquet file of clip rows: {error}") from error
+    check_format(metadata, FORMAT_KEY, FORMAT, name)
+    metrics, probes = metric_keys(schema.names), probe_keys(schema.names)
+    try:
+        expected = clip_schema(metrics, probes)
+    except ClipTableError as error:
+        raise ClipTableError(f"{name}: {error}") from error
+    check_columns(schema, expected, name)
+    return ClipTable(source, name, metrics, probes, rows)
+
+
+def read_rows(source: Path | BinaryIO) -> Iterator[ClipRow]:
+    """Yield the rows of a table in file order; errors as :func:`open_table` and iterating it."""
+    yield from open_table(source)
+
+
+def _limit(column: str) -> int:
+    """Most characters of a string column."""
+    return TEXT_LIMIT if column == "error" or column.endswith(("_reason", ".reason")) else ID_LIMIT
+
+
+def _record(row: ClipRow, keys: Sequence[str], probes: Sequence[str]) -> dict[str, Any]:
+    """One row as column values."""
+    for kind, present, known in (("metrics", row.metrics, keys), ("probes", row.probes, probes)):
+        extra = sorted(set(present) - set(known))
+        if extra:
+            raise ClipTableError(f"clip {row.clip!r} has the {kind} {extra}, the table has columns for {list(known)}")
+    record: dict[str, Any] = {name: getattr(row, name) for name in FIXED}
+    record["error"] = _shorten(row.error)
+    for name in ("clip", "dataset", "error_type"):
+        if len(record[name]) > ID_LIMIT:
+            raise ClipTableError(f"{name} {record[name][:40]!r}…: expected at most {ID_LIMIT} characters")
+    for key, value in row.metrics.items():
+        record |= {key: value.value, f"{key}_status": value.status, f"{key}_reason": _shorten(value.reason)}
+    try:
+        for key, entry in row.probes.items():
+            record |= to_columns(key, entry, _shorten(entry.reason))
+    except ClipTableError as error:
+        raise ClipTableError(f"clip {row.clip!r}: {error}") from error
+    return record
+
+
+def _shorten(text: str) -> str:
+    """Cut a long text and say so, because one huge message must not cost a finished run."""
+    if len(text) <= TEXT_LIMIT:
+        return text
+    return text[: TEXT_LIMIT - 20].rstrip() + " … (shortened)"
+
+
+def _refuse_value(key: str, status: str, value: float | None) -> None:
+    if (status == "ok") != (value is not None):
+        raise ClipTableError(f"{key} is {status}, and its value is {value}: a value goes with ok only")
+
+
+def _row(record: dict[str, Any], keys: Sequence[str], probes: Sequence[str], where: str) -> ClipRow:
+    """One row from column values, validated."""
+    metrics: dict[str, MetricValue] = {}
+    probed: dict[str, ProbeValue] = {}
+    try:
+        for key in keys:
+            value, status, reason = record.pop(key), record.pop(f"{key}_status"), record.pop(f"{key}_reason")
+            if status is None and value is None and reason is None:
+                continue
+            metrics[key] = MetricValue(status=status, value=value, reason=reason)
+            _refuse_value(key, status, value)
+        for key in probes:
+            entry = from_columns(key, record)
+            if entry is not None:
+                probed[key] = entry
+        return ClipRow(**record, metrics=metrics, probes=probed)
+    except ClipTableError as error:
+        raise ClipTableError(f"{where}: {error}") from error
+    except ValidationError as error:
+        details = "; ".join(
+            f"{'.'.join(map(str, e['loc']))}: {e['msg']}, got {e['input']!r:.60}" for e in error.errors()
+        )
+        raise ClipTableError(f"{where}: {details}") from error

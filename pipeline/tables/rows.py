@@ -1,0 +1,103 @@
+"""A row per clip: what was measured and what went wrong; the same record in journals, Parquet and submissions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, FiniteFloat
+
+from codec_superb.metrics.table import Category
+from codec_superb.pipeline.tables.record import Record
+
+Status = Literal["ok", "failed"]
+
+
+class MetricValue(Record):
+    """One metric on one clip."""
+
+    status: Literal["ok", "undefined", "failed"]
+    value: FiniteFloat | None = None
+    """None unless ``status`` is ``ok``."""
+    reason: str = ""
+
+
+class ProbeValue(Record):
+    """What one probe keeps of one clip: the numbers from which its figures are computed, see ``applications.table``."""
+
+    status: Literal["ok", "left_out", "failed"]
+    """``left_out``: the clip takes no part in the probe (it has no transcript)."""
+    reason: str = ""
+    shared: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Fields that do not depend on the side; all of the probe's where ``status`` is ``ok``, otherwise none."""
+    reference: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Sided fields, on the reference: the ceiling."""
+    resynthesis: dict[str, FiniteFloat] = Field(default_factory=dict)
+    """Sided fields, on the resynthesis."""
+
+
+class PairRow(Record):
+    """A trial of two clips, or a clip's rank within a class: what cannot be told of a single clip."""
+
+    dataset: str
+    probe: str
+    left: str
+    """Clip id."""
+    right: str
+    """Clip id of the test; name of the class for ranks."""
+    target: bool
+    """Whether one person speaks in both; true for ranks."""
+    reference: FiniteFloat
+    """Score or rank on the references."""
+    resynthesis: FiniteFloat
+    """Score or rank on the resyntheses."""
+    enrol_clean: FiniteFloat | None = None
+    """Score with the reference as enrolment and the resynthesis as test; None for ranks."""
+
+
+class ClipRow(Record):
+    """One clip of one run. In ``clips.parquet`` each metric K is three columns: ``K``, ``K_status``, ``K_reason``.
+
+    Each probe P is ``P.status``, ``P.reason``, ``P.<shared field>``, ``P.reference.<field>`` and
+    ``P.resynthesis.<field>``.
+    """
+
+    clip: str
+    dataset: str
+    category: Category
+    status: Status
+    """``failed``: no resynthesis exists; ``stage``, ``error_type`` and ``error`` say why."""
+    stage: Literal["load", "encode", "decode", "write", "worker", "score", ""] = ""
+    error_type: str = ""
+    error: str = ""
+    sampling_rate: int | None = None
+    """Hz of the reference."""
+    samples: int | None = None
+    """Length of reference and resynthesis, in samples at ``sampling_rate``."""
+    bits: int | None = None
+    """Payload without container overhead."""
+    tokens: int | None = None
+    encode_s: FiniteFloat | None = None
+    """Seconds of computing; those of a batch are shared out among its clips by length."""
+    decode_s: FiniteFloat | None = None
+    lag_samples: int | None = None
+    """Residual lag of the resynthesis at ``sampling_rate`` (positive: late), by cross-correlation; not repaired."""
+    clipped_samples: int | None = None
+    """Samples of the resynthesis beyond [-1, 1]."""
+    resynthesis_sha256: str | None = None
+    """Of the decoded 24-bit samples as stored."""
+    metrics: dict[str, MetricValue] = Field(default_factory=dict)
+    probes: dict[str, ProbeValue] = Field(default_factory=dict)
+    """By probe key; a clip of a category that the probe does not look at has no entry."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Duration of the reference."""
+        if self.samples is None or not self.sampling_rate:
+            return None
+        return self.samples / self.sampling_rate
+
+    @property
+    def kbps(self) -> float | None:
+        """Measured bitrate of this clip."""
+        seconds = self.seconds
+        return None if self.bits is None or not seconds else self.bits / seconds / 1000

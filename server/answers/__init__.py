@@ -1,0 +1,1 @@
+"""Public answers, kept in memory by what was asked and the revision of the data."""

@@ -1,0 +1,193 @@
+"""Finished answers, kept by what was asked and the revision of the public data; for pages, API and exports alike.
+
+An endpoint is ``async`` and hands :func:`cached` a function that makes the answer. A kept answer goes out from the
+event loop without a thread, the database or a template; a missing one is made in a thread, once for all who wait, or
+at once where that is quicker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from threading import Lock
+from types import MappingProxyType
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+
+from codec_superb.server.board.current import board_of
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.http.compression import accepts_gzip
+from codec_superb.server.operations.meters import meters
+from codec_superb.server.people.access import ANONYMOUS, Identity
+from codec_superb.server.people.limits import check_limit
+
+LIMIT = 64_000_000
+"""Bytes of answers that are kept."""
+WORTH_COMPRESSING = 500
+"""Bytes from which on compression saves more than it costs."""
+_LEVEL = 3
+"""Half the time of the usual 6 for an eighth more bytes: under load most answers are made anew."""
+JSON = "application/json"
+HTML = "text/html; charset=utf-8"
+_Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An answer as its endpoint makes it."""
+
+    body: bytes | str
+    media_type: str
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Such as Content-Disposition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An answer ready to be sent, plain and compressed."""
+
+    body: bytes
+    compressed: bytes | None
+    media_type: str
+    etag: str
+    """Of the plain form, in quotes; the compressed form has another, because its bytes are others."""
+    compressed_etag: str
+    headers: Mapping[str, str]
+
+    @property
+    def size(self) -> int:
+        """Bytes it takes."""
+        return len(self.body) + len(self.compressed or b"") + 500
+
+
+class AnswerCache:
+    """Answers of the newest revision, the least recently used ones dropped beyond ``limit`` bytes."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self.limit = limit
+        self.size = 0
+        self._kept: OrderedDict[_Key, Finished] = OrderedDict()
+        self._newest = -1
+        self._lock = Lock()
+        self._pending: dict[_Key, asyncio.Future[Finished]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of answers."""
+        return len(self._kept)
+
+    def find(self, key: _Key) -> Finished | None:
+        """Look an answer up."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def keep(self, key: _Key, answer: Finished) -> None:
+        """Keep an answer; those of older revisions go. One larger than the limit is not kept."""
+        revision = key[2]
+        with self._lock:
+            if revision > self._newest:
+                self._kept.clear()
+                self.size, self._newest = 0, revision
+            if revision < self._newest or answer.size > self.limit or key in self._kept:
+                return
+            self._kept[key] = answer
+            self.size += answer.size
+            while self.size > self.limit:
+                self.size -= self._kept.popitem(last=False)[1].size
+
+    async def get(self, key: _Key, make: Callable[[], Made], *, quick: bool = False) -> Finished:
+        """Return a kept answer, or make it: a quick one here and now, another in a thread, once for all who wait."""
+        found = self.find(key)
+        if found is not None:
+            return found
+        if quick:
+            return self._make(key, make)
+        pending = self._pending.get(key)
+        if pending is None:
+            pending = self._pending[key] = asyncio.ensure_future(run_in_threadpool(self._make, key, make))
+            pending.add_done_callback(lambda _: self._pending.pop(key))
+        # Shielded, because a visitor who leaves must not take the answer from those who wait too.
+        return await asyncio.shield(pending)
+
+    def _make(self, key: _Key, make: Callable[[], Made]) -> Finished:
+        answer = finish(make())
+        self.keep(key, answer)
+        return answer
+
+
+def finish(made: Made) -> Finished:
+    """Compress an answer and give it its entity tags."""
+    body = made.body.encode() if isinstance(made.body, str) else made.body
+    compressed = gzip.compress(body, _LEVEL, mtime=0) if len(body) >= WORTH_COMPRESSING else None
+    if compressed is not None and len(compressed) >= len(body):
+        compressed = None
+    digest = sha256(body).hexdigest()[:24]
+    return Finished(body, compressed, made.media_type, f'"{digest}"', f'"{digest}-gzip"', dict(made.headers))
+
+
+async def cached(
+    request: Request,
+    key: str,
+    make: Callable[[Snapshot], Made],
+    *,
+    counted: bool = False,
+    quick: bool = False,
+    max_age: int = 0,
+) -> Response:
+    """Answer ``request`` with what ``make`` gives for the current snapshot, from memory where it was made before.
+
+    ``key`` holds all of the request that the answer depends on beside its path: the canonical query. An answer that
+    depends on who asks must not come here. ``make`` runs in a thread and gets the snapshot whose revision the answer
+    is kept under; ``quick`` says that it takes a few milliseconds and touches neither database nor file, so that the
+    event loop makes it itself: a thread would wait for the interpreter for longer than that. ``counted`` counts a
+    request that is not answered from memory as a computation of its address. ``max_age`` is how many seconds a browser
+    may keep it without asking; 0 makes it ask with its entity tag.
+    """
+    snapshot = board_of(request).current
+    cache = answers_of(request)
+    full_key = (request.scope["path"], key, snapshot.revision)
+    answer = cache.find(full_key)
+    meters(request.app).cache("answers", hit=answer is not None)
+    if answer is None:
+        if counted:
+            check_limit(request, Identity(None, ANONYMOUS), "computations")
+        answer = await cache.get(full_key, lambda: make(snapshot), quick=quick)
+    return respond(request, answer, max_age)
+
+
+def answers_of(request: Request) -> AnswerCache:
+    """Return the cache of the service."""
+    state = request.app.state
+    if not hasattr(state, "answers"):
+        state.answers = AnswerCache()
+    cache: AnswerCache = state.answers
+    return cache
+
+
+def respond(request: Request, answer: Finished, max_age: int = 0) -> Response:
+    """Send an answer, compressed where the client takes that; only its tag (304) where the client has it already."""
+    body, etag = answer.body, answer.etag
+    headers = {"Cache-Control": f"public, max-age={max_age}" if max_age else "no-cache", "Vary": "Accept-Encoding"}
+    if answer.compressed is not None and accepts_gzip(request.headers.get("accept-encoding", "")):
+        body, etag = answer.compressed, answer.compressed_etag
+        headers["Content-Encoding"] = "gzip"
+    headers["ETag"] = etag
+    if _matches(request.headers.get("if-none-match"), etag):
+        headers.pop("Content-Encoding", None)
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=answer.media_type, headers=headers | dict(answer.headers))
+
+
+def _matches(header: str | None, etag: str) -> bool:
+    """Read ``If-None-Match``; comparison is weak there, so that ``W/`` counts for nothing."""
+    if header is None:
+        return False
+    return header.strip() == "*" or etag in {tag.strip().removeprefix("W/") for tag in header.split(",")}

@@ -1,0 +1,37 @@
+"""Answers with a page that is the same for everybody, from memory; a moderator gets an own one with their tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, Response
+
+from codec_superb.server.answers.cache import HTML, Made, cached
+from codec_superb.server.board.current import board_of
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.people.page_context import chrome_of, plain_chrome
+from codec_superb.server.people.sessions import has_cookie
+from codec_superb.web.site.page import Chrome
+
+MakePage = Callable[[Snapshot, Chrome], str]
+
+
+async def public_page(
+    request: Request, title: str, description: str, make: MakePage, *, key: str = "", quick: bool = False
+) -> Response:
+    """Answer with what ``make`` gives for the current public data; ``key`` is all of the query that it depends on.
+
+    ``quick`` as in :func:`cached`.
+    """
+    if has_cookie(request):
+        return await run_in_threadpool(_personal, request, title, description, make)
+    chrome = replace(plain_chrome(request, title), description=description)
+    return await cached(request, key, lambda snapshot: Made(make(snapshot, chrome), HTML), quick=quick)
+
+
+def _personal(request: Request, title: str, description: str, make: MakePage) -> Response:
+    chrome = replace(chrome_of(request, title), description=description)
+    return HTMLResponse(make(board_of(request).current, chrome))

@@ -1,0 +1,107 @@
+"""Keeps the newest snapshot at hand: looks for a new revision four times a second, and at once after an own change."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from contextlib import nullcontext
+
+from fastapi import Request
+from sqlalchemy.exc import SQLAlchemyError
+
+from codec_superb.server.board.repository import revision_number
+from codec_superb.server.board.snapshot import Snapshot, take
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import Unavailable
+from codec_superb.server.operations.logs import get_logger
+from codec_superb.server.operations.meters import Meters
+
+_LOG = get_logger(__name__)
+_MANY = 100
+"""Codecs from which on it matters how the collector of garbage sees them."""
+POLL_SECONDS = 0.25
+"""How old what other processes changed may be, besides the time it takes to read it."""
+
+
+class Board:
+    """The current snapshot of one database. Requests read :attr:`current`, which never waits."""
+
+    def __init__(self, database: Database, meters: Meters | None = None) -> None:
+        self._database = database
+        self._measured = meters.snapshot if meters is not None else nullcontext
+        self._snapshot: Snapshot | None = None
+        self._settled = 0
+        self._failing = False
+        self._one_at_a_time = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="leaderboard snapshot", daemon=True)
+
+    def start(self) -> None:
+        """Read everything, then watch for changes."""
+        self.refresh()
+        self._database.after_change.append(self._refresh_or_say)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop watching."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @property
+    def current(self) -> Snapshot:
+        """The newest snapshot. Raises Unavailable before the first."""
+        if self._snapshot is None:
+            raise Unavailable("the service is starting or stopping; try again in a moment")
+        return self._snapshot
+
+    def refresh(self) -> Snapshot:
+        """Read what has changed, if anything has; while one thread reads, requests get the snapshot before.
+
+        A change made before the call is in the answer, whoever reads it.
+        """
+        with self._one_at_a_time, self._database.transaction() as session:
+            if self._snapshot is None or revision_number(session) != self._snapshot.revision:
+                with self._measured():
+                    self._snapshot = take(session, self._snapshot)
+                self._settle(len(self._snapshot.runs))
+            return self._snapshot
+
+    def _settle(self, codecs: int) -> None:
+        """Keep the collector of garbage away from what stays, each time it has doubled.
+
+        A large board is a million objects that refer to nothing that refers back. Looking for cycles among them stops
+        all threads for a fifth of a second, many times a minute under load.
+        """
+        if codecs >= max(_MANY, 2 * self._settled):
+            gc.collect()
+            gc.freeze()
+            self._settled = codecs
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(POLL_SECONDS):
+            self._refresh_or_say()
+
+    def _refresh_or_say(self) -> None:
+        """Refresh; should the database be away, what was read stays, and the next look may succeed.
+
+        It is said once when that begins and once when it ends, not four times a second.
+        """
+        try:
+            self.refresh()
+        except SQLAlchemyError as error:
+            if not self._failing:
+                _LOG.warning("leaderboard.refresh_failed", error=str(error))
+            self._failing = True
+        else:
+            if self._failing:
+                _LOG.warning("leaderboard.refresh_again")
+            self._failing = False
+
+
+def board_of(request: Request) -> Board:
+    """Return the board of the running service. Raises Unavailable while it starts or stops."""
+    board: Board | None = getattr(request.app.state, "board", None)
+    if board is None:
+        raise Unavailable("the service is starting or stopping; try again in a moment")
+    return board

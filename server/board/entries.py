@@ -1,0 +1,181 @@
+"""A codec on the board with all its figures, small in memory, and how a row of the board is made of it when shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from codec_superb.metrics.table import Category, overall_metrics
+from codec_superb.web.applications import belongs_to
+from codec_superb.web.quantity import SCORE_KEY
+from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Estimate, Source
+
+MetricFigures = tuple[float | None, float | None, float | None, int, int, int, float | None]
+"""Value, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a
+million of them on a full board, and the collector of garbage stops looking at tuples of numbers."""
+
+
+class Figures(NamedTuple):
+    """What one codec reached in one category, over its datasets or on one of them."""
+
+    datasets: tuple[str, ...]
+    states: tuple[str, ...]
+    """Of each dataset, what tells its state: hash of its manifest, or the name of a published table."""
+    complete: bool
+    clips: int
+    ok: int
+    failed: int
+    kbps: float | None
+    tokens_per_second: float | None
+    compression_ratio: float | None
+    encode_rtf: float | None
+    decode_rtf: float | None
+    largest_lag: int | None
+    clipped_samples: int
+    score: MetricFigures
+    metrics: Mapping[str, MetricFigures]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One codec: the newest public submission of it, or a codec of a published table."""
+
+    codec: str
+    title: str
+    family: str
+    source: Source
+    source_label: str
+    source_url: str | None
+    submission: str | None
+    version: int
+    received: str | None
+    submitter: str
+    kind: str
+    sampling_rate: int | None
+    nominal_kbps: float | None
+    open_weights: bool | None
+    causal: bool | None
+    figures: Mapping[tuple[Category, str], Figures]
+    """By category and dataset; '' for all datasets together."""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    """Metric key to version of the definition that its values follow."""
+    applications: Mapping[str, Mapping[str, ApplicationRow]] = field(default_factory=dict)
+    """By dataset ('' for all datasets together) and figure; see :mod:`codec_superb.server.submissions.applications`."""
+    _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Rows without rank that have been shown; an entry lives as long as its submission counts."""
+
+    @property
+    def lossless(self) -> bool:
+        """Whether it returns its input exactly."""
+        return self.kind == "lossless"
+
+    @property
+    def search_text(self) -> str:
+        """What a search looks into."""
+        return f"{self.codec}\n{self.title}\n{self.family}".casefold()
+
+    def definitions_behind(self, key: str, category: Category) -> tuple[str | None, ...]:
+        """Versions of all definitions that a score or a metric follows: its own, or those of the score's metrics."""
+        keys = overall_metrics(category) if key == SCORE_KEY else (key,)
+        return tuple(self.definitions.get(each) for each in keys)
+
+    def applications_on(self, category: Category, dataset: str) -> dict[str, ApplicationRow]:
+        """Figures of applications on clips of a category, over all ('') or on one dataset."""
+        keys = self.applications.get(dataset, {})
+        return {key: row for key in keys if (row := self.application(key, category, dataset)) is not None}
+
+    def application(self, key: str, category: Category, dataset: str) -> ApplicationRow | None:
+        """One of them; None where there is none. Tables of papers have one for all categories."""
+        if self.source != "literature" and not belongs_to(key, category):
+            return None
+        return self.applications.get(dataset, {}).get(key)
+
+
+def estimate_figures(values: Mapping[str, Any]) -> MetricFigures:
+    """Pack the JSON of one metric of a result."""
+    get = values.get
+    return (get("value"), get("low"), get("high"), get("n", 0), get("undefined", 0), get("failed", 0), get("sd"))
+
+
+def is_open(card: Mapping[str, Any]) -> bool | None:
+    """Tell whether anybody can get what the codec needs to run; None where its card does not say.
+
+    Classical and lossless codecs: yes. Neural ones: yes where the card names a hub repository or a web address as the
+    source of the weights; no for a folder on somebody's machine and for weights that were never trained (``random``).
+    """
+    if card.get("kind") != "neural":
+        return True
+    weights = card.get("weights")
+    if not weights:
+        return None
+    source = str(weights.get("source", ""))
+    local = source.startswith(("/", ".", "~", "file:", "local:", "\\")) or source[1:2] == ":"
+    return not (local or source in {"", "random", "local"})
+
+
+def board_row(entry: Entry, category: Category, dataset: str, rank: tuple[int, int] | None, unranked: str) -> BoardRow:
+    """Make the row of the board."""
+    row = entry._rows.get((category, dataset))  # noqa: SLF001 -- its own
+    if row is None:
+        row = entry._rows[category, dataset] = _row_without_rank(entry, category, dataset)  # noqa: SLF001 -- its own
+    if rank is None and not unranked:
+        return row
+    return replace(row, result=replace(row.result, rank=rank), unranked=unranked)
+
+
+def _row_without_rank(entry: Entry, category: Category, dataset: str) -> BoardRow:
+    figures = entry.figures[category, dataset]
+    return BoardRow(
+        result=_result(entry, category, figures),
+        source=entry.source,
+        source_label=entry.source_label,
+        source_url=entry.source_url,
+        submission=entry.submission,
+        received=entry.received,
+        submitter=entry.submitter,
+        sampling_rate=entry.sampling_rate,
+        kind=entry.kind,
+        open_weights=entry.open_weights,
+        causal=entry.causal,
+        undefined=most_undefined(figures),
+        unranked="",
+        applications=entry.applications_on(category, dataset),
+        identity=f"{entry.submission or entry.codec}/{entry.source}/{category}/{dataset}",
+    )
+
+
+def most_undefined(figures: Figures) -> int:
+    """Count the clips on which the metric is undefined that is undefined most often."""
+    return max((values[4] for values in figures.metrics.values()), default=0)
+
+
+def _result(entry: Entry, category: Category, figures: Figures) -> CodecResult:
+    return CodecResult(
+        codec=entry.codec,
+        title=entry.title,
+        family=entry.family,
+        category=category,
+        kbps=math.nan if figures.kbps is None else figures.kbps,
+        nominal_kbps=entry.nominal_kbps,
+        tokens_per_second=figures.tokens_per_second,
+        lossless=entry.lossless,
+        score=Estimate(*figures.score),
+        rank=None,
+        metrics={key: Estimate(*values) for key, values in figures.metrics.items()},
+        datasets=figures.datasets,
+        clips=figures.clips,
+        failed=figures.failed,
+        complete=figures.complete,
+        largest_lag=figures.largest_lag,
+        clipped_samples=figures.clipped_samples,
+        encode_rtf=figures.encode_rtf,
+        decode_rtf=figures.decode_rtf,
+        compression_ratio=figures.compression_ratio,
+    )
+
+
+def by_codec(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Order entries by codec name, the order in which equals are shown."""
+    return tuple(sorted(entries, key=lambda entry: entry.codec))

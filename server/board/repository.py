@@ -1,0 +1,134 @@
+"""Reads what the board shows from the database: which submissions count, and their figures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row, select
+from sqlalchemy.orm import Session
+
+from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.server.board.entries import Entry, Figures, estimate_figures, is_open
+from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Revision, Submission
+from codec_superb.server.submissions.applications import by_dataset, stored_applications
+
+_AT_ONCE = 100
+"""Submissions of one query: a statement takes only so many parameters."""
+
+
+class Counted(NamedTuple):
+    """A submission that counts, and all of it that can change."""
+
+    submission: str
+    status: str
+
+
+def revision_number(session: Session) -> int:
+    """Read the number that is counted up whenever the public data change."""
+    return session.scalars(select(Revision.number)).one()
+
+
+def counted_submissions(session: Session) -> dict[str, Counted]:
+    """Find the newest public submission of every codec, by codec name."""
+    statement = (
+        select(Codec.name, Submission.id, Submission.status)
+        .join(Codec, Submission.codec_id == Codec.id)
+        .where(Submission.status.in_(PUBLIC))
+        .order_by(Submission.codec_id, Submission.version)
+    )
+    return {codec: Counted(identity, status) for codec, identity, status in session.execute(statement)}
+
+
+def load_entries(session: Session, submissions: Sequence[str]) -> Iterator[Entry]:
+    """Load submissions with all their figures, a hundred at a time."""
+    for start in range(0, len(submissions), _AT_ONCE):
+        wanted = submissions[start : start + _AT_ONCE]
+        heads = session.execute(_heads().where(Submission.id.in_(wanted))).all()
+        results: dict[str, list[Row[Any]]] = defaultdict(list)
+        for row in session.execute(_results().where(Result.submission_id.in_(wanted))):
+            results[row.submission_id].append(row)
+        for head in heads:
+            yield _entry(head, results[head.id])
+
+
+def _heads() -> Any:
+    return (
+        select(
+            Submission.id,
+            Codec.name.label("codec"),
+            Submission.version,
+            Submission.status,
+            Submission.received,
+            Submission.submitter,
+            Account.name.label("account"),
+            Submission.card,
+            Submission.metrics,
+            Submission.document["datasets"].label("datasets"),
+            Submission.document["applications"].label("applications"),
+        )
+        .join(Codec, Submission.codec_id == Codec.id)
+        .outerjoin(Account, Submission.account_id == Account.id)
+    )
+
+
+def _results() -> Any:
+    return select(*(column for column in Result.__table__.columns if column.name not in {"id", "seconds"}))
+
+
+def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> Entry:
+    card: Mapping[str, Any] = head.card
+    states = {str(part["name"]): str(part["manifest_hash"]) for part in head.datasets or ()}
+    tokens = _claimed_tokens(card)
+    figures: dict[tuple[Category, str], Figures] = {}
+    for row in results:
+        category = next(category for category in CATEGORIES if category == row.category)
+        figures[category, row.dataset] = _figures(row, states, tokens)
+    return Entry(
+        codec=head.codec,
+        title=card["title"],
+        family=card["family"],
+        source=head.status,
+        source_label=head.status,
+        source_url=None,
+        submission=head.id,
+        version=head.version,
+        received=head.received.date().isoformat(),
+        submitter=head.submitter or head.account or "",
+        kind=card["kind"],
+        sampling_rate=card["sampling_rate"],
+        nominal_kbps=card["nominal_kbps"],
+        open_weights=is_open(card),
+        causal=card["causal"],
+        figures=figures,
+        definitions=head.metrics,
+        applications=by_dataset(stored_applications(head.codec, head.applications, head.datasets)),
+    )
+
+
+def _claimed_tokens(card: Mapping[str, Any]) -> float | None:
+    """Tokens per second as the card's frame rate and codebooks give them."""
+    rate, codebooks = card.get("frame_rate"), card.get("codebooks")
+    return None if rate is None or codebooks is None else rate * codebooks
+
+
+def _figures(row: Row[Any], states: Mapping[str, str], tokens: float | None) -> Figures:
+    datasets = tuple(row.datasets)
+    return Figures(
+        datasets=datasets,
+        states=tuple(states.get(name, "") for name in datasets),
+        complete=row.complete,
+        clips=row.clips,
+        ok=row.ok,
+        failed=row.failed,
+        kbps=row.kbps,
+        tokens_per_second=tokens if row.tokens_per_second is None else row.tokens_per_second,
+        compression_ratio=row.compression_ratio,
+        encode_rtf=row.encode_rtf,
+        decode_rtf=row.decode_rtf,
+        largest_lag=row.largest_lag,
+        clipped_samples=row.clipped_samples,
+        score=(row.score, row.low, row.high, row.ok, 0, row.failed, None),
+        metrics={key: estimate_figures(values) for key, values in row.metrics.items()},
+    )

@@ -1,0 +1,275 @@
+"""All public results in memory, as of one revision of the database; never changed once made.
+
+Sorting and filtering work on arrays of one number a codec, made when first asked for; a row of the board is only made
+for a codec that is shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.pipeline.literature.records import TABLES
+from codec_superb.server.board.entries import Entry, Figures, by_codec, most_undefined
+from codec_superb.server.board.published import published_entries
+from codec_superb.server.board.repository import counted_submissions, load_entries, revision_number
+from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.quantity import SCORE_KEY
+from codec_superb.web.rows import ProbeModel
+from codec_superb.web.site.board.choices import SourceFilter
+from codec_superb.web.site.board.fragments import Fragments
+
+Numbers = NDArray[np.float64]
+_PARTS = {"low": 1, "high": 2}
+"""Where the ends of an interval stand in a metric's figures."""
+_States = tuple[tuple[str, str], ...]
+"""Datasets, each with what tells its state."""
+T = TypeVar("T")
+_MOST_RANKED = 200
+"""Choices of filters and metric whose ranks are kept: some 30 kB each with 2,000 codecs."""
+
+
+class Frame:
+    """The codecs of one source that have figures in a category, over all datasets or on one, with arrays of them."""
+
+    def __init__(self, category: Category, dataset: str, entries: Iterable[Entry], before: Frame | None = None) -> None:
+        """Collect the figures. Of ``before``, the same of an older snapshot, whatever still holds is taken over."""
+        self.category = category
+        self.dataset = dataset
+        self.entries = [entry for entry in entries if (category, dataset) in entry.figures]
+        """In the order of their names."""
+        self.figures: list[Figures] = [entry.figures[category, dataset] for entry in self.entries]
+        self._columns: dict[str, Any] = {}
+        if before is not None:
+            self._take_over(before)
+
+    def __len__(self) -> int:
+        """Return the number of codecs."""
+        return len(self.entries)
+
+    def numbers(self, key: str) -> Numbers:
+        """One number a codec, NaN where it has none: a field of :class:`Figures`, a metric, an application."""
+        return self._kept(f"number {key}", lambda: self._numbers_at(key, range(len(self))))
+
+    def ends(self, key: str) -> tuple[Numbers, Numbers]:
+        """Lower and upper ends of the intervals of ``score``, a metric or an application; NaN where there is none."""
+        low = self._kept(f"low {key}", lambda: self._ends_at(key, 1, range(len(self))))
+        return low, self._kept(f"high {key}", lambda: self._ends_at(key, 2, range(len(self))))
+
+    def texts(self, of: str) -> list[str]:
+        """One text a codec: an attribute of :class:`Entry`."""
+        return self._kept(f"text {of}", lambda: [getattr(entry, of) for entry in self.entries])
+
+    def flags(self, of: str) -> NDArray[np.bool_]:
+        """Where an attribute of :class:`Entry` is True; unknown is not."""
+        return self._kept(f"flag {of}", lambda: np.array([getattr(e, of) is True for e in self.entries], np.bool_))
+
+    def rates(self) -> tuple[int, ...]:
+        """Return the sampling rates in Hz that occur, ascending."""
+        return self._kept(
+            "rates", lambda: tuple(sorted({e.sampling_rate for e in self.entries if e.sampling_rate is not None}))
+        )
+
+    def combinations(self, key: str) -> Combinations:
+        """Which datasets, in which state, each codec was run on, and by which definitions ``key`` was computed.
+
+        For an application: on which dataset, and which model answered in which way.
+        """
+        return self._kept(f"combinations {key}", lambda: self._combinations_for(key))
+
+    def _combinations_for(self, key: str) -> Combinations:
+        if key in APPLICATIONS:
+            return _combinations([self._answered(key, i) for i in range(len(self))])
+        behind = [entry.definitions_behind(key, self.category) for entry in self.entries]
+        states = [tuple(zip(one.datasets, one.states, strict=True)) for one in self.figures]
+        return _combinations(list(zip(states, behind, strict=True)))
+
+    def _answered(self, key: str, index: int) -> tuple[_States, ProbeModel | None]:
+        """On which dataset an application was run, and which model answered, asked in which way."""
+        entry, figures = self.entries[index], self.figures[index]
+        row = entry.application(key, self.category, self.dataset)
+        if row is None:
+            return (), None
+        states = dict(zip(figures.datasets, figures.states, strict=True))
+        names = (row.dataset,) if row.dataset else figures.datasets
+        return tuple((name, states.get(name, "")) for name in names), row.model
+
+    def model(self, key: str, index: int) -> str:
+        """Name the model behind an application's figure; '' where there is none."""
+        row = self.entries[index].application(key, self.category, self.dataset)
+        return "" if row is None else row.model.name
+
+    def quantities(self) -> tuple[str, ...]:
+        """Keys of the score, the metrics and the applications of which some codec has a value."""
+        return self._kept("quantities", self._present)
+
+    def _present(self) -> tuple[str, ...]:
+        wanted = (SCORE_KEY, *METRICS, *APPLICATIONS)
+        there: set[str] = {key for figures in self.figures for key, v in figures.metrics.items() if v[0] is not None}
+        there |= {key for entry in self.entries for key in entry.applications_on(self.category, self.dataset)}
+        if any(figures.score[0] is not None for figures in self.figures):
+            there.add(SCORE_KEY)
+        return tuple(key for key in wanted if key in there)
+
+    def _value(self, key: str, index: int) -> float | None:
+        value: float | None
+        if key in METRICS or key == SCORE_KEY or key in APPLICATIONS:
+            value = self._estimate(key, index)[0]
+            return value
+        entry, figures = self.entries[index], self.figures[index]
+        if key == "undefined":
+            return most_undefined(figures)
+        if key == "received":
+            return None if entry.received is None else date.fromisoformat(entry.received).toordinal()
+        value = getattr(figures if key in Figures._fields else entry, key)
+        return value
+
+    def _estimate(self, key: str, index: int) -> tuple[Any, ...]:
+        if key in APPLICATIONS:
+            row = self.entries[index].application(key, self.category, self.dataset)
+            return (None, None, None) if row is None else (row.value.value, row.value.low, row.value.high)
+        figures = self.figures[index]
+        return figures.score if key == SCORE_KEY else figures.metrics.get(key, (None, None, None))
+
+    def _numbers_at(self, key: str, positions: Iterable[int]) -> Numbers:
+        return np.array([_number(self._value(key, i)) for i in positions], np.float64)
+
+    def _ends_at(self, key: str, part: int, positions: Iterable[int]) -> Numbers:
+        return np.array([_number(self._estimate(key, i)[part]) for i in positions], np.float64)
+
+    def _take_over(self, before: Frame) -> None:
+        """Move the arrays of the older frame to the new positions, and read only what it has not."""
+        places = {id(entry): i for i, entry in enumerate(before.entries)}
+        source = np.array([places.get(id(entry), -1) for entry in self.entries], np.intp)
+        fresh = np.flatnonzero(source < 0).tolist()
+        for name, column in list(before._columns.items()):
+            kind, _, key = name.partition(" ")
+            if kind not in {"number", "low", "high"} or len(before) == 0:
+                continue
+            moved = column[source]
+            if fresh:
+                read = self._numbers_at(key, fresh) if kind == "number" else self._ends_at(key, _PARTS[kind], fresh)
+                moved[fresh] = read
+            self._columns[name] = moved
+
+    def _kept(self, name: str, make: Callable[[], T]) -> T:
+        """Make once; two threads that do so at the same time make the same."""
+        found: T | None = self._columns.get(name)
+        if found is None:
+            found = self._columns[name] = make()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Combinations:
+    """Combinations of datasets, their states and the definitions of a quantity, numbered."""
+
+    numbers: NDArray[np.int64]
+    """That of each codec."""
+    datasets: tuple[tuple[str, ...], ...]
+    """Names of each combination."""
+    states: tuple[tuple[str, ...], ...]
+    """State of each of them."""
+
+
+def _combinations(states_and_definitions: Sequence[tuple[_States, Hashable]]) -> Combinations:
+    known: dict[tuple[_States, Hashable], int] = {}
+    numbers = [
+        known.setdefault((tuple(sorted(states)), behind), len(known)) for states, behind in states_and_definitions
+    ]
+    return Combinations(
+        np.array(numbers, np.int64),
+        tuple(tuple(name for name, _ in pairs) for pairs, _ in known),
+        tuple(tuple(state for _, state in pairs) for pairs, _ in known),
+    )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The public state of one revision."""
+
+    revision: int
+    runs: tuple[Entry, ...]
+    """Newest public submission of each codec, by name."""
+    before: dict[tuple[Category, str, SourceFilter], Frame] = field(default_factory=dict)
+    """Frames of the snapshot that this one follows; each is let go when it has been followed."""
+    ranked: Fragments[Any] = field(default_factory=lambda: Fragments(_MOST_RANKED))
+    """What ``select`` keeps of this revision."""
+    _frames: dict[tuple[Category, str, SourceFilter], Frame] = field(default_factory=dict)
+    _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def default_source(self) -> SourceFilter:
+        """What is shown when nobody chooses a source."""
+        return "runs" if self.runs else "table3"
+
+    def entries(self, source: SourceFilter) -> Sequence[Entry]:
+        """Return the codecs of a source."""
+        if source == "all":
+            return (*self.runs, *(entry for table in TABLES for entry in published_entries()[table]))
+        if source == "runs":
+            return self.runs
+        if source == "verified":
+            return [entry for entry in self.runs if entry.source == "verified"]
+        return published_entries()[source]
+
+    def frame(self, category: Category, dataset: str, source: SourceFilter) -> Frame:
+        """Return the arrays of a category, dataset ('' for all) and source."""
+        key = (category, dataset, source)
+        with self._lock:
+            found = self._frames.get(key)
+            if found is None:
+                before = self.before.pop(key, None)
+                found = self._frames[key] = Frame(category, dataset, self.entries(source), before)
+        return found
+
+    def frames(self) -> dict[tuple[Category, str, SourceFilter], Frame]:
+        """Return the frames that have been asked for, and those that were handed over and have not been."""
+        with self._lock:
+            return {**self.before, **self._frames}
+
+    def datasets(self, source: SourceFilter, category: Category | None = None) -> tuple[str, ...]:
+        """Names of the datasets on which a codec of the source has figures, sorted."""
+        found = self._datasets.get((source, category))
+        if found is None:
+            wanted = CATEGORIES if category is None else (category,)
+            names = {name for entry in self.entries(source) for of, name in entry.figures if name and of in wanted}
+            found = self._datasets[source, category] = tuple(sorted(names))
+        return found
+
+
+def take(session: Session, before: Snapshot | None) -> Snapshot:
+    """Read the current state; what ``before`` holds already is not read again, but for its status.
+
+    The revision is read first: should others write meanwhile, the state is newer than its number, and the next look at
+    the number finds that out.
+    """
+    revision = revision_number(session)
+    counted = counted_submissions(session)
+    kept = _kept_entries(before, dict(counted.values()))
+    missing = [entry.submission for entry in counted.values() if entry.submission not in kept]
+    loaded = load_entries(session, missing)
+    return Snapshot(revision, by_codec([*kept.values(), *loaded]), before.frames() if before else {})
+
+
+def _kept_entries(before: Snapshot | None, statuses: Mapping[str, str]) -> dict[str, Entry]:
+    """Entries by submission that still count with the status they had; a change of status is read again."""
+    return {
+        entry.submission: entry
+        for entry in (before.runs if before else ())
+        if entry.submission is not None and statuses.get(entry.submission) == entry.source
+    }

@@ -1,0 +1,1 @@
+"""HTTP: headers, compression, errors, limits, logs and static files of every request."""

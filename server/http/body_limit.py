@@ -1,0 +1,44 @@
+"""Keeps bodies small wherever no file is taken: what reads JSON or a form would otherwise hold all of it in memory."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from codec_superb.server.errors import TooLarge
+from codec_superb.server.http.error_pages import answer
+
+LIMIT = 65_536
+"""Bytes of a body that is no upload."""
+UPLOADS = frozenset({"/submit", "/api/v1/submissions"})
+"""Paths whose endpoints take a body piece by piece, with a limit of their own (:mod:`codec_superb.server.ingest`)."""
+_WORDS = f"expected a body of at most {LIMIT} bytes; files are sent to {' or '.join(sorted(UPLOADS))}"
+
+
+class BodyLimit:
+    """ASGI: refuses a body that says it is larger, and breaks off one that turns out to be."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["path"] in UPLOADS:
+            await self.app(scope, receive, send)
+            return
+        declared = dict(scope["headers"]).get(b"content-length", b"")
+        if declared.isdigit() and int(declared) > LIMIT:
+            await answer(Request(scope), TooLarge(_WORDS))(scope, receive, send)
+            return
+        read = 0
+
+        async def counting() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > LIMIT:  # FastAPI lets this kind of error through where it reads a body
+                raise HTTPException(TooLarge.status, _WORDS)
+            return message
+
+        await self.app(scope, counting, send)

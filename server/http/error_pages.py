@@ -1,0 +1,84 @@
+"""One place that turns errors into answers: JSON for programs, a page for people."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.exceptions import HTTPException
+
+from codec_superb.server.errors import BadRequest, NotFound, ServerError, TooLarge, Unavailable
+from codec_superb.server.http.methods import allowed_methods
+from codec_superb.server.operations.logs import get_logger
+from codec_superb.server.people.page_context import chrome_of, plain_chrome
+from codec_superb.web.site.page import render
+
+DATABASE_ERRORS = (OperationalError, InterfaceError, PoolTimeout)
+"""What SQLAlchemy raises when the database is away, full, or has no connection free: none is a fault of a request."""
+_KINDS: dict[int, type[ServerError]] = {kind.status: kind for kind in (NotFound, TooLarge)}
+_log = get_logger("codec_superb.server.errors")
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Register the handlers."""
+    app.add_exception_handler(ServerError, _ours)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+    for kind in DATABASE_ERRORS:
+        app.add_exception_handler(kind, _database)
+
+
+def _ours(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ServerError)
+    return answer(request, error)
+
+
+def _validation(request: Request, error: Exception) -> Response:
+    """Name each parameter that does not fit; FastAPI's own answer would repeat the input."""
+    assert isinstance(error, RequestValidationError)
+    problems = [
+        {"path": ".".join(map(str, fault["loc"])), "expected": fault["msg"], "got": repr(fault.get("input"))[:80],
+         "how_to_fix": "see /api/docs"}
+        for fault in error.errors()
+    ]  # fmt: skip
+    return answer(request, BadRequest("a parameter does not fit", problems=problems))
+
+
+def _http(request: Request, error: Exception) -> Response:
+    """Answer what the framework itself refuses: unknown paths and methods."""
+    assert isinstance(error, HTTPException)
+    path = request.scope["path"]
+    kind = _KINDS.get(error.status_code, BadRequest)
+    ours = kind(f"nothing is at {path}" if kind is NotFound else f"{request.method} {path}: {error.detail}")
+    ours.status, ours.headers = error.status_code, dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        ours.headers["Allow"] = allowed_methods(request.app, request.scope)
+    return answer(request, ours)
+
+
+def _database(request: Request, error: Exception) -> Response:
+    """Say that it is not the request's fault; the log has the database's own words."""
+    _log.error("database does not answer", error=type(error).__name__, reason=str(error).splitlines()[0])
+    detail = "the database does not answer right now, and nothing was stored; send the request again in a moment"
+    return answer(request, Unavailable(detail, headers={"Retry-After": "5"}))
+
+
+def answer(request: Request, error: ServerError) -> Response:
+    """Make the answer to an error: a page where the path is no API's and the client asked for HTML."""
+    wants_page = "text/html" in request.headers.get("accept", "") and not request.scope["path"].startswith("/api/")
+    if wants_page:
+        title = HTTPStatus(error.status).phrase
+        # Where the service itself is at fault it is asked nothing more: who is logged in may be what it cannot know.
+        chrome = (
+            chrome_of(request, title)
+            if error.status < HTTPStatus.INTERNAL_SERVER_ERROR
+            else plain_chrome(request, title)
+        )
+        page = render("error.html.j2", chrome, error=error, title=title)
+        return HTMLResponse(page, error.status, error.headers)
+    body = {"error": type(error).__name__, "detail": error.detail, "problems": error.problems}
+    return JSONResponse(body, error.status, error.headers)

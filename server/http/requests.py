@@ -1,0 +1,138 @@
+"""Wraps the application: numbers, logs and counts each request, and turns unexpected exceptions into answers.
+
+Pure ASGI, because both stand in the way of every request: an answer from a cache takes less than a millisecond.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import MutableMapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bind_contextvars, reset_contextvars
+
+from codec_superb.server.errors import InternalError
+from codec_superb.server.http.error_pages import answer
+from codec_superb.server.operations.logs import TOLD, get_logger
+from codec_superb.server.operations.meters import UNMATCHED, Meters, meters
+
+PROBES = frozenset({"/healthz", "/readyz", "/metrics-internal"})
+"""Asked every few seconds: successes are counted, but logged as debug only."""
+GONE = 499
+"""Status in logs and meters of a request whose client left before the answer began."""
+_ID = re.compile(rb"[A-Za-z0-9_.-]{8,64}")
+_log = get_logger("codec_superb.server.requests")
+
+
+def catch_unexpected(app: FastAPI) -> None:
+    """Answer exceptions that no handler knows; called before other middleware is added, to be innermost."""
+    app.add_middleware(UnexpectedErrors)
+
+
+def observe(app: FastAPI) -> None:
+    """Have each request numbered, logged and counted; called after other middleware was added, to be outermost."""
+    app.add_middleware(Observer, meters=meters(app))
+
+
+class UnexpectedErrors:
+    """Logs the traceback of an unexpected exception once and answers with the number of the request alone."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = False
+
+        async def tracking(message: Message) -> None:
+            nonlocal began
+            began = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, tracking)
+        except Exception as error:
+            _log.exception("unexpected error", route=route_of(scope))
+            if began:  # the status is out: all that is left is to break the connection off
+                setattr(error, TOLD, True)
+                raise
+            number = scope.get("state", {}).get("request_id", "unknown")
+            apology = InternalError(f"a fault of this service, not of the request; it is logged as request {number}")
+            await answer(Request(scope), apology)(scope, receive, send)
+
+
+class Observer:
+    """Gives each request a number, and the log and the meters one entry when it has ended."""
+
+    def __init__(self, app: ASGIApp, meters: Meters) -> None:
+        self.app = app
+        self.meters = meters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        number = _number(scope)
+        scope.setdefault("state", {})["request_id"] = number
+        status = sent = 0
+
+        async def counting(message: Message) -> None:
+            nonlocal status, sent
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", number.encode())]
+            elif message["type"] == "http.response.body":
+                sent += len(message.get("body", b""))
+            await send(message)
+
+        tokens = bind_contextvars(request_id=number)
+        began = time.perf_counter()
+        try:
+            await self.app(scope, receive, counting)
+        except Exception:
+            status = status or InternalError.status
+            raise
+        finally:
+            self._end(scope, status or GONE, sent, time.perf_counter() - began)
+            reset_contextvars(**tokens)
+
+    def _end(self, scope: Scope, status: int, sent: int, seconds: float) -> None:
+        """Count and log; no address, no query and no header, since they may hold secrets."""
+        route, method = route_of(scope), scope["method"]
+        self.meters.request(method, route, status, seconds)
+        good, ours = status < HTTPStatus.BAD_REQUEST, status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        log = _log.debug if route in PROBES and good else _log.warning if ours else _log.info
+        caller = _caller(scope.get("state", {}))
+        log(
+            "request", method=method, route=route, path=scope["path"][:200], status=status,
+            seconds=round(seconds, 6), bytes=sent, caller=caller,
+        )  # fmt: skip
+
+
+def route_of(scope: Scope) -> str:
+    """Return the template of the route that took the request."""
+    path = getattr(scope.get("route"), "path", None)
+    return path if isinstance(path, str) else UNMATCHED
+
+
+def _caller(state: MutableMapping[str, Any]) -> str | None:
+    """Name of the account, where an endpoint asked who it is (``request.state.identity``)."""
+    name = getattr(state.get("identity"), "name", None)
+    return name if isinstance(name, str) else None
+
+
+def _number(scope: Scope) -> str:
+    """Take over the number that a proxy or client gave, where it is harmless; otherwise draw one."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _ID.fullmatch(value):
+            return bytes(value).decode()
+    return secrets.token_hex(8)

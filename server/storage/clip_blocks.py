@@ -1,0 +1,99 @@
+"""Reads clip blocks, the rows of one submission on one dataset as the ingest stored them: only what is asked for."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.tables.clips import ClipTable, metric_keys
+from codec_superb.pipeline.tables.columns import probe_keys
+from codec_superb.pipeline.tables.rows import ClipRow
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Some metrics of one block as arrays, without building a row for each clip."""
+
+    clips: tuple[str, ...]
+    categories: tuple[str, ...]
+    values: dict[str, Values]
+    """Metric key to one value a clip; NaN where the metric is undefined, failed, or the clip has no resynthesis."""
+
+
+def block_rows(data: bytes, name: str) -> list[ClipRow]:
+    """Read all rows; ``name`` is what errors call the block. ClipTableError when it does not hold what it should.
+
+    The pages were compressed here after the check of the file that came, so the limits on foreign files do not apply.
+    """
+    import pyarrow.parquet as pq
+
+    source = io.BytesIO(data)
+    with pq.ParquetFile(source, pre_buffer=False) as file:
+        names, count = file.schema_arrow.names, file.metadata.num_rows
+    return list(ClipTable(source, name, metric_keys(names), probe_keys(names), count))
+
+
+def block_row(data: bytes, clip: str, name: str) -> ClipRow | None:
+    """Read the row of one clip; None where the block has none of it."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        table = file.read(use_threads=False)
+    out = io.BytesIO()
+    pq.write_table(table.filter(pc.equal(table.column("clip"), clip)), out)
+    return next(iter(block_rows(out.getvalue(), name)), None)
+
+
+def block_columns(data: bytes, wanted: Sequence[str]) -> Columns:
+    """Read the metrics of ``wanted`` that the block has, and nothing else of it."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        keys = [key for key in metric_keys(file.schema_arrow.names) if key in set(wanted)]
+        table = file.read(columns=["clip", "category", *keys], use_threads=False)
+    return Columns(
+        clips=tuple(table.column("clip").to_pylist()),
+        categories=tuple(table.column("category").to_pylist()),
+        values={key: _floats(table.column(key)) for key in keys},
+    )
+
+
+def category_values(data: bytes, category: str) -> Mapping[str, Values]:
+    """Return the defined values of each metric on the clips of ``category``; metrics without one are absent."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        keys = [key for key in METRICS if key in file.schema_arrow.names]
+        table = file.read(columns=["category", *keys], use_threads=False)
+    chosen = table.filter(pc.equal(table["category"], category))
+    found = {key: chosen[key].drop_null().to_numpy() for key in keys}
+    return {key: values for key, values in found.items() if values.size}
+
+
+def lengths(data: bytes, clips: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+    """Return length in samples and sampling rate in Hz of the references of ``clips``, where both are known."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
+        table = file.read(columns=["clip", "samples", "sampling_rate"], use_threads=False)
+    chosen = table.filter(pc.is_in(table["clip"], value_set=pa.array(list(clips), pa.string()))).to_pylist()
+    return {
+        row["clip"]: (row["samples"], row["sampling_rate"]) for row in chosen if row["samples"] and row["sampling_rate"]
+    }
+
+
+def _floats(column: Any) -> Values:
+    """Nulls become NaN, as everywhere in the statistics."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

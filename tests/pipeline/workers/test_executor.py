@@ -1,0 +1,120 @@
+"""Worker processes: one that dies costs one value, the parent never hangs, Ctrl-C is quick."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from support_timing import quickest
+from support_workers import alive, own_pid, squares, thread_limits, without_first
+
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.workers.executor import Crash, Executor, Result
+
+
+def test_every_value_of_every_task_comes_back() -> None:
+    """All values arrive, whatever the order in which workers finish."""
+    with Executor(2) as pool:
+        events = list(pool.stream(squares, [(i, i + 1) for i in range(20)]))
+    assert sorted(e.value for e in events if isinstance(e, Result)) == sorted(
+        n * n for i in range(20) for n in (i, i + 1)
+    )
+
+
+def test_a_worker_that_dies_costs_the_value_it_was_computing() -> None:
+    """A segmentation fault and an exit in the middle of tasks lose two values, each named, and nothing else."""
+    with Executor(2) as pool:
+        events = list(pool.stream(squares, [(1, -1, 2), (3, -2), (4,)], remainder=without_first))
+    assert sorted(e.value for e in events if isinstance(e, Result)) == [1, 4, 9, 16]
+    crashes = {(e.task[e.index], e.reason) for e in events if isinstance(e, Crash)}
+    assert crashes == {(-1, "worker process killed by SIGSEGV"), (-2, "worker process ended with exit code 7")}
+
+
+def test_the_last_words_of_a_dead_worker_are_kept() -> None:
+    """What the fault handler wrote is there for the person who must find the fault."""
+    with Executor(1) as pool:
+        (crash,) = pool.stream(squares, [(-1,)])
+    assert isinstance(crash, Crash)
+    assert "Segmentation fault" in crash.log
+    assert "squares" in crash.log
+
+
+def test_a_hanging_worker_is_ended_after_the_timeout() -> None:
+    """A value that takes longer than the timeout is given up, the next task is served."""
+    with Executor(1, timeout=1.5) as pool:
+        events = list(pool.stream(squares, [(-3,), (5,)]))
+    assert [e.reason for e in events if isinstance(e, Crash)] == [
+        "no answer within 1.5 s; the worker process was ended"
+    ]
+    assert [e.value for e in events if isinstance(e, Result)] == [25]
+
+
+def test_an_exception_reaches_the_caller_as_itself() -> None:
+    """What a task raises ends the stream with the same type and text."""
+    with Executor(2) as pool, pytest.raises(ValueError, match="no square of -4 today"):
+        list(pool.stream(squares, [(1,), (-4,)]))
+
+
+def test_workers_that_cannot_start_end_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker program that dies at once is tried a few times, then its own words are shown."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with Executor(2) as pool, pytest.raises(PipelineError, match=r"cannot start .*exit code 1"):
+        list(pool.stream(squares, [(1,)]))
+
+
+def test_workers_are_kept_between_streams_and_share_no_threads() -> None:
+    """Two stages use the same processes, and numeric libraries in them use one thread each."""
+    with Executor(1) as pool:
+        first = [e.value for e in pool.stream(own_pid, [0]) if isinstance(e, Result)]
+        second = [e.value for e in pool.stream(own_pid, [0]) if isinstance(e, Result)]
+        (limits,) = [e.value for e in pool.stream(thread_limits, [""]) if isinstance(e, Result)]
+    assert first == second != [os.getpid()]
+    assert set(limits) == {"1"}
+
+
+def test_no_worker_outlives_its_executor() -> None:
+    """After close no child is left, not even one in the middle of a task."""
+    pids: set[int] = set()
+
+    def close() -> float:
+        with Executor(2) as pool:
+            pids.update(e.value for e in pool.stream(own_pid, range(8)) if isinstance(e, Result))
+            stream = pool.stream(squares, [(1, -3)])
+            next(stream)
+            started = time.monotonic()
+            stream.close()
+        return time.monotonic() - started
+
+    assert quickest(close, 1.0) < 1.0
+    assert pids
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_workers_end_when_their_parent_is_killed() -> None:
+    """SIGKILL of the parent alone ends a busy worker within a second or so."""
+    code = (
+        f"import sys; sys.path[:] = {sys.path!r}\n"
+        "from codec_superb.pipeline.workers.executor import Executor\n"
+        "import support_workers\n"
+        "for event in Executor(1).stream(support_workers.pid_then_sleep, [0]): print(event.value, flush=True)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    assert alive(worker)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 30
+    while alive(worker) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not alive(worker)
+
+
+def test_less_than_one_worker_is_refused() -> None:
+    """A pool of nobody would wait for ever."""
+    with pytest.raises(PipelineError, match="at least 1 worker, got 0"):
+        Executor(0)

@@ -1,0 +1,123 @@
+"""Finished answers: bounded, made once, forgotten with their revision."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from support_async import run
+
+from codec_superb.server.answers.cache import HTML, AnswerCache, Finished, Made, finish
+
+
+def answer(size: int) -> Finished:
+    """Make an answer that compression cannot shrink."""
+    return finish(Made(os.urandom(size), HTML))
+
+
+def test_the_least_recently_used_goes_first() -> None:
+    """The cache never holds more bytes than its limit; what was asked for lately stays."""
+    cache = AnswerCache(limit=10_000)
+    for number in range(3):
+        cache.keep(("/", str(number), 1), answer(2_500))
+    assert cache.find(("/", "0", 1))
+    cache.keep(("/", "3", 1), answer(2_500))
+    assert cache.size <= 10_000
+    assert [cache.find(("/", str(number), 1)) is not None for number in range(4)] == [True, False, True, True]
+
+
+def test_an_answer_larger_than_the_cache_is_not_kept() -> None:
+    """It would drive everything else out."""
+    cache = AnswerCache(limit=1_000)
+    cache.keep(("/", "", 1), answer(400))
+    cache.keep(("/", "big", 1), answer(5_000))
+    assert cache.find(("/", "", 1))
+    assert cache.find(("/", "big", 1)) is None
+
+
+def test_a_new_revision_forgets_the_old_one() -> None:
+    """Old answers are never asked for again; one that was made too late is not kept."""
+    cache = AnswerCache()
+    cache.keep(("/", "", 1), answer(10))
+    cache.keep(("/", "", 2), answer(10))
+    cache.keep(("/", "late", 1), answer(10))
+    assert len(cache) == 1
+    assert cache.size == cache.find(("/", "", 2)).size  # type: ignore[union-attr]
+
+
+def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
+    """Ten requests at once make the answer once; an error reaches all and is not kept."""
+    calls = []
+    go = threading.Event()
+
+    def make() -> Made:
+        calls.append(1)
+        go.wait(60)
+        if len(calls) == 2:
+            raise ValueError("no answer")
+        return Made("x", HTML)
+
+    async def ask(cache: AnswerCache, key: str) -> list[Finished | BaseException]:
+        waiting = [asyncio.ensure_future(cache.get(("/", key, 1), make)) for _ in range(10)]
+        await asyncio.sleep(0.05)
+        go.set()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    cache = AnswerCache()
+    got = run(ask, cache, "a")
+    assert len(calls) == 1
+    assert all(isinstance(entry, Finished) for entry in got)
+    assert {type(entry) for entry in run(ask, cache, "b")} == {ValueError}
+    assert len(calls) == 2
+    assert run(cache.get, ("/", "b", 1), make).body == b"x"
+
+
+def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
+    """Cancelling one request leaves the making of the answer alone."""
+    go = threading.Event()
+
+    def make() -> Made:
+        go.wait(60)
+        return Made("x", HTML)
+
+    async def ask() -> bytes:
+        cache = AnswerCache()
+        first = asyncio.ensure_future(cache.get(("/", "", 1), make))
+        second = asyncio.ensure_future(cache.get(("/", "", 1), make))
+        await asyncio.sleep(0.05)
+        first.cancel()
+        go.set()
+        return (await second).body
+
+    assert run(ask) == b"x"
+
+
+def test_compression_is_for_what_it_shrinks() -> None:
+    """Small and incompressible answers stay as they are; the others unpack to the same bytes."""
+    assert finish(Made("short", HTML)).compressed is None
+    assert answer(1_000).compressed is None
+    packed = finish(Made("text " * 1_000, HTML))
+    assert packed.compressed is not None
+    assert gzip.decompress(packed.compressed) == packed.body
+    assert packed.etag == finish(Made("text " * 1_000, HTML)).etag
+
+
+def test_a_quick_answer_is_made_at_once() -> None:
+    """It is made by the thread that asks, and kept like any other."""
+    makers = []
+
+    def make() -> Made:
+        makers.append(threading.current_thread())
+        return Made("x", HTML)
+
+    async def ask(cache: AnswerCache) -> Finished:
+        await cache.get(("/", "", 1), make, quick=True)
+        return await cache.get(("/", "", 1), make)
+
+    with ThreadPoolExecutor(1) as other:  # in this thread a browser's loop may be running
+        asking = other.submit(threading.current_thread).result()
+        assert other.submit(asyncio.run, ask(AnswerCache())).result().body == b"x"
+    assert makers == [asking]

@@ -1,0 +1,233 @@
+"""Typed rows that the report, the site and their charts are made of: all of these are pure functions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from codec_superb.metrics.table import Category
+
+Source = Literal["verified", "published", "literature"]
+"""``verified``: run again by the maintainers; ``published``: submitted and accepted; ``literature``: figures of a
+paper, not re-run here."""
+Verdict = Literal["better", "worse", "unclear"]
+"""Of a codec against the baseline: the interval lies on one side of zero, or it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over clips (or the overall score) with what it rests on."""
+
+    value: float | None
+    """None when no clip gave a value."""
+    low: float | None = None
+    """Lower end of the 95 % bootstrap interval."""
+    high: float | None = None
+    n: int = 0
+    undefined: int = 0
+    failed: int = 0
+    sd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodecResult:
+    """One codec in one category."""
+
+    codec: str
+    title: str
+    family: str
+    category: Category
+    kbps: float
+    """Measured: all payload bits over all seconds; NaN when no clip came back."""
+    nominal_kbps: float | None
+    tokens_per_second: float | None
+    lossless: bool
+    score: Estimate
+    """Overall score of the category."""
+    rank: tuple[int, int] | None
+    """Best and worst rank within the 95 % intervals, among the codecs of this report; None without a score."""
+    metrics: Mapping[str, Estimate]
+    """By metric key; keys of :data:`codec_superb.metrics.table.METRICS`."""
+    datasets: Sequence[str]
+    clips: int
+    failed: int
+    complete: bool
+    """All datasets of the category asked for were run and no clip failed."""
+    largest_lag: int | None
+    """Largest |residual lag| of a clip, in samples."""
+    clipped_samples: int
+    encode_rtf: float | None
+    """Seconds of computing per second of audio."""
+    decode_rtf: float | None
+    compression_ratio: float | None
+    """Against 16-bit PCM at the clip's own rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClipPoint:
+    """One clip through one codec, for distributions and the scatter."""
+
+    codec: str
+    dataset: str
+    clip: str
+    category: Category
+    kbps: float | None
+    metrics: Mapping[str, float]
+    """Only defined values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """One chosen clip to listen to: the reference and every codec's version, as small Ogg Opus files."""
+
+    clip: str
+    dataset: str
+    category: Category
+    text: str | None
+    attribution: str
+    licence: str
+    reference: bytes
+    resyntheses: Mapping[str, bytes]
+    """By codec name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One clip, or one metric on one clip, that gave no value."""
+
+    codec: str
+    dataset: str
+    clip: str
+    stage: str
+    kind: Literal["failed", "undefined"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RateComparison:
+    """Bjøntegaard deltas of one family against another in one category."""
+
+    category: Category
+    family: str
+    against: str
+    rate_percent: float | None
+    """BD-rate: bits needed for the same score, in % (negative: ``family`` needs fewer); None without overlap."""
+    score: float | None
+    """BD-score: score gained at the same bitrate."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeModel:
+    """What answered a probe: figures of two that differ in any of this are never put into one order."""
+
+    backend: str
+    """Such as ``faster-whisper:tiny.en``; several, with commas, behind a figure over several probes."""
+    sha256: str = ""
+    """Of the model's files; '' where it is not known."""
+    version: str = ""
+    """Version of the probe's definition."""
+    random: bool = False
+    """Whether nobody trained the model: its figures say nothing about codecs."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Decoding, normaliser, trial list, parameters of a cost, as sorted name-value pairs."""
+
+    @property
+    def name(self) -> str:
+        """Backend with the beginning of the hash of its model."""
+        return f"{self.backend} ({self.sha256[:12]})" if self.sha256 else self.backend
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationRow:
+    """One figure of an application, on what one codec made of one dataset."""
+
+    codec: str
+    dataset: str
+    """'' for a figure over several datasets."""
+    figure: str
+    """Key of :data:`codec_superb.web.applications.APPLICATIONS`."""
+    model: ProbeModel
+    kbps: float
+    """Measured on the clips of the dataset that the probe looks at; NaN where it is not known."""
+    reference: Estimate
+    """On the original sound of the clips that take part: the ceiling."""
+    value: Estimate
+    """On the resynthesis."""
+    loss: Estimate
+    """Paired difference, positive where the codec lost."""
+    left_out: int = 0
+    """Clips without the label that the probe needs; ``value`` counts those that take part and those that failed."""
+    pairs: int = 0
+    """Trials or ranks behind the figure; 0 for a figure of single clips."""
+    totals: Mapping[str, float] = field(default_factory=dict)
+    """Sums of counts: ``words``, ``resynthesis.substitutions``, …"""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """One codec in one category, from a submission or from a published table."""
+
+    result: CodecResult
+    """``rank`` is that among the rows that pass the filters and have the same datasets; None where it has none."""
+    source: Source
+    source_label: str
+    """``verified``, ``published`` or the citation of the table."""
+    source_url: str | None
+    submission: str | None
+    """Id of the submission; None for literature, whose ``result.codec`` is ``<table>:<id>``."""
+    received: str | None
+    """ISO date on which it came."""
+    submitter: str
+    sampling_rate: int | None
+    """Hz at which the codec works; None where a table does not say."""
+    kind: str
+    """``classical``, ``neural``, ``lossless``."""
+    open_weights: bool | None
+    """Anybody can get what it needs to run (always so for a classical codec); None where it is not known."""
+    causal: bool | None
+    undefined: int
+    """Clips on which a metric is not defined: of the metric that has most of them."""
+    unranked: str
+    """Why it has no rank; '' when it has one."""
+    applications: dict[str, ApplicationRow] = field(default_factory=dict)
+    """Figure of an application (``asr_wer_pct``, …), with ceiling, loss and the model that answered, where the source
+    has it."""
+    identity: str = ""
+    """What all of the row but its rank follows from: rows of equal identity differ in ``rank`` and ``unranked`` alone,
+    so that what is made of the rest can be kept. '' where nothing says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A codec against the baseline, on the same clips."""
+
+    codec: float
+    baseline: float
+    difference: float
+    """Codec minus baseline."""
+    low: float | None
+    """Lower end of the 95 % paired bootstrap interval of the difference; None for fewer than two clips."""
+    high: float | None
+    share_better: float
+    """Share of bootstrap replicates in which the codec is better than the baseline, ties counted half."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """Everything on the page."""
+
+    title: str
+    created: str
+    """ISO 8601, UTC."""
+    results: Sequence[CodecResult]
+    clips: Sequence[ClipPoint] = ()
+    listening: Sequence[Listening] = ()
+    failures: Sequence[Failure] = ()
+    rates: Sequence[RateComparison] = ()
+    applications: Sequence[ApplicationRow] = ()
+    provenance: Sequence[tuple[str, str]] = ()
+    """Name-value pairs: tool version, commit, packages, platform, dataset hashes."""
+    dataset_credits: Sequence[tuple[str, str, str]] = field(default_factory=tuple)
+    """Dataset, licence, attribution."""

@@ -1,0 +1,76 @@
+"""Rows of the leaderboard's table as mark-up: written once a codec, put together for every page that shows it.
+
+Under load most pages are new (another filter, another order, another revision), while the codecs on them are not. All
+of a row but its rank follows from :attr:`BoardRow.identity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from markupsafe import Markup
+
+from codec_superb.web.report.columns import Cell, Column
+from codec_superb.web.rows import BoardRow
+from codec_superb.web.site.board.fragments import Fragments
+from codec_superb.web.site.page import environment
+
+Fill = Callable[[BoardRow], Cell]
+RANK = "rank"
+"""Key of the only column that differs between pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRow:
+    """A row without its rank."""
+
+    head: str
+    """The cell of the name."""
+    cells: Mapping[str, str]
+    """By column: what follows ``<td`` in its cell."""
+    filled: frozenset[str]
+    """Columns in which the row has something."""
+
+
+_KEPT: Fragments[WrittenRow] = Fragments(6_000)
+"""Some 3 kB each."""
+
+
+def written(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[Column, Fill]]) -> WrittenRow:
+    """Write a row, or find it as it was written before, with the same columns."""
+    if not row.identity:
+        return _write(row, name, url, columns)
+    key = (row.identity, tuple(column.key for column, _ in columns))
+    return _KEPT.get(key, lambda: _write(row, name, url, columns))
+
+
+def _write(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[Column, Fill]]) -> WrittenRow:
+    cells = {column.key: fill(row) for column, fill in columns if column.key != RANK}
+    return WrittenRow(
+        head=str(_macros().head(name(row), url, row.result.codec if row.submission else "")),
+        cells={key: _rest(cell) for key, cell in cells.items()},
+        filled=frozenset(key for key, cell in cells.items() if cell.sort),
+    )
+
+
+def line(row: WrittenRow, rank: Cell, columns: Sequence[str], shown: str) -> Markup:
+    """Put a row together from the cells of ``columns``; that of the column ``shown`` is marked."""
+    parts = ["<tr>", row.head]
+    for key in columns:
+        rest = _rest(rank) if key == RANK else row.cells[key]
+        parts.append(f'<td class="shown"{rest}' if key == shown else f"<td{rest}")
+    parts.append("</tr>")
+    return Markup("".join(parts))  # noqa: S704 -- every part comes from a template that escapes
+
+
+@lru_cache(maxsize=4096)
+def _rest(cell: Cell) -> str:
+    return str(_macros().rest(cell))
+
+
+@cache
+def _macros() -> Any:
+    return environment().get_template("leaderboard_table.html.j2").module

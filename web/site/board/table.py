@@ -1,0 +1,253 @@
+"""The table of the leaderboard: the report's columns, with what only a leaderboard knows, sorted by links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from codec_superb.metrics.table import METRICS, Category
+from codec_superb.web.applications import APPLICATION_FIGURES, APPLICATIONS
+from codec_superb.web.figures.board import application_value
+from codec_superb.web.quantity import SCORE, Quantity, from_metric
+from codec_superb.web.report.application_details import signed
+from codec_superb.web.report.columns import Badge, Cell, Column, codec_column, estimate_cell, value_columns
+from codec_superb.web.rows import ApplicationRow, BoardRow
+from codec_superb.web.site.board.address import Addresses
+from codec_superb.web.site.board.choices import BoardView
+from codec_superb.web.site.board.rows import RANK, Fill, line, written
+from codec_superb.web.text import MISSING, count, hertz, interval, kbps
+
+_SORTS = {
+    "tps": "tokens_per_second",
+    "ratio": "compression_ratio",
+    "encode": "encode_rtf",
+    "decode": "decode_rtf",
+    "clipped": "clipped_samples",
+}
+"""Columns whose name in an address is another than in the report."""
+_UNSORTED = {"rank"}
+_SPEED = "Seconds of computing per second of audio (real-time factor), on the machine of the submitter."
+_EXPLANATIONS = {
+    "kbps": "Measured bitrate: all payload bits over all seconds, without container. Small: what the codec was set to. "
+    "Figures of papers are nominal.",
+    "rank": "Best and worst rank that the 95 % intervals allow, among codecs with results on the same datasets.",
+    "clips": "Clips that came back. Small: datasets, and clips that failed or on which a metric is undefined.",
+    "encode": _SPEED,
+    "decode": _SPEED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column's heading as a link that sorts by it."""
+
+    label: str
+    unit: str
+    explanation: str
+    url: str
+    """'' where nothing can be sorted."""
+    order: str
+    """``ascending`` or ``descending`` where the table is sorted by it."""
+    shown: bool
+    """The column of the chosen metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardTable:
+    """Headings and rows; columns that no row fills are left out."""
+
+    headings: tuple[Heading, ...]
+    lines: tuple[Markup, ...]
+
+
+def quantity_of(key: str) -> Quantity:
+    """Return what a key of the leaderboard stands for. Raises KeyError for one that nobody knows."""
+    return quantities()[key]
+
+
+@cache
+def quantities() -> dict[str, Quantity]:
+    """Everything that can be shown and sorted by: overall score, metrics, applications."""
+    metrics = {key: from_metric(metric) for key, metric in METRICS.items()}
+    return {SCORE.key: SCORE, **metrics, **APPLICATIONS}
+
+
+def board_table(view: BoardView, addresses: Addresses) -> BoardTable:
+    """Make the table of one page of the leaderboard."""
+    (name, fill_name), *columns = _columns(view)
+    rows = [written(row, fill_name, _page(row), columns) for row in view.rows]
+    ranks = [_rank_cell(row) for row in view.rows]
+    filled = frozenset({RANK} if any(cell.sort for cell in ranks) else ()).union(*(row.filled for row in rows))
+    kept = [column for column, _ in columns if column.key in filled]
+    keys = [column.key for column in kept]
+    return BoardTable(
+        headings=tuple(_heading(column, view, addresses) for column in (name, *kept)),
+        lines=tuple(line(row, rank, keys, view.state.metric) for row, rank in zip(rows, ranks, strict=True)),
+    )
+
+
+def _page(row: BoardRow) -> str:
+    """Address of the codec's page; a published codec ``<table>:<id>`` has its page under its id."""
+    name = row.result.codec
+    if row.source == "literature":
+        name = name.partition(":")[2]
+    return f"/codecs/{quote(name, safe='')}"
+
+
+def _columns(view: BoardView) -> list[tuple[Column, Fill]]:
+    keys = [key for key in view.choices.metrics if key != SCORE.key]
+    metrics = [quantity_of(key) for key in keys if key in METRICS]
+    special: dict[str, Fill] = {
+        "kbps": _rate_cell, "rank": _rank_cell, "clips": _clips_cell, "clipped": _clipped_cell,
+    }  # fmt: skip
+    explanations = {**_EXPLANATIONS, **_definitions(view.state.category)}
+    columns: list[tuple[Column, Fill]] = [(codec_column(), _name_cell)]
+    for column in value_columns(metrics, explanations):
+        if column.key == "tps":
+            columns += [_application_column(APPLICATIONS[key]) for key in keys if key in APPLICATIONS]
+        columns.append((column, special.get(column.key) or _of_result(column)))
+    return [*columns, _sampling_rate_column(), _date_column()]
+
+
+@cache
+def _definitions(category: Category) -> dict[str, str]:
+    parts = ", ".join(metric.label for metric in METRICS.values() if category in metric.overall)
+    score = f"Overall score from 0 to 1: harmonic mean of {parts}, each brought to 0–1."
+    return {SCORE.key: score, **{key: metric.definition for key, metric in METRICS.items()}}
+
+
+def _of_result(column: Column) -> Fill:
+    return lambda row: column.fill(row.result)
+
+
+def _application_column(quantity: Quantity) -> tuple[Column, Fill]:
+    def fill(row: BoardRow) -> Cell:
+        found = row.applications.get(quantity.key)
+        if found is None:
+            return Cell(MISSING, title="not computed")
+        return replace(estimate_cell(found.value, quantity), small=found.model.backend, title=_behind(found, quantity))
+
+    arrow = "↑" if quantity.higher_is_better else "↓"
+    figure = APPLICATION_FIGURES[quantity.key].figure
+    text = f"{figure.definition} Small: the model that answered; only what one model answered is ranked together."
+    best = "descending" if quantity.higher_is_better else "ascending"
+    unit = f"{quantity.unit} {arrow}".strip()
+    return Column(quantity.key, quantity.label, text, best, lambda _: Cell(""), unit=unit), fill  # type: ignore[arg-type]
+
+
+def _behind(found: ApplicationRow, quantity: Quantity) -> str:
+    """Say what a figure of an application rests on; a paper does not say."""
+    parts = [found.model.name]
+    ends = interval(found.value.low, found.value.high, quantity.decimals)
+    parts += [f"95 % interval {ends}"] if ends else []
+    if found.reference.value is not None:
+        parts += [f"original sound {quantity.write(found.reference.value)}", f"loss {signed(found.loss, quantity)}"]
+    counts = ((found.value.n, "clips"), (found.left_out, "left out"), (found.value.failed, "failed"))
+    parts += [f"{n} {what}" for n, what in counts if n]
+    parts += [f"on {found.dataset}"] if found.dataset else []
+    return ", ".join(parts)
+
+
+def _sampling_rate_column() -> tuple[Column, Fill]:
+    def fill(row: BoardRow) -> Cell:
+        return Cell(hertz(row.sampling_rate), sort=str(row.sampling_rate or ""))
+
+    text = "Sampling rate at which the codec works."
+    return Column("sampling_rate", "Rate", text, "descending", lambda _: Cell("")), fill
+
+
+def _date_column() -> tuple[Column, Fill]:
+    def fill(row: BoardRow) -> Cell:
+        return Cell(row.received or MISSING, row.submitter, row.received or "")
+
+    text = "Day on which the submission came. Small: who sent it."
+    return Column("received", "Received", text, "descending", lambda _: Cell("")), fill
+
+
+def _name_cell(row: BoardRow) -> Cell:
+    cell = codec_column().fill(row.result)
+    badges = [_renamed(badge) for badge in cell.badges]
+    if row.source == "verified":
+        badges.insert(0, Badge("verified", "The maintainers ran it again and got these numbers."))
+    if row.source == "literature":
+        badges.insert(0, Badge("published", f"{row.source_label}: published, not re-run here."))
+    small = row.result.family if row.source == "literature" else cell.small
+    return Cell(cell.text, small, cell.sort, badges=tuple(badges))
+
+
+def _renamed(badge: Badge) -> Badge:
+    return Badge("partial", badge.explanation, badge.warning) if badge.text == "incomplete" else badge
+
+
+def _rate_cell(row: BoardRow) -> Cell:
+    result = row.result
+    if result.kbps != result.kbps:  # NaN: nothing came back, or the source does not say
+        return Cell(MISSING)
+    if row.source == "literature":
+        return Cell(kbps(result.kbps), "nominal", repr(result.kbps))
+    nominal = "" if result.nominal_kbps is None else f"nominal {kbps(result.nominal_kbps)}"
+    return Cell(kbps(result.kbps), nominal, repr(result.kbps))
+
+
+def _rank_cell(row: BoardRow) -> Cell:
+    if row.result.rank is None:
+        return Cell(MISSING, title=row.unranked)
+    best, worst = row.result.rank
+    return Cell(str(best) if best == worst else f"{best}–{worst}", sort=str(best))
+
+
+def _clips_cell(row: BoardRow) -> Cell:
+    result = row.result
+    if not result.clips:
+        return Cell(MISSING, title="The source does not say.")
+    marks = [count(len(result.datasets), "dataset")]
+    marks += [f"{n} {what}" for n, what in ((result.failed, "failed"), (row.undefined, "undefined")) if n]
+    ok = result.clips - result.failed
+    return Cell(f"{ok:,}", ", ".join(marks), str(ok), title=", ".join(result.datasets))
+
+
+def _clipped_cell(row: BoardRow) -> Cell:
+    """Count clipped samples; where no clip was run, nobody knows of any."""
+    amount = row.result.clipped_samples
+    return Cell(f"{amount:,}", sort=str(amount)) if row.result.clips else Cell(MISSING)
+
+
+def _heading(column: Column, view: BoardView, addresses: Addresses) -> Heading:
+    key = _SORTS.get(column.key, column.key)
+    state = view.state
+    current = (state.sort or state.metric) == key
+    natural = column.best == "descending"
+    descending = natural if state.descending is None else state.descending
+    url = ""
+    if column.key not in _UNSORTED:
+        sort = "" if key == state.metric else key
+        turned = None if not current or descending != natural else not descending
+        url = addresses.to(sort=sort, descending=turned)
+    return Heading(
+        label=column.label,
+        unit=column.unit,
+        explanation=column.explanation,
+        url=url,
+        order=("descending" if descending else "ascending") if current else "",
+        shown=column.key == state.metric,
+    )
+
+
+def in_words(rows: Sequence[BoardRow], quantity: Quantity) -> list[tuple[BoardRow, str]]:
+    """Say where codecs stand in the chart, each with its bitrate and value: the chart for those who cannot see it."""
+    return [(row, _place(row, quantity)) for row in rows]
+
+
+def value_of(row: BoardRow, quantity: Quantity) -> float | None:
+    """Return the value of a score, metric or application; None where the codec has none."""
+    estimate = quantity.of(row.result)
+    return application_value(row, quantity.key).value if estimate is None else estimate.value
+
+
+def _place(row: BoardRow, quantity: Quantity) -> str:
+    unit = f" {quantity.unit}" if quantity.unit else ""
+    return f"{kbps(row.result.kbps)} kbps, {quantity.write(value_of(row, quantity))}{unit}"

@@ -1,0 +1,59 @@
+"""Renders the page of charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from codec_superb.web.site.charts.choices import (
+    CHARTS,
+    MOST_CODECS,
+    PICKERS,
+    ROWS_SHOWN,
+    Cell,
+    Chart,
+    ChartState,
+    Column,
+    Drawn,
+    Picker,
+)
+from codec_superb.web.site.page import Chrome, render
+from codec_superb.web.text import MISSING, number
+
+
+def charts_page(
+    chrome: Chrome, drawn: Drawn, pickers: Sequence[Picker], codecs: Sequence[str], missing: Sequence[str]
+) -> str:
+    """Show one chart.
+
+    ``codecs`` are the names that its fields for codecs suggest, none where it has no such fields; ``missing`` says
+    which choices it does not have.
+    """
+    shown = drawn.state
+    return render(
+        "charts.html.j2",
+        chrome,
+        drawn=drawn,
+        missing=missing,
+        tabs=[(label, tab_url(shown, chart), chart == shown.chart) for chart, label in CHARTS.items()],
+        pickers=pickers,
+        codecs=codecs,
+        codec_fields=list(shown.codec)[:MOST_CODECS] + [""] * (MOST_CODECS - len(shown.codec)),
+        has_codecs="codec" in PICKERS[shown.chart],
+        figure_url=shown.data_url(),
+        csv_url=shown.data_url(".csv"),
+        rows=drawn.table.rows[:ROWS_SHOWN],
+        more=max(0, len(drawn.table.rows) - ROWS_SHOWN),
+        written=written,
+    )
+
+
+def tab_url(shown: ChartState, chart: Chart) -> str:
+    """Write the address of another chart in the same category: what else was chosen it may not have."""
+    return ChartState(chart=chart, category=shown.category).page_url()
+
+
+def written(value: Cell, column: Column) -> str:
+    """Write a cell of a table."""
+    if value is None:
+        return MISSING
+    return value if isinstance(value, str) else number(value, column.decimals or 0)

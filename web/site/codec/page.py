@@ -1,0 +1,12 @@
+"""Renders the page of one codec."""
+
+from __future__ import annotations
+
+from codec_superb.web.site.codec import applications, tables
+from codec_superb.web.site.codec.view import CodecView
+from codec_superb.web.site.page import Chrome, render
+
+
+def codec_page(chrome: Chrome, view: CodecView) -> str:
+    """Render the page."""
+    return render("codec.html.j2", chrome, view=view, tables=tables, applications=applications)

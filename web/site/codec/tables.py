@@ -1,0 +1,136 @@
+"""The tables of a codec's page: ready text from results, a row per metric or per dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+
+from codec_superb.metrics.table import METRICS, overall_metrics
+from codec_superb.web.quantity import SCORE, Quantity, from_metric
+from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.site.cells import Cell, Table
+from codec_superb.web.site.codec.view import BandView, CategoryView, DatasetResult, Spread
+from codec_superb.web.text import MISSING, count, interval, kbps, significant
+
+
+def result_table(view: CategoryView) -> Table:
+    """Every metric over all datasets and on each: value, interval, and clips without a value."""
+    parts = [(Cell("All datasets"), view.overall)] if len(view.datasets) != 1 else []
+    parts += [(Cell(part.title, part.name if part.name != part.title else ""), part.result) for part in view.datasets]
+    results = [result for _, result in parts]
+    rows = [
+        (_quantity_head(quantity, view), *(_estimate(quantity.of(result), quantity) for result in results))
+        for quantity in _quantities(results)
+    ]
+    rows += [
+        (Cell("Measured bitrate", "kbps"), *(Cell(kbps(result.kbps)) for result in results)),
+        (Cell("Clips", "resynthesised of asked for"), *(_clips(result) for result in results)),
+    ]
+    caption = f"{view.category.capitalize()}: means over clips; in brackets their 95 % intervals"
+    return Table(caption, (Cell("Metric"), *(head for head, _ in parts)), tuple(rows))
+
+
+def _quantities(results: Sequence[CodecResult]) -> list[Quantity]:
+    present = {key for result in results for key in result.metrics}
+    return [SCORE, *(from_metric(metric) for key, metric in METRICS.items() if key in present)]
+
+
+def _quantity_head(quantity: Quantity, view: CategoryView) -> Cell:
+    direction = "higher is better" if quantity.higher_is_better else "lower is better"
+    small = f"{quantity.unit}, {direction}" if quantity.unit else direction
+    if quantity.key in overall_metrics(view.category):
+        small += "; in the overall score"
+    return Cell(quantity.label, small, None if quantity is SCORE else f"/metrics#{quantity.key}")
+
+
+def _estimate(estimate: Estimate | None, quantity: Quantity) -> Cell:
+    if estimate is None:
+        return Cell(MISSING, "not computed")
+    missing = [
+        count(number, f"clip {what}", f"clips {what}")
+        for number, what in ((estimate.undefined, "undefined"), (estimate.failed, "failed"))
+        if number
+    ]
+    ends = interval(estimate.low, estimate.high, quantity.decimals)
+    parts = [part for part in (ends, f"n = {estimate.n}" if quantity is not SCORE else "") if part]
+    return Cell(quantity.write(estimate.value), " ".join(parts), warning=", ".join(missing))
+
+
+def _clips(result: CodecResult) -> Cell:
+    text = f"{result.clips - result.failed} of {result.clips}"
+    if result.failed:
+        return Cell(text, warning=f"partial: {count(result.failed, 'clip')} failed")
+    return Cell(text, "complete") if result.complete else Cell(text, warning="partial: clips or values are missing")
+
+
+def radar_table(view: CategoryView) -> Table:
+    """Write what the radar shows, in words and numbers."""
+    rows = []
+    for axis in view.axes:
+        write, place = axis.quantity.write, axis.own.position
+        others = (
+            (Cell(MISSING), Cell(MISSING))
+            if axis.median is None or axis.worst is None or axis.best is None
+            else (Cell(write(axis.median.value)), Cell(f"{write(axis.worst.value)} to {write(axis.best.value)}"))
+        )
+        rows.append((
+            Cell(axis.quantity.title), Cell(write(axis.own.value)), *others, Cell(str(axis.others)),
+            Cell(f"{place:.2f}", axis.scale),
+        ))  # fmt: skip
+    heads = ("Metric", "This codec", "Median of the band", "Worst to best of the band", "Codecs", "Place on the axis")
+    return Table("The radar in numbers", tuple(map(Cell, heads)), tuple(rows))
+
+
+def band_sentence(band: BandView) -> str:
+    """Say who the band is."""
+    ends = f"{kbps(band.low)} to {kbps(band.high)} kbps measured (a factor of {band.factor:g} either way)"
+    left_out = (
+        f"; {count(band.other_datasets, 'more', 'more')} measured on other datasets or by other definitions"
+        if band.other_datasets
+        else ""
+    )
+    if not band.members:
+        return f"No other codec with public results on the same datasets lies within {ends}{left_out}."
+    who = f"The band: {count(len(band.members), 'other codec')} within {ends}, on the same datasets{left_out}."
+    return f"{who} The grey ring is their range, the dotted line their median."
+
+
+def spread_table(spreads: Sequence[Spread], datasets: Sequence[DatasetResult]) -> Table:
+    """Quantiles of each metric over the clips of each dataset."""
+    titles = {part.name: part.title for part in datasets}
+    rows = []
+    for spread in spreads:
+        quantity, s = from_metric(METRICS[spread.metric]), spread.summary
+        values = (s.minimum, s.p5, s.q1, s.median, s.q3, s.p95, s.maximum)
+        rows.append((
+            Cell(quantity.title, titles.get(spread.dataset, spread.dataset)), Cell(str(s.n)),
+            *(Cell(quantity.write(value)) for value in values),
+        ))  # fmt: skip
+    heads = ("Metric and dataset", "Clips", "Least", "5 %", "25 %", "Median", "75 %", "95 %", "Greatest")
+    return Table("Values of single clips", tuple(map(Cell, heads)), tuple(rows))
+
+
+def efficiency_table(categories: Sequence[CategoryView]) -> Table:
+    """List times and sizes on each dataset."""
+    rows = []
+    for view in categories:
+        parts = [("all datasets", view.overall)] if len(view.datasets) != 1 else []
+        for title, result in (*parts, *((part.title, part.result) for part in view.datasets)):
+            values = (result.encode_rtf, result.decode_rtf, result.compression_ratio, result.tokens_per_second)
+            rate = MISSING if isnan(result.kbps) else kbps(result.kbps)
+            rows.append((
+                Cell(view.category.capitalize(), title), Cell(rate), *(Cell(significant(value, 3)) for value in values),
+                Cell(MISSING if result.largest_lag is None else str(result.largest_lag)),
+                Cell(f"{result.clipped_samples:,}"),
+            ))  # fmt: skip
+    heads = (
+        Cell("Category and dataset"), Cell("Bitrate", "kbps"), Cell("Encoding", "real-time factor"),
+        Cell("Decoding", "real-time factor"), Cell("Compression", "against 16-bit PCM"),
+        Cell("Tokens", "per second"), Cell("Largest lag", "samples"), Cell("Clipped", "samples"),
+    )  # fmt: skip
+    return Table("Sizes and times as measured", heads, tuple(rows))
+
+
+def metric_choices(metrics: Sequence[str], address: str) -> list[tuple[str, str]]:
+    """Give the address of the spread of each metric, and its name: what a picker of charts takes."""
+    return [(f"{address}&metric={key}", from_metric(METRICS[key]).title) for key in metrics]

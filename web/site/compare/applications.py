@@ -1,0 +1,53 @@
+"""Applications on the page that compares codecs: a table for each figure, the original sound above the codecs."""
+
+from __future__ import annotations
+
+from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.report.application_details import signed
+from codec_superb.web.rows import Estimate
+from codec_superb.web.site.cells import Cell, Row, Table
+from codec_superb.web.site.compare.view import ComparedApplication, Comparison
+from codec_superb.web.text import interval
+
+
+def application_table(comparison: Comparison, model: tuple[str, str, str]) -> Table:
+    """Put the figures of one dataset and model side by side: a row a figure, a column a codec."""
+    parts = [part for part in comparison.applications if _place(part) == model]
+    codecs = [codec for codec in comparison.codecs if any(_has(part, codec.name) for part in parts)]
+    dataset, backend, sha256 = model
+    where = f"On {dataset}" if dataset else "Over several datasets"
+    heads = (Cell("Figure"), Cell("Original sound"), *(Cell(codec.title) for codec in codecs))
+    rows = tuple(_row(part, [codec.name for codec in codecs]) for part in parts)
+    return Table(f"{where}, by {backend}{f' ({sha256[:12]})' if sha256 else ''}", heads, rows)
+
+
+def application_tables(comparison: Comparison) -> list[Table]:
+    """Make a table for each dataset and model."""
+    return [application_table(comparison, model) for model in dict.fromkeys(map(_place, comparison.applications))]
+
+
+def _place(part: ComparedApplication) -> tuple[str, str, str]:
+    return part.dataset, part.model, part.model_sha256
+
+
+def _has(part: ComparedApplication, codec: str) -> bool:
+    return any(figure.codec == codec for figure in part.codecs)
+
+
+def _row(part: ComparedApplication, codecs: list[str]) -> Row:
+    quantity = APPLICATIONS[part.figure]
+    by_codec = {figure.codec: figure for figure in part.codecs}
+    ceiling = max(part.codecs, key=lambda figure: figure.value.n).reference
+    direction = "higher is better" if quantity.higher_is_better else "lower is better"
+    small = f"{quantity.unit}, {direction}" if quantity.unit else direction
+    cells = []
+    for codec in codecs:
+        found = by_codec.get(codec)
+        cells.append(Cell("–", "another model, or none") if found is None else _cell(found.value, found.loss, quantity))
+    return (Cell(quantity.label, small, f"/metrics#{part.figure}"), Cell(quantity.write(ceiling.value)), *cells)
+
+
+def _cell(value: Estimate, loss: Estimate, quantity: Quantity) -> Cell:
+    ends = interval(value.low, value.high, quantity.decimals)
+    return Cell(quantity.write(value.value), f"{ends} loss {signed(loss, quantity)}".strip())

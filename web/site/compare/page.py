@@ -1,0 +1,231 @@
+"""Arranges a comparison for its page: lines of the chosen quantity, verdicts in words, addresses with all state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from urllib.parse import urlencode
+
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category, overall_metrics
+from codec_superb.web.figures.forest import ForestRow
+from codec_superb.web.quantity import SCORE_KEY, Quantity
+from codec_superb.web.rows import Gap, Verdict
+from codec_superb.web.site.compare.view import (
+    ClipGap,
+    CodecScore,
+    ComparedCodec,
+    Comparison,
+    DatasetGap,
+    MetricGap,
+    Pair,
+    RateGap,
+    Standing,
+    quantity_of,
+    standings,
+)
+from codec_superb.web.text import count
+
+MARKS: Mapping[Verdict, str] = {"better": "▲", "worse": "▼", "unclear": "="}
+WORDS: Mapping[Verdict, str] = {"better": "clearly better", "worse": "clearly worse", "unclear": "no clear difference"}
+CLIPS_SHOWN = 5
+_LISTENED_FIRST = ("pesq", "mel")
+"""Metrics whose extreme clips are shown when the overall score is, which a single clip has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class GapLine:
+    """One codec on one group of clips by the chosen quantity: a row of the table and of the figure."""
+
+    group: str
+    codec: str
+    title: str
+    n: int
+    gap: Gap | None
+    counts: MetricGap | None = None
+    """Wins, losses and ties; None for the overall score, which is no number of a single clip."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClipLine:
+    """One clip with a large difference, and where it is from."""
+
+    dataset: str
+    category: Category
+    clip: ClipGap
+
+
+@dataclass(frozen=True, slots=True)
+class ClipLines:
+    """The clips with the largest gains and losses of one codec, over all datasets."""
+
+    codec: str
+    gains: Sequence[ClipLine]
+    losses: Sequence[ClipLine]
+
+
+def compare_url(codecs: Sequence[str], path: str = "/compare", **state: str) -> str:
+    """Write the address of a comparison; what is '' is left out."""
+    fields = [("codec", name) for name in codecs] + [(name, value) for name, value in state.items() if value]
+    return f"{path}?{urlencode(fields)}"
+
+
+def group_label(dataset: str, category: Category) -> str:
+    """Name a group of clips: ``mini, speech``, or ``all datasets, speech``."""
+    return f"{dataset or 'all datasets'}, {category}"
+
+
+def gap_lines(comparison: Comparison, key: str) -> list[GapLine]:
+    """List the differences of one quantity, group by group; the codecs of a group in the order of their choice.
+
+    The overall score stands for each category over all shared datasets first, then for each dataset where there are
+    several.
+    """
+    lines = [line for category in CATEGORIES for line in _overall(comparison, category)] if key == SCORE_KEY else []
+    several = {
+        category
+        for pair in comparison.pairs
+        for category in CATEGORIES
+        if sum(part.category == category for part in pair.datasets) > 1
+    }
+    groups = {(part.dataset, part.category): None for pair in comparison.pairs for part in pair.datasets}
+    for dataset, category in groups:
+        if key != SCORE_KEY or category in several:
+            found = [_line(comparison, pair, dataset, category, key) for pair in comparison.pairs]
+            lines += found if any(line.gap for line in found) else []
+    return lines
+
+
+def _overall(comparison: Comparison, category: Category) -> list[GapLine]:
+    lines = []
+    for pair in comparison.pairs:
+        part = next((part for part in pair.categories if part.category == category), None)
+        clips = sum(entry.shared for entry in pair.datasets if entry.category == category)
+        gap = part.score if part else None
+        lines.append(GapLine(group_label("", category), pair.codec, _title(comparison, pair), clips, gap))
+    return lines if any(line.gap for line in lines) else []
+
+
+def own_scores(comparison: Comparison) -> list[tuple[Category, list[tuple[ComparedCodec, CodecScore]]]]:
+    """Gather the codecs' own scores by category, in the order of their choice."""
+    found = [
+        (category, [(codec, own) for codec in comparison.codecs for own in codec.scores if own.category == category])
+        for category in CATEGORIES
+    ]
+    return [(category, members) for category, members in found if members]
+
+
+def category_gap(comparison: Comparison, codec: str, category: Category) -> Gap | None:
+    """Find the difference of a codec's overall score in a category; None for the baseline and where there is none."""
+    parts = [part for pair in comparison.pairs if pair.codec == codec for part in pair.categories]
+    return next((part.score for part in parts if part.category == category), None)
+
+
+def _line(comparison: Comparison, pair: Pair, dataset: str, category: Category, key: str) -> GapLine:
+    group, title = group_label(dataset, category), _title(comparison, pair)
+    part = next((part for part in pair.datasets if (part.dataset, part.category) == (dataset, category)), None)
+    if part is None:
+        return GapLine(group, pair.codec, title, 0, None)
+    if key == SCORE_KEY:
+        return GapLine(group, pair.codec, title, part.shared, part.score)
+    counts = next((entry for entry in part.metrics if entry.metric == key), None)
+    return GapLine(group, pair.codec, title, counts.n if counts else 0, counts.gap if counts else None, counts)
+
+
+def _title(comparison: Comparison, pair: Pair) -> str:
+    """Name a codec for people; two of the same title are told apart by their names."""
+    title = next(codec.title for codec in comparison.codecs if codec.name == pair.codec)
+    same = [codec for codec in comparison.codecs if codec.title == title]
+    return title if len(same) == 1 else f"{title} ({pair.codec})"
+
+
+def forest_rows(comparison: Comparison, key: str) -> list[ForestRow]:
+    """Make the rows of the figure out of the lines of the table."""
+    return [ForestRow(line.group, line.title, line.n, line.gap) for line in gap_lines(comparison, key)]
+
+
+def clip_metric(comparison: Comparison, key: str) -> str:
+    """Choose the metric whose extreme clips are shown: the chosen one, or one that people know from listening."""
+    if key != SCORE_KEY:
+        return key
+    present = {entry.metric for pair in comparison.pairs for part in pair.datasets for entry in part.metrics}
+    return next((found for found in (*_LISTENED_FIRST, *METRICS) if found in present), "")
+
+
+def clip_lines(comparison: Comparison, metric: str) -> list[ClipLines]:
+    """List the clips with the largest gains and losses by ``metric``; ``""`` gives none."""
+    found = []
+    for pair in comparison.pairs:
+        parts = [(part, entry) for part in pair.datasets for entry in part.extremes if entry.metric == metric]
+        gains = [ClipLine(part.dataset, part.category, clip) for part, entry in parts for clip in entry.gains]
+        losses = [ClipLine(part.dataset, part.category, clip) for part, entry in parts for clip in entry.losses]
+        if gains or losses:
+            found.append(ClipLines(pair.codec, _largest(gains), _largest(losses)))
+    return found
+
+
+def _largest(lines: Sequence[ClipLine]) -> list[ClipLine]:
+    return sorted(lines, key=lambda line: -abs(line.clip.difference))[:CLIPS_SHOWN]
+
+
+def verdict_lists(pair: Pair) -> dict[Verdict, list[tuple[str, list[str]]]]:
+    """Write what the codec wins, loses and neither: for each verdict the groups, each with its quantities in words."""
+    return {
+        verdict: [(group, [_in_words(line) for line in lines]) for group, lines in _by_group(found)]
+        for verdict, found in standings(pair).items()
+    }
+
+
+def _by_group(lines: Sequence[Standing]) -> list[tuple[str, list[Standing]]]:
+    return [(group, list(members)) for group, members in groupby(lines, key=_group_of)]
+
+
+def _group_of(line: Standing) -> str:
+    return group_label(line.dataset, line.category)
+
+
+def _in_words(line: Standing) -> str:
+    return f"{line.quantity.label} {signed(line.gap.difference, line.quantity)}"
+
+
+def grouped(lines: Sequence[GapLine]) -> list[tuple[str, list[GapLine]]]:
+    """Gather the lines of each group, for a heading that stands once."""
+    return [(group, list(members)) for group, members in groupby(lines, key=lambda line: line.group)]
+
+
+def rates_against_baseline(comparison: Comparison) -> list[RateGap]:
+    """List the other families against that of the baseline; the other pairs are in the JSON."""
+    return [rate for rate in comparison.rates if rate.against == comparison.codecs[0].family]
+
+
+def uneven(pair: Pair) -> list[str]:
+    """Say which clips only one of a pair resynthesised, by group."""
+    found = []
+    for part in pair.datasets:
+        sides = ((part.only_codec, pair.codec), (part.only_baseline, pair.baseline))
+        said = [f"{count(clips, 'clip')} that only {codec} resynthesised" for clips, codec in sides if clips]
+        if said:
+            found.append(f"{group_label(part.dataset, part.category)}: {' and '.join(said)}")
+    return found
+
+
+def signed(difference: float, quantity: Quantity) -> str:
+    """Write a difference with its sign; what rounds to zero has none."""
+    text = quantity.write(difference)
+    return f"+{text}" if difference > 0 and text.strip("0.") else text
+
+
+def counts_of(pair: Pair) -> dict[Verdict, int]:
+    """Count the verdicts of a pair."""
+    return {verdict: len(lines) for verdict, lines in standings(pair).items()}
+
+
+def default_choice(key: str, choices: Sequence[Quantity]) -> Quantity:
+    """Return the quantity of ``key`` where it can be shown, else the overall score."""
+    return next((quantity for quantity in choices if quantity.key == key), quantity_of(SCORE_KEY))
+
+
+def missing_metrics(part: DatasetGap) -> list[str]:
+    """Name what the overall score of a group lacks, for the reason why there is none."""
+    have = {entry.metric for entry in part.metrics if entry.n}
+    return [METRICS[key].label for key in overall_metrics(part.category) if key not in have]
