@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from codec_superb.applications.catalogue import BackendEntry
-from codec_superb.applications.model_files import embedded_models, is_here
+from codec_superb.applications.model_files import embedded_models, is_downloaded
 
 _TORCH = ("torch", "transformers")
 PACKAGES: dict[str, tuple[str, ...]] = {
@@ -42,7 +42,7 @@ EMBEDDED = {
 """Backends whose usual model comes from a package file: name in ``models.yaml``."""
 NO_FILES = frozenset({"pocketsphinx", "visqol", "warpq"})
 """Backends that need no file besides their packages."""
-BROUGHT = frozenset({"utmos", "wavlm-large-sv"})
+USER_SUPPLIED = frozenset({"utmos", "wavlm-large-sv"})
 """Backends whose one file lies in no index and on no hub that is asked: the user brings it."""
 
 State = Literal["ready", "fetches", "needs model", "needs packages"]
@@ -71,12 +71,12 @@ def availability(entry: BackendEntry) -> Availability:
         detail = f"without {', '.join(missing)}: pip install 'codec-superb[{extra}]'"
         return Availability("needs packages", detail, licence)
     if name and model:
-        if is_here(name):
+        if is_downloaded(name):
             return Availability("ready", "its model is here", licence)
         return Availability("fetches", f"{model.file.size / 1e6:.0f} MB are fetched at first use", licence)
     if entry.name in NO_FILES:
         return Availability("ready", "needs no file besides its package", licence)
-    if entry.name in BROUGHT:
+    if entry.name in USER_SUPPLIED:
         return Availability("needs model", f"bring its file: by --weights DIR or {entry.name}:FILE", licence)
     detail = f"name a model: from the hub, by --weights DIR or {entry.name}:DIR"
     return Availability("needs model", detail, licence)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codec_superb.applications.errors import ApplicationError, MissingPackage, UnknownApplication
-from codec_superb.applications.interface import Backend, Item, Question, Scored
+from codec_superb.applications.interface import Backend, Item, ProbeScores, ScoringInput
 from codec_superb.applications.table import APPLICATIONS, PROBES, probe, probes_of
 
 
@@ -111,7 +111,7 @@ SCORERS: dict[str, str] = {
     "aec": f"{_ROOT}.aec.scoring:score",
     **dict.fromkeys(("dnsmos", "distillmos", "utmos", "visqol", "warpq"), f"{_ROOT}.quality.scoring:score"),
 }
-"""By probe: ``module:function`` taking (:class:`Probe`, :class:`Question`)."""
+"""By probe: ``module:function`` taking (:class:`Probe`, :class:`ScoringInput`)."""
 
 
 PROTOCOLS: dict[str, dict[str, str]] = {"ultra": {"asr": "faster-whisper:large-v3", "sim": "wavlm-large-sv"}}
@@ -201,10 +201,10 @@ def missing_package(name: str, extra: str, error: ModuleNotFoundError) -> Missin
     return MissingPackage(f"{name} needs {error.name}, which is not installed: pip install 'codec-superb[{extra}]'")
 
 
-def score(key: str, question: Question) -> Scored:
+def score(key: str, question: ScoringInput) -> ProbeScores:
     """Score the predictions of one probe on one run."""
     module, _, function = SCORERS[key].partition(":")
-    scorer: Callable[..., Scored] = getattr(importlib.import_module(module), function)
+    scorer: Callable[..., ProbeScores] = getattr(importlib.import_module(module), function)
     return scorer(PROBES[key], question)
 
 

@@ -13,7 +13,7 @@ from codec_superb.applications.errors import MissingModel
 from codec_superb.applications.interface import Model, Setting
 from codec_superb.applications.isolated_backend import GUESTS, IsolatedBackend, package_of
 from codec_superb.applications.model_files import sha256_of
-from codec_superb.applications.modelscope import Repository, check_folder, find_folder, repository_of
+from codec_superb.applications.modelscope import ModelScopeRepository, check_folder, find_folder, repository_of
 from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.isolation.lock import open_lock
 
@@ -28,7 +28,7 @@ class FunASRBackend(IsolatedBackend):
     isolation: ClassVar[Isolation] = Isolation(lock="funasr", guest=str(GUESTS / "funasr_model.py"))
     label: ClassVar[str]
     """Name of the backend."""
-    usual: ClassVar[Repository]
+    default_repository: ClassVar[ModelScopeRepository]
     kinds: ClassVar[tuple[str, ...]]
     """Classes of FunASR that answer as this backend does."""
     files: ClassVar[tuple[tuple[str, ...], ...]]
@@ -40,10 +40,10 @@ class FunASRBackend(IsolatedBackend):
 
     def find(self, python: Path) -> Model:
         """Find the folder: ``--weights``, the path behind the colon, or a repository of ModelScope."""
-        repository = None if self.weights is not None else repository_of(self.variant, self.usual)
+        repository = None if self.weights is not None else repository_of(self.variant, self.default_repository)
         if repository is None:
             given = self.weights if self.weights is not None else Path(self.variant)
-            folder = check_folder(self.label, given, self.files, self.usual)
+            folder = check_folder(self.label, given, self.files, self.default_repository)
             source = f"local:{folder.name}"
         else:
             folder, source = find_folder(self.label, repository, self.files, python), repository.name

@@ -45,7 +45,7 @@ class Sound(NamedTuple):
     samples: Samples
     """At the backend's rate."""
     reference: Samples | None = None
-    """The reference at the same rate, for a backend that compares (``compares``); None for others."""
+    """The reference at the same rate, for a backend that compares (``needs_reference``); None for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ class Backend(ABC):
 
     rate: ClassVar[int] = 16_000
     """Sampling rate in Hz that ``predict`` is given."""
-    compares: ClassVar[bool] = False
+    needs_reference: ClassVar[bool] = False
     """Whether it needs the reference beside every sound."""
-    small: ClassVar[bool] = False
+    one_copy_per_worker: ClassVar[bool] = False
     """Whether each worker process may load its own copy; otherwise one process runs it with all cores."""
     batch_seconds: ClassVar[float] = 60.0
     """Seconds of audio handed over at once at most, in batches of clips of like length."""
@@ -103,7 +103,7 @@ class Backend(ABC):
         large.
         """
 
-    def trained(
+    def train(
         self,
         items: Sequence[Item],  # noqa: ARG002 -- for those that train
         load: Callable[[str], Samples],  # noqa: ARG002
@@ -133,7 +133,7 @@ Status = Literal["ok", "left_out", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ClipOutcome:
     """What a probe keeps of one clip."""
 
     status: Status
@@ -144,7 +144,7 @@ class Outcome:
     resynthesis: Mapping[str, float] = field(default_factory=dict)
 
 
-class Pair(NamedTuple):
+class ScoredPair(NamedTuple):
     """A trial of two clips, or a clip and one of its classes."""
 
     left: str
@@ -161,18 +161,18 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ProbeScores:
     """A probe's whole answer on one run."""
 
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, ClipOutcome]
     """By clip id; one for every item."""
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[ScoredPair, ...] = ()
     settings: Mapping[str, Setting] = field(default_factory=dict)
     """How it was scored: normaliser, trial list with its seed, parameters of the cost."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ScoringInput:
     """Everything that a scorer may look at; a scorer is a pure function ``score(question) -> Scored``.
 
     A clip whose prediction is missing has the reason in ``failures`` under its id; ``None`` for a side that has one.

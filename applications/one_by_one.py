@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from codec_superb.applications.errors import OutOfMemory, PredictionFailed
 from codec_superb.applications.interface import Prediction, Sound
-from codec_superb.applications.memory import memory_watched
+from codec_superb.applications.memory import raises_out_of_memory
 
 
 def one_by_one(answer: Callable[[Sound], Prediction], batch: Sequence[Sound]) -> list[Prediction | Exception]:
@@ -21,7 +21,7 @@ def _answered(answer: Callable[[Sound], Prediction], sound: Sound) -> Prediction
     if not sound.samples.size:
         return PredictionFailed(f"{sound.item.clip}: expected sound, got no samples")
     try:
-        with memory_watched(sound.item.clip):
+        with raises_out_of_memory(sound.item.clip):
             return answer(sound)
     except OutOfMemory:
         raise

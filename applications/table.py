@@ -34,7 +34,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ProbeMetric:
     """One figure that a probe reports over a dataset, on the reference, on the resynthesis, and as the loss between."""
 
     key: str
@@ -48,7 +48,7 @@ class Figure:
     definition: str
     """One sentence for people."""
     target: str
-    """``module:function`` taking ``(Evidence, weights) -> values``, see :mod:`codec_superb.applications.figures`."""
+    """``module:function``: ``(Evidence, weights) -> values``, :mod:`codec_superb.applications.metric_functions`."""
     field: str = ""
     """The sided field that a mean is taken of."""
     per: str = ""
@@ -69,7 +69,7 @@ class Probe:
     sided: tuple[Field, ...]
     pairs: Literal["", "trials", "ranks"]
     """Kind of pairs that it keeps: trials of two clips with a score, or ranks of a clip among all within a class."""
-    figures: tuple[Figure, ...]
+    metrics: tuple[ProbeMetric, ...]
     version: str
     """Version of the definition; a change of numbers changes it."""
     paper: str
@@ -78,14 +78,16 @@ class Probe:
 
 
 _SPEECH: tuple[Category, ...] = ("speech",)
-_FIGURES = "codec_superb.applications.figures"
+_FIGURES = "codec_superb.applications.metric_functions"
 _VERIFICATION = "codec_superb.applications.verification"
 _MOS = (Field("mos", 0.0, 6.0),)
 
 
-def _mean(key: str, label: str, field: str, minimum: float, maximum: float, definition: str, unit: str = "") -> Figure:
+def _mean(
+    key: str, label: str, field: str, minimum: float, maximum: float, definition: str, unit: str = ""
+) -> ProbeMetric:
     target = f"{_FIGURES}:percentage" if unit == "%" else f"{_FIGURES}:mean"
-    return Figure(key, label, unit, True, minimum, maximum, 2, definition, target, field)
+    return ProbeMetric(key, label, unit, True, minimum, maximum, 2, definition, target, field)
 
 
 _ROWS = (
@@ -101,13 +103,13 @@ _ROWS = (
             Field("insertions", 0, whole=True),
         ),
         pairs="",
-        figures=(
-            Figure(
+        metrics=(
+            ProbeMetric(
                 "asr_wer_pct", "Speech recognition: word error rate", "%", False, 0.0, inf, 2,
                 "Substitutions, deletions and insertions over the words of all transcripts, after normalising both.",
                 f"{_FIGURES}:word_error_rate", per="words",
             ),
-            Figure(
+            ProbeMetric(
                 "asr_cer_pct", "Speech recognition: character error rate", "%", False, 0.0, inf, 2,
                 "As the word error rate, over characters: for Chinese, Japanese and Korean.",
                 f"{_FIGURES}:character_error_rate", per="characters",
@@ -125,13 +127,13 @@ _ROWS = (
         shared=(Field("trials", 0, whole=True),),
         sided=(),
         pairs="trials",
-        figures=(
-            Figure(
+        metrics=(
+            ProbeMetric(
                 "asv_eer_pct", "Speaker verification: equal error rate", "%", False, 0.0, 100.0, 2,
                 "Rate at which misses equal false alarms, interpolated on the ROC; both clips resynthesised.",
                 f"{_VERIFICATION}:equal_error_rate",
             ),
-            Figure(
+            ProbeMetric(
                 "asv_mindcf", "Speaker verification: minimum detection cost", "", False, 0.0, 1.0, 3,
                 "Least detection cost over all thresholds, normalised: target prior 0.01, miss and false alarm cost 1.",
                 f"{_VERIFICATION}:minimum_detection_cost",
@@ -149,7 +151,7 @@ _ROWS = (
         shared=(),
         sided=(Field("similarity", -1.0, 1.0, ceiling=1.0),),
         pairs="",
-        figures=(
+        metrics=(
             _mean(
                 "sim_pct", "Speaker similarity", "similarity", -100.0, 100.0,
                 "Cosine between the speaker embeddings of reference and resynthesis, times 100.", "%",
@@ -167,7 +169,7 @@ _ROWS = (
         shared=(),
         sided=(Field("correct", 0.0, 1.0, whole=True),),
         pairs="",
-        figures=(
+        metrics=(
             _mean(
                 "er_accuracy_pct", "Emotion recognition: accuracy", "correct", 0.0, 100.0,
                 "Clips whose emotion a classifier trained on the references of the other folds names rightly.", "%",
@@ -185,11 +187,11 @@ _ROWS = (
         shared=(Field("labels", 0, whole=True),),
         sided=(Field("correct", 0.0, 1.0, whole=True),),
         pairs="ranks",
-        figures=(
-            Figure(
+        metrics=(
+            ProbeMetric(
                 "aec_map_pct", "Audio event classification: mean average precision", "%", True, 0.0, 100.0, 2,
                 "Average precision of each class over all clips, averaged over the classes that have clips.",
-                "codec_superb.applications.precision:mean_average_precision",
+                "codec_superb.applications.average_precision:mean_average_precision",
             ),
             _mean(
                 "aec_accuracy_pct", "Audio event classification: accuracy", "correct", 0.0, 100.0,
@@ -211,7 +213,7 @@ _ROWS = (
             Field("background", 0.0, 6.0), Field("p808", 0.0, 6.0),
         ),
         pairs="",
-        figures=(
+        metrics=(
             _mean("dnsmos_ovrl", "DNSMOS P.835, overall", "overall", 0.0, 6.0, "Predicted overall quality, 1 to 5."),
             _mean("dnsmos_sig", "DNSMOS P.835, signal", "signal", 0.0, 6.0, "Predicted quality of the speech, 1 to 5."),
             _mean(
@@ -232,7 +234,7 @@ _ROWS = (
         shared=(),
         sided=_MOS,
         pairs="",
-        figures=(_mean("distillmos", "DistillMOS", "mos", 0.0, 6.0, "Predicted mean opinion score, 1 to 5."),),
+        metrics=(_mean("distillmos", "DistillMOS", "mos", 0.0, 6.0, "Predicted mean opinion score, 1 to 5."),),
         version="1",
         paper="Stahl and Gamper, Distillation and Pruning for Scalable Self-Supervised Representation-Based Speech "
         "Quality Assessment, ICASSP 2025",
@@ -246,7 +248,7 @@ _ROWS = (
         shared=(),
         sided=_MOS,
         pairs="",
-        figures=(_mean("utmos", "UTMOS", "mos", 0.0, 6.0, "Predicted naturalness of synthetic speech, 1 to 5."),),
+        metrics=(_mean("utmos", "UTMOS", "mos", 0.0, 6.0, "Predicted naturalness of synthetic speech, 1 to 5."),),
         version="1",
         paper="Saeki et al., UTMOS: UTokyo-SaruLab System for VoiceMOS Challenge 2022, Interspeech 2022",
         backend="utmos",
@@ -259,7 +261,7 @@ _ROWS = (
         shared=(),
         sided=_MOS,
         pairs="",
-        figures=(
+        metrics=(
             _mean("visqol", "ViSQOL", "mos", 0.0, 6.0, "Predicted similarity to the reference: speech or audio mode."),
         ),
         version="1",
@@ -274,8 +276,8 @@ _ROWS = (
         shared=(),
         sided=(Field("distance", 0.0),),
         pairs="",
-        figures=(
-            Figure(
+        metrics=(
+            ProbeMetric(
                 "warpq", "WARP-Q", "", False, 0.0, inf, 3,
                 "Distance between reference and resynthesis under dynamic time warping of their cepstra.",
                 f"{_FIGURES}:mean", "distance",
@@ -288,9 +290,9 @@ _ROWS = (
 )  # fmt: skip
 
 PROBES: dict[str, Probe] = {row.key: row for row in _ROWS}
-FIGURES: dict[str, Figure] = {figure.key: figure for row in _ROWS for figure in row.figures}
-COMPOSITES: dict[str, Figure] = {
-    "ultra_average": Figure(
+PROBE_METRICS: dict[str, ProbeMetric] = {metric.key: metric for row in _ROWS for metric in row.metrics}
+COMPOSITES: dict[str, ProbeMetric] = {
+    "ultra_average": ProbeMetric(
         "ultra_average", "UltraEval average", "", True, -inf, 100.0, 2,
         "Mean of nine: 100 minus error rate, speaker similarity and acoustics, on each of three datasets.",
         "codec_superb.applications.ultra.average:average",
@@ -326,9 +328,9 @@ def probes_of(applications: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def probe_of_figure(key: str) -> Probe:
+def probe_of_metric(key: str) -> Probe:
     """Return the probe that reports the figure ``key``. Raises UnknownApplication."""
     for row in _ROWS:
-        if any(figure.key == key for figure in row.figures):
+        if any(metric.key == key for metric in row.metrics):
             return row
-    raise UnknownApplication(key, FIGURES, "figure")
+    raise UnknownApplication(key, PROBE_METRICS, "figure")

@@ -26,7 +26,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class TransformersCheckpoint:
     """A checkpoint on this machine."""
 
     folder: Path
@@ -43,7 +43,9 @@ class Checkpoint:
         return read_json(self.folder / name)
 
 
-def find_checkpoint(backend: str, repository: str, files: Sequence[str], given: str | Path | None) -> Checkpoint:
+def find_checkpoint(
+    backend: str, repository: str, files: Sequence[str], given: str | Path | None
+) -> TransformersCheckpoint:
     """Find ``files``, the configuration and the weights in a folder, in the hub's cache or on the hub.
 
     Raises MissingPackage without torch or transformers, MissingModel with what to download, where to put it, and how.
@@ -52,7 +54,7 @@ def find_checkpoint(backend: str, repository: str, files: Sequence[str], given: 
     found, weights = _find(backend, repository, files, given)
     config = read_json(found.folder / CONFIG)
     names = (CONFIG, *files, weights)
-    return Checkpoint(
+    return TransformersCheckpoint(
         found.folder,
         found.source,
         sha256_of(found.folder / name for name in names),

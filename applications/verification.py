@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.figures import FALSE_ALARM_COST, MISS_COST, TARGET_PRIOR, Evidence, Floats
+from codec_superb.applications.metric_functions import FALSE_ALARM_COST, MISS_COST, TARGET_PRIOR, Evidence, Floats
 
 Integers = NDArray[np.int64]
 _CHUNK = 2**21

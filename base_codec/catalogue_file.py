@@ -49,7 +49,7 @@ class CatalogueFile(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """A codec of the catalogue: its card, the class that runs it, and the file that says so."""
 
     card: Card
@@ -57,7 +57,7 @@ class Entry:
     origin: str
 
 
-def read_catalogue(text: str, origin: str) -> list[Entry]:
+def read_catalogue(text: str, origin: str) -> list[CatalogueEntry]:
     """Validate one catalogue file. ``origin`` names it in errors.
 
     Raises :class:`CatalogueError` naming the file, the codec and the field.
@@ -68,12 +68,12 @@ def read_catalogue(text: str, origin: str) -> list[Entry]:
         raise CatalogueError(f"{origin} is not YAML: {error}") from error
     except ValidationError as error:
         raise CatalogueError(f"{origin} is not a catalogue file: {error}") from error
-    return [Entry(_card(file, name, own, origin), file.target, origin) for name, own in file.codecs.items()]
+    return [CatalogueEntry(_card(file, name, own, origin), file.target, origin) for name, own in file.codecs.items()]
 
 
-def merge(entries: Iterable[Entry]) -> dict[str, Entry]:
+def merge(entries: Iterable[CatalogueEntry]) -> dict[str, CatalogueEntry]:
     """Collect entries by name. Raises :class:`CatalogueError` showing both targets when a name is taken twice."""
-    by_name: dict[str, Entry] = {}
+    by_name: dict[str, CatalogueEntry] = {}
     for entry in entries:
         taken = by_name.setdefault(entry.card.name, entry)
         if taken is not entry:

@@ -18,12 +18,12 @@ from pathlib import Path
 
 from codec_superb.base_codec import weights
 from codec_superb.base_codec.card import Card
-from codec_superb.base_codec.catalogue_file import Entry, merge, read_catalogue
+from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
 from codec_superb.base_codec.codec_file import class_from_file, is_codec_file
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, UnknownCodec
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.given_weights import with_folder
+from codec_superb.base_codec.isolation.user_weights import card_with_weights
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 
 ENTRY_POINT_GROUP = "codec_superb.codecs"
@@ -54,11 +54,11 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
     """
     plain = card(name)
     if weights.takes_folder(plain) and options.weights is not None:
-        own, folder = with_folder(plain, options.weights)
+        own, folder = card_with_weights(plain, options.weights)
         return own, DEFAULT_OPTIONS._replace(weights=str(folder))
     if is_codec_file(name) or not weights.takes_options(plain):
         return plain, DEFAULT_OPTIONS
-    own, checkpoint = weights.configured(plain, options)
+    own, checkpoint = weights.configured_card(plain, options)
     return own, options._replace(weights=str(checkpoint.folder))
 
 
@@ -84,7 +84,7 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
     return _load(codec_class, entry.card, device, options)
 
 
-def forget() -> None:
+def reload_catalogue() -> None:
     """Read the catalogue anew on next use, after a package that brings codecs was installed."""
     _catalogue.cache_clear()
 
@@ -92,16 +92,16 @@ def forget() -> None:
 def _load(codec_class: type[Codec], own_card: Card, device: str, options: CodecOptions = DEFAULT_OPTIONS) -> Codec:
     try:
         if issubclass(codec_class, CheckpointCodec) and weights.takes_options(own_card):
-            configured, checkpoint = weights.configured(own_card, options)
+            configured, checkpoint = weights.configured_card(own_card, options)
             return codec_class(configured, checkpoint.folder).load(device)
         if issubclass(codec_class, IsolatedCodec) and weights.takes_folder(own_card) and options.weights is not None:
-            return codec_class(*with_folder(own_card, options.weights)).load(device)
+            return codec_class(*card_with_weights(own_card, options.weights)).load(device)
         return codec_class(own_card).load(device)
     except ImportError as error:
         raise _missing(own_card, error) from error
 
 
-def _dead_target(entry: Entry) -> CatalogueError:
+def _dead_target(entry: CatalogueEntry) -> CatalogueError:
     return CatalogueError(f"{entry.origin}: {entry.card.name} points to {entry.target}, which does not exist")
 
 
@@ -125,7 +125,7 @@ def _missing(own_card: Card, error: ImportError) -> MissingDependency:
     return MissingDependency(f"{own_card.name}: a package that it needs cannot be imported ({error}): {command}")
 
 
-def _entry(name: str) -> Entry:
+def _entry(name: str) -> CatalogueEntry:
     catalogue = _catalogue()
     if name in catalogue:
         return catalogue[name]
@@ -142,16 +142,16 @@ def _entry(name: str) -> Entry:
 
 
 @functools.cache
-def _catalogue() -> dict[str, Entry]:
+def _catalogue() -> dict[str, CatalogueEntry]:
     return merge([*_own_entries(), *_entry_point_entries()])
 
 
-def _own_entries() -> Iterator[Entry]:
+def _own_entries() -> Iterator[CatalogueEntry]:
     for file in sorted((Path(__file__).parent / "catalogue").glob("*.yaml")):
         yield from read_catalogue(file.read_text(encoding="utf-8"), file.name)
 
 
-def _entry_point_entries() -> Iterator[Entry]:
+def _entry_point_entries() -> Iterator[CatalogueEntry]:
     for point in sorted(metadata.entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
         package, _, resource = point.value.partition(":")
         origin = f"entry point {point.name} ({point.value})"
@@ -167,6 +167,6 @@ def _entry_point_entries() -> Iterator[Entry]:
         yield from read_catalogue(file.read_text(encoding="utf-8"), origin)
 
 
-def _order(entry: Entry) -> tuple[str, float, str]:
+def _order(entry: CatalogueEntry) -> tuple[str, float, str]:
     kbps = entry.card.nominal_kbps
     return entry.card.family, float("inf") if kbps is None else kbps, entry.card.name

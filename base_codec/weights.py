@@ -30,7 +30,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class LocalCheckpoint:
     """A checkpoint that is on this machine."""
 
     folder: Path
@@ -50,7 +50,7 @@ def takes_folder(card: Card) -> bool:
     return card.isolation is not None and card.weights is not None
 
 
-def refuse_useless(options: CodecOptions, cards: Sequence[Card]) -> None:
+def check_options_apply(options: CodecOptions, cards: Sequence[Card]) -> None:
     """Raise RefusedSetting for options that none of ``cards`` takes: the user expects them to do something."""
     names, without_weights = ", ".join(card.name for card in cards), options._replace(weights=None)
     if without_weights != DEFAULT_OPTIONS and not any(map(takes_options, cards)):
@@ -62,12 +62,12 @@ def refuse_useless(options: CodecOptions, cards: Sequence[Card]) -> None:
         raise RefusedSetting(f"weights are an option of neural codecs; {names}: none takes them, leave them out")
 
 
-def configured(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, Checkpoint]:
+def configured_card(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, LocalCheckpoint]:
     """Return the card of what will really run (its weights, precision, compilation), and where its weights lie.
 
     Raises MissingWeights naming each missing file, the command that fetches it and where to put it.
     """
-    checkpoint = locate(card, options)
+    checkpoint = locate_weights(card, options)
     weights = Weights(
         source="random" if is_random(checkpoint.folder) else checkpoint.source,
         revision=checkpoint.revision,
@@ -80,7 +80,7 @@ def configured(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Car
     return card.model_copy(update={"weights": weights, "settings": settings}), checkpoint
 
 
-def locate(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, download: bool = True) -> Checkpoint:
+def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, download: bool = True) -> LocalCheckpoint:
     """Find the checkpoint of ``card``: the folder or repository of ``options``, else the card's own repository.
 
     ``download`` false looks only at what is on this machine, as the offline flags of the hub do. Raises MissingWeights.
@@ -97,7 +97,7 @@ def locate(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, download: boo
     return _from_hub(card, repository, revision or None, download=download)
 
 
-def told(weights: Weights | None) -> str:
+def describe_weights(weights: Weights | None) -> str:
     """Name weights as a person would know them: their source, their commit and their hash where these are known."""
     if weights is None:
         return "none"
@@ -145,12 +145,12 @@ def _is_repository(given: str) -> bool:
     return bool(owner) and bool(rest) and "/" not in rest and not given.startswith((".", "~"))
 
 
-def _from_folder(card: Card, folder: Path) -> Checkpoint:
+def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
     source = card.weights.source if card.weights else ""
     own = folder / source.rpartition("/")[2]
     for place in (own, folder):  # a folder of several models may hold another one's files at its top
         if all((place / name).is_file() for name in FILES):
-            return Checkpoint(place.resolve(), f"local:{place.resolve().name}")
+            return LocalCheckpoint(place.resolve(), f"local:{place.resolve().name}")
     place = folder if any((folder / name).is_file() for name in FILES) and not own.is_dir() else own
     missing = [str(place / name) for name in FILES if not (place / name).is_file()]
     raise MissingWeights(
@@ -159,7 +159,7 @@ def _from_folder(card: Card, folder: Path) -> Checkpoint:
     )
 
 
-def _from_hub(card: Card, repository: str, revision: str | None, *, download: bool) -> Checkpoint:
+def _from_hub(card: Card, repository: str, revision: str | None, *, download: bool) -> LocalCheckpoint:
     try:
         found = find_hub_files(card.name, repository, FILES, revision, download=download)
     except ModuleNotFoundError as error:
@@ -168,7 +168,7 @@ def _from_hub(card: Card, repository: str, revision: str | None, *, download: bo
         ) from error
     except FetchError as error:
         raise MissingWeights(str(error)) from error
-    return Checkpoint(found.folder, repository, found.revision)
+    return LocalCheckpoint(found.folder, repository, found.revision)
 
 
 def _pinned(card: Card) -> str | None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
-MANY = ("--codec", "--dataset", "--metric", "--probe-codec", "--scope", "--variant")
+MULTI_VALUE_OPTIONS = ("--codec", "--dataset", "--metric", "--probe-codec", "--scope", "--variant")
 """They take several values after one name, in commands where they take several at all."""
 
 
@@ -29,7 +29,7 @@ class _Given(NamedTuple):
     more: list[str]
 
 
-def spread(arguments: Sequence[str], group: TyperGroup) -> list[str]:
+def repeat_option_names(arguments: Sequence[str], group: TyperGroup) -> list[str]:
     """Repeat the name of a many-valued option before each of its values, which is what the parser understands.
 
     Values end at the next option or at ``--``. ``group`` holds the commands, which know what their options take.
@@ -45,7 +45,7 @@ def spread(arguments: Sequence[str], group: TyperGroup) -> list[str]:
         if option is not None and not option.multiple:
             values = [own[-1].removeprefix(f"{name}="), *([] if has_arguments else more)]
             single[max(option.opts, key=len)] += values
-        if option is not None and option.multiple and name in MANY:
+        if option is not None and option.multiple and name in MULTI_VALUE_OPTIONS:
             out += [*own, *(word for value in more for word in (name, value))]
         else:
             out += [*own, *more]

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from codec_superb.data_manifests.progress import Progress as Step
+    from codec_superb.data_manifests.progress import ProgressUpdate as Step
 
 EVERY_SECONDS = 10.0
 LEAST_FOLDED = 30

@@ -44,7 +44,7 @@ def _call(arguments: Sequence[str]) -> int:
     from codec_superb.applications.errors import ApplicationError
     from codec_superb.base_codec.errors import CodecError
     from codec_superb.cli.app import app
-    from codec_superb.cli.arguments import RepeatedOption, spread
+    from codec_superb.cli.arguments import RepeatedOption, repeat_option_names
     from codec_superb.data_manifests.errors import DatasetError
     from codec_superb.metrics.errors import MetricError
     from codec_superb.pipeline.errors import PipelineError
@@ -57,7 +57,7 @@ def _call(arguments: Sequence[str]) -> int:
     )  # fmt: skip
     try:
         group = get_group(app)
-        group(args=spread(arguments, group), prog_name="codec-superb")
+        group(args=repeat_option_names(arguments, group), prog_name="codec-superb")
     except ours as error:
         sys.stderr.write(f"codec-superb: {error}\n")
         return CANNOT_START

@@ -11,7 +11,7 @@ import typer
 from codec_superb.base_codec.options import Dtype
 from codec_superb.metrics.table import Category
 
-USUAL_SAMPLES = 6
+DEFAULT_SAMPLES = 6
 """Listening samples that ``pack`` and ``bench`` put in when nobody says another number: two a category of ``mini``."""
 Device = Literal["auto", "cpu", "cuda"]
 

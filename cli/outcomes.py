@@ -36,7 +36,7 @@ def as_data(outcomes: Sequence[RunOutcome]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def say(outcomes: Sequence[RunOutcome]) -> None:
+def print_outcomes(outcomes: Sequence[RunOutcome]) -> None:
     """Say in one line a run what was done, then list the clips that failed."""
     for outcome in outcomes:
         parts = [count(outcome.asked, "clip"), f"{outcome.done} done now"]
@@ -47,10 +47,10 @@ def say(outcomes: Sequence[RunOutcome]) -> None:
         parts += [f"{key} left out {counts.left_out}" for key, counts in outcome.probes.items() if counts.left_out]
         parts += [f"{len(outcome.failed)} failed"] if outcome.failed else []
         note(f"{outcome.stage} {plain_path(outcome.path)}: {', '.join(parts)}")
-    say_failures(outcomes)
+    print_failures(outcomes)
 
 
-def say_failures(outcomes: Sequence[RunOutcome]) -> None:
+def print_failures(outcomes: Sequence[RunOutcome]) -> None:
     """List what failed: a clip that no codec can read is one line, and a clip is not told again by the next stage."""
     by_cause: dict[tuple[str, FailedClip], dict[str, None]] = {}
     for outcome in outcomes:

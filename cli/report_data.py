@@ -17,13 +17,13 @@ from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.application_rows import application_rows
 from codec_superb.web.rows import (
     ApplicationRow,
+    ClipFailure,
     ClipPoint,
     CodecResult,
     Estimate,
-    Failure,
-    Listening,
     RateComparison,
     ReportData,
+    ReportSample,
 )
 
 
@@ -31,7 +31,7 @@ def report_data(
     results: Sequence[Results],
     rankings: Mapping[Category, Ranking],
     title: str,
-    listening: Sequence[Listening] = (),
+    listening: Sequence[ReportSample] = (),
 ) -> ReportData:
     """Put together everything on the page from one entry a codec (see ``combine``) and their ranking."""
     rows = codec_results(results, rankings)
@@ -114,18 +114,18 @@ def _points(entry: Results) -> Iterator[ClipPoint]:
             yield ClipPoint(entry.card.name, row.dataset, row.clip, row.category, row.kbps, values)
 
 
-def _failures(entry: Results) -> Iterator[Failure]:
+def _failures(entry: Results) -> Iterator[ClipFailure]:
     for row in entry.rows:
         if row.status == "failed":
             reason = f"{row.error_type}: {row.error}" if row.error_type else row.error
-            yield Failure(entry.card.name, row.dataset, row.clip, row.stage, "failed", reason)
+            yield ClipFailure(entry.card.name, row.dataset, row.clip, row.stage, "failed", reason)
             continue
         for key, value in row.metrics.items():
             if value.status != "ok":
-                yield Failure(entry.card.name, row.dataset, row.clip, key, value.status, value.reason)
+                yield ClipFailure(entry.card.name, row.dataset, row.clip, key, value.status, value.reason)
         for probe, found in row.probes.items():
             if found.status == "failed":
-                yield Failure(entry.card.name, row.dataset, row.clip, probe, "failed", found.reason)
+                yield ClipFailure(entry.card.name, row.dataset, row.clip, probe, "failed", found.reason)
 
 
 def _rates(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> list[RateComparison]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from codec_superb.web.rows import Listening
+from codec_superb.web.rows import ReportSample
 
 if TYPE_CHECKING:
     from codec_superb.data_manifests import Dataset
@@ -19,7 +19,7 @@ LONGEST = 8.0
 KBPS = 48
 
 
-def choose_listening(results: Sequence[Results], per_category: int = PER_CATEGORY) -> list[Listening]:
+def choose_listening(results: Sequence[Results], per_category: int = PER_CATEGORY) -> list[ReportSample]:
     """Take up to ``per_category`` clips of each category that every codec resynthesised and whose licence allows it.
 
     Only run folders hold audio: codecs that come from submission files are left out, and so is a dataset that is not
@@ -51,19 +51,19 @@ def _datasets(results: Sequence[Results]) -> dict[str, Dataset]:
 
 
 def _choose(rows: Sequence[ClipRow], datasets: Mapping[str, Dataset], per_category: int) -> list[ClipRow]:
-    from codec_superb.pipeline.submission.listening import in_turn, may_be_passed_on
+    from codec_superb.pipeline.submission.listening import is_redistributable, round_robin
 
     taken: dict[str, list[ClipRow]] = {}
-    candidates = list(in_turn(rows))
+    candidates = list(round_robin(rows))
     short = [row for row in candidates if (row.seconds or 0.0) <= LONGEST]
     for row in (*short, *(row for row in candidates if row not in short)):
         place = taken.setdefault(row.category, [])
-        if len(place) < per_category and may_be_passed_on(datasets[row.dataset].clip(row.clip).licence):
+        if len(place) < per_category and is_redistributable(datasets[row.dataset].clip(row.clip).licence):
             place.append(row)
     return [row for place in taken.values() for row in place]
 
 
-def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> Listening:
+def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> ReportSample:
     from codec_superb.pipeline.runs.audio_store import read_audio
     from codec_superb.pipeline.runs.dataset_access import load_mono
     from codec_superb.pipeline.runs.folder import RunFolder
@@ -79,7 +79,7 @@ def _listening(row: ClipRow, dataset: Dataset, results: Sequence[Results]) -> Li
             resynthesis, resynthesis_rate = read_audio(RunFolder(source.source).audio_path(row.clip), digest)
             versions[entry.card.name] = ogg_opus(resynthesis, resynthesis_rate, KBPS)
     said = clip.labels.text or ", ".join(clip.labels.events) or None
-    return Listening(
+    return ReportSample(
         clip=row.clip, dataset=row.dataset, category=row.category, text=said,
         attribution=clip.attribution, licence=clip.licence,
         reference=ogg_opus(reference, rate, KBPS), resyntheses=versions,

@@ -27,7 +27,7 @@ class ServerUnreachable(PipelineError):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class UploadResult:
     """What became of a file."""
 
     status: int
@@ -60,7 +60,7 @@ def send(
     attempts: int = ATTEMPTS,
     first_pause: float = 1.0,
     say: Callable[[str], None] = lambda _: None,
-) -> Sent:
+) -> UploadResult:
     """Send one file, streamed from the disk, and return the answer.
 
     What may pass (no connection, 5xx, too many requests) is tried ``attempts`` times with growing pauses, which ``say``
@@ -75,7 +75,7 @@ def send(
             reason = _why(error)
         else:
             if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR and response.status_code != _TOO_MANY:
-                return Sent(response.status_code, _body(response, server))
+                return UploadResult(response.status_code, _body(response, server))
             reason = f"the server answered {response.status_code}: {response.text[:200]}"
             pause = max(pause, _retry_after(response))
         if attempt + 1 < attempts:

@@ -1,26 +1,26 @@
 """Datasets: one YAML manifest each, a schema and a loader; a manifest becomes a stream of clips."""
 
 from codec_superb.data_manifests.catalogue import list_manifests, load_manifest
-from codec_superb.data_manifests.checking import CheckReport, check
+from codec_superb.data_manifests.checking import DatasetCheck, check
 from codec_superb.data_manifests.clip import CATEGORIES, Category, Clip, Labels
 from codec_superb.data_manifests.dataset import Dataset, open_dataset
 from codec_superb.data_manifests.errors import AudioFileError, DatasetError
 from codec_superb.data_manifests.manifest import Manifest
 from codec_superb.data_manifests.preparation import PrepareReport, prepare
-from codec_superb.data_manifests.progress import Progress
+from codec_superb.data_manifests.progress import ProgressUpdate
 
 __all__ = [
     "CATEGORIES",
     "AudioFileError",
     "Category",
-    "CheckReport",
     "Clip",
     "Dataset",
+    "DatasetCheck",
     "DatasetError",
     "Labels",
     "Manifest",
     "PrepareReport",
-    "Progress",
+    "ProgressUpdate",
     "check",
     "list_manifests",
     "load_manifest",

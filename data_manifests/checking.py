@@ -16,12 +16,12 @@ from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
 from codec_superb.data_manifests.folders.folder_walk import walk
 from codec_superb.data_manifests.hash_cache import HashCache
 from codec_superb.data_manifests.preparation import HASHES_FILE
-from codec_superb.data_manifests.progress import OnProgress, Progress, ignore_progress
+from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate, ignore_progress
 from codec_superb.data_manifests.stored_dataset import StoredDataset
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport:
+class DatasetCheck:
     """What :func:`check` found."""
 
     name: str
@@ -44,7 +44,7 @@ class CheckReport:
         return not self.missing and not self.corrupt and self.expected_clips in {None, self.clips}
 
 
-def check(name_or_folder: str | Path, progress: OnProgress | None = None) -> CheckReport:
+def check(name_or_folder: str | Path, progress: OnProgress | None = None) -> DatasetCheck:
     """Read every clip of a dataset, hash it, decode it, and say what is missing, changed or beyond the list.
 
     Trusts no cache; what it finds is noted, so that ``prepare`` makes the wrong clips anew. Raises what
@@ -58,12 +58,12 @@ def check(name_or_folder: str | Path, progress: OnProgress | None = None) -> Che
     return _check_stored(dataset, tell)
 
 
-def _check_folder(dataset: FolderDataset, tell: OnProgress) -> CheckReport:
+def _check_folder(dataset: FolderDataset, tell: OnProgress) -> DatasetCheck:
     wrong = [(clip_id, reason) for clip_id in _counted(dataset, tell) if (reason := _undecodable(dataset, clip_id))]
-    return CheckReport(dataset.name, len(dataset), None, (), tuple(wrong), (), dataset.ignored)
+    return DatasetCheck(dataset.name, len(dataset), None, (), tuple(wrong), (), dataset.ignored)
 
 
-def _check_stored(dataset: StoredDataset, tell: OnProgress) -> CheckReport:
+def _check_stored(dataset: StoredDataset, tell: OnProgress) -> DatasetCheck:
     missing, corrupt = [], []
     cache = HashCache(dataset.folder / HASHES_FILE)
     for clip_id in _counted(dataset, tell):
@@ -74,7 +74,7 @@ def _check_stored(dataset: StoredDataset, tell: OnProgress) -> CheckReport:
             corrupt.append((clip_id, reason))
     if _is_ours(dataset):
         cache.save()
-    return CheckReport(
+    return DatasetCheck(
         dataset.name,
         len(dataset),
         dataset.index.expected_clips,
@@ -88,7 +88,7 @@ def _check_stored(dataset: StoredDataset, tell: OnProgress) -> CheckReport:
 def _counted(dataset: FolderDataset | StoredDataset, tell: OnProgress) -> Iterator[str]:
     for number, clip_id in enumerate(dataset.clip_ids(), start=1):
         yield clip_id
-        tell(Progress("check", number, len(dataset), clip_id))
+        tell(ProgressUpdate("check", number, len(dataset), clip_id))
 
 
 def _changed(dataset: StoredDataset, record: ClipRecord, cache: HashCache) -> str | None:

@@ -27,13 +27,13 @@ from codec_superb.data_manifests.clip import Category, Clip, Labels
 from codec_superb.data_manifests.clip_id import check_clip_id
 from codec_superb.data_manifests.errors import ManifestError
 from codec_superb.data_manifests.files import write_atomically
-from codec_superb.data_manifests.manifest import ManifestLabels, Model, Name, Sha256
+from codec_superb.data_manifests.manifest import ManifestLabels, Name, Sha256, StrictModel
 
 CLIPS_FILE = "clips.jsonl"
 INDEX_FILE = "index.json"
 
 
-class ClipRecord(Model):
+class ClipRecord(StrictModel):
     """One line of a clip list."""
 
     id: str
@@ -70,7 +70,7 @@ class ClipRecord(Model):
         )
 
 
-class DatasetIndex(Model):
+class DatasetIndex(StrictModel):
     """What ``index.json`` holds."""
 
     schema_version: Literal[1] = 1

@@ -31,13 +31,13 @@ Text = Annotated[str, Field(min_length=1)]
 Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
 
 
-class Model(BaseModel):
+class StrictModel(BaseModel):
     """Strict and immutable: an unknown field is an error, so that a misspelt one is seen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ExpectedClips(Model):
+class ExpectedClips(StrictModel):
     """How many clips the published dataset has, after the partition rule."""
 
     count: int = Field(gt=0)
@@ -45,7 +45,7 @@ class ExpectedClips(Model):
     """Where the count comes from: the publisher's page or paper, or a count of the publisher's own file list."""
 
 
-class Partition(Model):
+class Partition(StrictModel):
     """Which clips of the publisher's dataset belong to the benchmark."""
 
     text: Text
@@ -58,7 +58,7 @@ class Partition(Model):
     """Shell patterns on the clip's relative POSIX path, none of which may match."""
 
 
-class ManifestLabels(Model):
+class ManifestLabels(StrictModel):
     """The labels of a clip as a manifest or a clip list writes them; what is not known is left out."""
 
     text: str | None = None
@@ -69,7 +69,7 @@ class ManifestLabels(Model):
     extra: dict[str, str] = Field(default_factory=dict)
 
 
-class PackageFile(Model):
+class PackageFile(StrictModel):
     """One file of a package index, pinned."""
 
     project: Text
@@ -80,7 +80,7 @@ class PackageFile(Model):
     """Bytes."""
 
 
-class PackageClip(Model):
+class PackageClip(StrictModel):
     """One clip: a member of a package file, whole or cut, or several short ones of a class one after another."""
 
     id: str
@@ -103,7 +103,7 @@ class PackageClip(Model):
         return check_clip_id(value)
 
 
-class ClipGroup(Model):
+class ClipGroup(StrictModel):
     """Clips that come from one package file under one licence."""
 
     file: Name
@@ -119,7 +119,7 @@ class ClipGroup(Model):
     clips: tuple[PackageClip, ...] = Field(min_length=1)
 
 
-class PackagesSource(Model):
+class PackagesSource(StrictModel):
     """Clips cut out of pinned package files."""
 
     kind: Literal["packages"]
@@ -141,7 +141,7 @@ class PackagesSource(Model):
         return self
 
 
-class LocalSource(Model):
+class LocalSource(StrictModel):
     """A folder in the publisher's own layout, which the user brings."""
 
     kind: Literal["local"]
@@ -155,14 +155,14 @@ class LocalSource(Model):
     """Settings of the indexer."""
 
 
-class HuggingFaceSplit(Model):
+class HuggingFaceSplit(StrictModel):
     """One split of a hub repository and the category of its clips."""
 
     split: Text
     category: Category
 
 
-class HuggingFaceSource(Model):
+class HuggingFaceSource(StrictModel):
     """A dataset repository of the Hugging Face hub."""
 
     kind: Literal["huggingface"]
@@ -175,7 +175,7 @@ class HuggingFaceSource(Model):
 Source = Annotated[PackagesSource | LocalSource | HuggingFaceSource, Field(discriminator="kind")]
 
 
-class Manifest(Model):
+class Manifest(StrictModel):
     """What a dataset is: names, licence, partition rule, expected counts and the source of its clips."""
 
     schema_version: Literal[1] = SCHEMA_VERSION

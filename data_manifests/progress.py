@@ -8,7 +8,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressUpdate:
     """Where a step is. Calls may come from several threads, but never two at once."""
 
     stage: Literal["download", "cut", "check"]
@@ -19,8 +19,8 @@ class Progress:
     """File or clip that is being worked on."""
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[ProgressUpdate], None]
 
 
-def ignore_progress(_progress: Progress) -> None:
+def ignore_progress(_progress: ProgressUpdate) -> None:
     """Tell nobody."""

@@ -35,7 +35,7 @@ _BLOCK_VALUES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class PitchSettings:
     """How often and within which range pitch is searched."""
 
     floor: float
@@ -63,7 +63,7 @@ class _Window:
     """Length of the Fourier transform: the window and its longest lag fit."""
 
 
-def track(samples: Reals, rate: int, analysis: Analysis) -> Reals:
+def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
     """Return F0 in Hz per frame, 0 where unvoiced, for ``samples`` of shape ``(samples,)`` at ``rate`` Hz.
 
     Returns an empty array when the clip is shorter than a window of three periods of the floor.
@@ -98,7 +98,7 @@ def _unvoiced_strength(intensity: Reals, threshold: float) -> Reals:
     return np.asarray(threshold + np.maximum(0.0, 2.0 - intensity * (1.0 + threshold) / _SILENCE))
 
 
-def _frame_positions(samples: int, rate: int, analysis: Analysis) -> NDArray[np.int64]:
+def _frame_positions(samples: int, rate: int, analysis: PitchSettings) -> NDArray[np.int64]:
     """Return for each frame the index of the last sample before its centre."""
     dx, step, width = 1.0 / rate, analysis.step / rate, _PERIODS / analysis.floor
     duration = dx * samples

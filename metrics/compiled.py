@@ -45,14 +45,14 @@ def source_fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def can_be_kept(function: Any) -> bool:
+def can_be_cached(function: Any) -> bool:
     """Whether there is a place on disk for the compiled code of ``function``."""
     return getattr(function, "_cache", None) is not None and function._cache.cache_path is not None  # noqa: SLF001
 
 
-def is_kept(function: Any) -> bool:
+def is_cached(function: Any) -> bool:
     """Whether compiled code of ``function``, made from the present sources, is on disk."""
-    if not can_be_kept(function):
+    if not can_be_cached(function):
         return False
     return bool(function._cache._cache_file._load_index())  # noqa: SLF001 - numba tells only after the first call
 

@@ -31,7 +31,7 @@ _SEGMENT = 30
 
 
 @dataclass(frozen=True, slots=True)
-class _Sounding:
+class _ActiveFrames:
     """Where the reference sounds, and its envelopes there."""
 
     frames: NDArray[np.int64]
@@ -70,7 +70,7 @@ def _envelopes(reference: Signal, resynthesis: Signal) -> tuple[NDArray[np.float
     return sounding.envelopes, resynthesis.derived(key, lambda own: _envelopes_at(own, sounding.frames))
 
 
-def _sounding(reference: Signal) -> _Sounding:
+def _sounding(reference: Signal) -> _ActiveFrames:
     if reference.silent:
         raise Undefined("the reference is silent")
     samples = at_10_khz(reference)
@@ -81,7 +81,7 @@ def _sounding(reference: Signal) -> _Sounding:
     # Of n joined frames, n - 1 are analysed again: the last one would end with the signal.
     if frames.size - 1 < _SEGMENT:
         raise Undefined(f"{max(frames.size - 1, 0)} frames of sound; STOI needs {_SEGMENT}, about 0.4 s")
-    return _Sounding(frames, _envelopes_at(reference, frames))
+    return _ActiveFrames(frames, _envelopes_at(reference, frames))
 
 
 def _envelopes_at(signal: Signal, frames: NDArray[np.int64]) -> NDArray[np.float64]:

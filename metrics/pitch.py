@@ -19,7 +19,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.autocorrelation_pitch import Analysis, track
+from codec_superb.metrics.autocorrelation_pitch import PitchSettings, track
 from codec_superb.metrics.errors import Undefined
 from codec_superb.metrics.signals import Audio, Signal, pair
 from codec_superb.metrics.warping import ROUNDING, exact_correlation, fast_path
@@ -28,7 +28,7 @@ F0_FLOOR, F0_CEILING = 50.0, 1100.0
 """Hz: from a low male voice to a soprano."""
 
 _A4 = 440.0
-_PUBLISHED = Analysis(F0_FLOOR, F0_CEILING, voicing_threshold=0.6, step=256)
+_PUBLISHED = PitchSettings(F0_FLOOR, F0_CEILING, voicing_threshold=0.6, step=256)
 _SHORTEST_S = 3.0 / F0_FLOOR
 """Three periods of the lowest pitch."""
 

@@ -22,7 +22,7 @@ MetricFunction = Callable[[Audio, Audio, int], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class MetricResult:
     """The outcome of one metric on one pair."""
 
     status: Literal["ok", "undefined", "failed"]
@@ -43,7 +43,7 @@ def prepare(reference: Audio, rate: int) -> Signal:
 
 def score_pair(
     reference: Audio, resynthesis: Audio, rate: int, keys: Sequence[str], *, backends: Backends = ()
-) -> dict[str, Value]:
+) -> dict[str, MetricResult]:
     """Score one mono pair: arrays of shape ``(samples,)``, equal length, same ``rate`` in Hz; a Value for each key.
 
     ``reference`` may come from :func:`prepare`. A metric that raises Undefined is ``undefined``, one that raises
@@ -67,15 +67,15 @@ def metric_function(key: str, backend: str | None = None) -> MetricFunction:
     return cast("MetricFunction", getattr(import_module(module), name))
 
 
-def _value(row: Metric, function: MetricFunction, reference: Signal, resynthesis: Signal, rate: int) -> Value:
+def _value(row: Metric, function: MetricFunction, reference: Signal, resynthesis: Signal, rate: int) -> MetricResult:
     try:
         number = float(function(reference, resynthesis, rate))
     except Undefined as undefined:
-        return Value("undefined", None, str(undefined))
+        return MetricResult("undefined", None, str(undefined))
     except MissingPackage:
         raise  # the same for every clip: stop at the first instead of counting failures
     except Exception as error:  # noqa: BLE001 - whatever goes wrong in one metric must not take the others along
-        return Value("failed", None, f"{type(error).__name__}: {error}")
+        return MetricResult("failed", None, f"{type(error).__name__}: {error}")
     if not math.isfinite(number) or not row.minimum <= number <= row.maximum:
-        return Value("failed", None, f"{number} lies outside [{row.minimum}, {row.maximum}]")
-    return Value("ok", number)
+        return MetricResult("failed", None, f"{number} lies outside [{row.minimum}, {row.maximum}]")
+    return MetricResult("ok", number)

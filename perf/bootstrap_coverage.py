@@ -12,7 +12,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.pipeline.statistics.bootstrap import interval, replicate_means, stream
+from codec_superb.pipeline.statistics.bootstrap import interval, random_stream, replicate_means
 
 Floats = NDArray[np.float64]
 REPLICATES = 1000
@@ -70,7 +70,7 @@ def main(datasets: int) -> None:
             hits = np.zeros(len(methods))
             for number in range(datasets):
                 values = draw(rng, clips)
-                draws = replicate_means(values[:, np.newaxis], REPLICATES, stream(number, name))[:, 0]
+                draws = replicate_means(values[:, np.newaxis], REPLICATES, random_stream(number, name))[:, 0]
                 for position, method in enumerate(methods):
                     low, high = method(values, draws)
                     hits[position] += low <= truth <= high

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from codec_superb.base_codec.isolation.process import WORKER, Patience, WorkerProcess
+from codec_superb.base_codec.isolation.process import WORKER, Timeouts, WorkerProcess
 from codec_superb.base_codec.isolation.worker import load_file
 
 ALLOWED_MS = 5.0
@@ -57,12 +57,12 @@ def main() -> int:
         path = Path(folder) / "guest.py"
         path.write_text(GUEST)
         guest = load_file(path).Guest({}, "cpu")
-        worker = WorkerProcess([sys.executable, "-I", str(WORKER)], Patience())
+        worker = WorkerProcess([sys.executable, "-I", str(WORKER)], Timeouts())
         worker.load(path, {}, "cpu")
         times(lambda audio: worker.encode(audio)[0], worker.decode, 5)
         isolated = times(lambda audio: worker.encode(audio)[0], worker.decode, clips)
         here = times(guest.encode, guest.decode, clips)
-        worker.bury()
+        worker.terminate()
     for name, taken in (("isolated", isolated), ("in process", here), ("overhead", isolated - np.median(here))):
         print(f"{name:>10}: median {np.median(taken):.3f} ms, p95 {np.percentile(taken, 95):.3f} ms")
     return int(np.median(isolated) - np.median(here) > ALLOWED_MS)

@@ -51,7 +51,7 @@ from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Account, Codec, Submission
-from codec_superb.server.database.session import Database, changed
+from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.ingest import repository
 from codec_superb.server.people import tokens
@@ -89,14 +89,14 @@ def fill(database: Database, first: int, last: int) -> int:
                     id=repository.new_id(), codec=Codec(name=accepted.submission.codec.name, owner=account), version=1,
                     file_sha256=hashlib.sha256(str(number).encode()).hexdigest(), file_size=1_000_000,
                     status="verified" if number % 10 == 0 else "published", account=account, notes=[], warnings=[],
-                    **repository.described(accepted),
+                    **repository.submission_columns(accepted),
                 )  # fmt: skip
                 entry.results.extend(repository.results(accepted))
                 session.add(entry)
                 session.flush()
                 session.add_all(repository.blocks(entry.id, made))
                 rows += accepted.clips
-            changed(session)
+            bump_revision(session)
     return rows
 
 

@@ -33,7 +33,7 @@ from codec_superb.pipeline.aggregates.summary import summarise, summarise_datase
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission, SubmittedDataset, Submitter
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY, ROW_GROUP, clip_schema
-from codec_superb.server.ingest.outcome import Accepted, BlockInfo, Checked, Outcome
+from codec_superb.server.ingest.outcome import Accepted, BlockInfo, Checked, CheckOutcome
 
 MOST_CLIPS = 400
 """Clips of a dataset."""
@@ -164,7 +164,7 @@ def checked(random: np.random.Generator, made: PerfCodec, sizes: Sequence[tuple[
         datasets=tuple(summarise_dataset(entry) for entry in aggregates.datasets),
         blocks=infos, clips=clips, ok=clips, failed=0, complete=all(e.complete for e in aggregates.datasets),
     )  # fmt: skip
-    return Checked(Outcome(problems=(), more=0, notes=(), accepted=accepted), blocks)
+    return Checked(CheckOutcome(problems=(), more=0, notes=(), accepted=accepted), blocks)
 
 
 def document(card: Card, parts: Sequence[Part], aggregates: Aggregates, clips_sha256: str = "0" * 64) -> Submission:

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.score import Value, score_pair
+from codec_superb.metrics.score import MetricResult, score_pair
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 METRICS = ("stft", "mel", "pesq", "stoi", "f0corr_praat")
@@ -153,7 +153,7 @@ def measure(reference: Reference, x: Samples, y: Samples, rate: int, rounds: int
     return timing
 
 
-def difference(key: str, ours: Value, theirs: float) -> float:
+def difference(key: str, ours: MetricResult, theirs: float) -> float:
     """Return the absolute difference, relative for the distances, infinite where ours has no value."""
     if ours.value is None:
         return float("inf")

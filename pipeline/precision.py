@@ -35,7 +35,7 @@ from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import Progress
 
 COMPILE = "compile"
-USUAL_VARIANTS = ("bfloat16", "float16")
+DEFAULT_VARIANTS = ("bfloat16", "float16")
 
 
 class Variant(NamedTuple):
@@ -60,7 +60,7 @@ class Variant(NamedTuple):
         return f"{self.dtype}+{COMPILE}" if self.compile else self.dtype
 
 
-class Failure(Record):
+class VariantFailure(Record):
     """A clip that gave no resynthesis, or a metric that failed on it."""
 
     dataset: str
@@ -101,7 +101,7 @@ class VariantReport(Record):
     """One variant against float32."""
 
     variant: str
-    failed: tuple[Failure, ...]
+    failed: tuple[VariantFailure, ...]
     comparison: ComparisonReport | None
     """First is the variant, second float32; None where no clip has both."""
     tokens: EqualTokens | None
@@ -120,7 +120,7 @@ class PrecisionReport(Record):
     """Where they came from; ``random``: nobody trained the model, and its figures are of no use but to try this."""
     device: str
     processor: str
-    failed: tuple[Failure, ...]
+    failed: tuple[VariantFailure, ...]
     """What failed in float32."""
     variants: tuple[VariantReport, ...]
 
@@ -134,7 +134,7 @@ class _Made(NamedTuple):
     """The runs of one variant."""
 
     results: Results
-    failed: tuple[Failure, ...]
+    failed: tuple[VariantFailure, ...]
 
 
 def measure_precision(
@@ -186,10 +186,10 @@ def measure_precision(
     )  # fmt: skip
 
 
-def _failures(outcomes: Sequence[RunOutcome]) -> tuple[Failure, ...]:
+def _failures(outcomes: Sequence[RunOutcome]) -> tuple[VariantFailure, ...]:
     """Name what failed, once: scoring tells again what has no resynthesis."""
     found = {
-        Failure(dataset=outcome.dataset, clip=failed.clip, stage=failed.stage, reason=failed.reason): None
+        VariantFailure(dataset=outcome.dataset, clip=failed.clip, stage=failed.stage, reason=failed.reason): None
         for outcome in outcomes
         for failed in outcome.failed
     }

@@ -24,10 +24,10 @@ from codec_superb.server.http.requests import catch_unexpected, observe
 from codec_superb.server.http.static_files import router as static_router
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.operations.meters import Meters, meters
-from codec_superb.server.people.attempts import make_limiter
+from codec_superb.server.people.rate_counters import make_limiter
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.submission_files import clean
-from codec_superb.web.site.page import prepare
+from codec_superb.server.storage.submission_files import remove_orphans
+from codec_superb.web.site.page import preload
 
 
 class _Service(FastAPI):
@@ -84,9 +84,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.board = Board(app.state.database, meters(app))
     app.state.checker = Checker(settings)
     try:
-        await run_sync(clean, settings, app.state.database)
+        await run_sync(remove_orphans, settings, app.state.database)
         app.state.board.start()
-        await run_sync(prepare)
+        await run_sync(preload)
         yield
     finally:
         app.state.board.stop()

@@ -27,7 +27,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import ensure_builtin
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations import logs
-from codec_superb.server.operations.interpreter import tune
+from codec_superb.server.operations.interpreter import tune_interpreter
 from codec_superb.server.operations.meters import MULTIPROCESS
 from codec_superb.server.operations.preparation import prepare
 from codec_superb.server.settings import Settings
@@ -62,7 +62,7 @@ def serve(
 def application() -> FastAPI:
     """Make the application in a worker process, whose settings all come from the environment."""
     settings = Settings()
-    tune()
+    tune_interpreter()
     logs.configure(settings.log_format)
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     return create_app(settings)
@@ -77,7 +77,7 @@ def _end_with_parent() -> None:
 
 
 def _one(settings: Settings, listener: socket.socket) -> int:
-    tune()
+    tune_interpreter()
     server = _Server(_config(settings, create_app(settings)))
     server.run(sockets=[listener])
     return 0 if server.started else STARTUP_FAILURE

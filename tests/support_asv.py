@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from support_speech import CLIPS, SPEECH_RATE, _read, _sdist, real_speech
 
-from codec_superb.applications.interface import Backend, Item, Question, Sound
+from codec_superb.applications.interface import Backend, Item, ScoringInput, Sound
 from codec_superb.applications.model_files import embedded_models
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.transformers_checkpoint import import_transformers
@@ -163,7 +163,7 @@ def save_wavlm(folder: Path, seed: int = 0, *, unit_variance: bool = True) -> Pa
     return folder
 
 
-def question(speakers: Mapping[str, str | None], dimensions: int = 8, seed: int = 0, **changes: Any) -> Question:
+def question(speakers: Mapping[str, str | None], dimensions: int = 8, seed: int = 0, **changes: Any) -> ScoringInput:
     """Return a question with a random embedding for each side of each clip (id to speaker)."""
     generator = np.random.default_rng(seed)
     items = tuple(Item(clip, "speech", speaker=speaker) for clip, speaker in sorted(speakers.items()))
@@ -171,4 +171,4 @@ def question(speakers: Mapping[str, str | None], dimensions: int = 8, seed: int 
         side: {item.clip: generator.normal(size=dimensions).astype(np.float32) for item in items}
         for side in ("reference", "resynthesis")
     }
-    return Question(**{"dataset": "set", "items": items, **sides, **changes})
+    return ScoringInput(**{"dataset": "set", "items": items, **sides, **changes})

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from support_cards import make_card
 
-from codec_superb.applications.table import FIGURES, probe_of_figure
+from codec_superb.applications.table import PROBE_METRICS, probe_of_metric
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.overall import category_score, dataset_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, metrics_for, overall_metrics
@@ -25,7 +25,7 @@ from codec_superb.pipeline.runs.info import ProbeInfo, Provenance
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.submission.schema import SubmittedDataset, Submitter
 from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Submission, now
-from codec_superb.server.database.session import changed
+from codec_superb.server.database.session import bump_revision
 
 CLIPS = 20
 """Clips of a dataset in one category."""
@@ -54,7 +54,7 @@ class Probed:
     @property
     def probe(self) -> str:
         """Key of the probe that reports it."""
-        return probe_of_figure(self.figure).key
+        return probe_of_metric(self.figure).key
 
     def info(self) -> ProbeInfo:
         """Say how the probe was run."""
@@ -64,7 +64,7 @@ class Probed:
 
     def aggregate(self) -> ApplicationAggregate:
         """Put value, ceiling and loss beside their counts."""
-        lost = self.ceiling - self.value if FIGURES[self.figure].higher_is_better else self.value - self.ceiling
+        lost = self.ceiling - self.value if PROBE_METRICS[self.figure].higher_is_better else self.value - self.ceiling
         value, reference, loss = (
             Score(value=at, low=at - self.width, high=at + self.width) for at in (self.value, self.ceiling, lost)
         )
@@ -130,7 +130,7 @@ def make_submission(
     )  # fmt: skip
     session.flush()
     if status in PUBLIC:
-        changed(session)
+        bump_revision(session)
     return identity
 
 

@@ -27,7 +27,7 @@ from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import PUBLIC, Codec, Submission
-from codec_superb.server.database.session import Database, changed
+from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.datasets.clips import pack_clips
 from codec_superb.server.ingest import repository
 from codec_superb.server.ingest.examine import examine
@@ -163,7 +163,7 @@ def store(
     codec = repository.codec_by_name(session, name) or Codec(name=name)
     session.add(codec)
     session.flush()
-    described: dict[str, Any] = repository.described(accepted)
+    described: dict[str, Any] = repository.submission_columns(accepted)
     change(described["document"])
     stored = Submission(
         id=repository.new_id(), codec=codec, version=repository.next_version(session, codec), file_sha256=digest,
@@ -176,7 +176,7 @@ def store(
     session.add_all(repository.blocks(stored.id, checked))
     session.flush()
     if status in PUBLIC:
-        changed(session)
+        bump_revision(session)
     return stored.id
 
 

@@ -28,7 +28,7 @@ from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
-from codec_superb.server.database.session import Database, changed
+from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.settings import Settings
 from codec_superb.web.rows import Estimate
 
@@ -111,7 +111,7 @@ def store(
         with (files / f"{sha(identity)}.zip").open("wb") as out:
             write_archive(out, members | {"clips.parquet": b"", "submission.json": b"{}"})
     if status in PUBLIC:
-        changed(session)
+        bump_revision(session)
     return submission
 
 

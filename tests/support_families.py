@@ -15,7 +15,7 @@ from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 
 SCRIPT = Path(__file__).parent / "base_codec" / "isolated_families" / "run_family.py"
@@ -23,7 +23,7 @@ SCRIPT = Path(__file__).parent / "base_codec" / "isolated_families" / "run_famil
 
 def make_model(family: str, lock: str, folder: Path) -> Path:
     """Write the model of ``families/<family>.py`` into ``folder``; return the interpreter of its environment."""
-    python = ensure(open_lock(lock)).python
+    python = ensure_built(open_lock(lock)).python
     subprocess.run([python, "-I", SCRIPT, "make", family, folder], check=True)
     return python
 

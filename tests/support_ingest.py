@@ -34,7 +34,7 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.people.access import secret_hash
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.submission_files import file_of
+from codec_superb.server.storage.submission_files import submission_path
 
 CLIPS = 12
 UPLOADS = "/api/v1/submissions"
@@ -137,7 +137,7 @@ def whole_submissions(database: Database, settings: Settings) -> list[str]:
     with database.transaction() as session:
         found = session.scalars(select(Submission)).all()
         for submission in found:
-            path = file_of(settings, submission.file_sha256)
+            path = submission_path(settings, submission.file_sha256)
             assert hashlib.sha256(path.read_bytes()).hexdigest() == submission.file_sha256
             statement = select(ClipBlock).where(ClipBlock.submission_id == submission.id)
             blocks = session.scalars(statement.options(undefer(ClipBlock.data))).all()

@@ -14,7 +14,7 @@ from support_cards import make_card
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.environment import MARK, find
+from codec_superb.base_codec.isolation.environment import MARK, find_environment
 from codec_superb.base_codec.isolation.lock import open_lock
 
 FOLDER = Path(__file__).parent / "base_codec" / "isolation"
@@ -23,7 +23,7 @@ LOCK, GUEST = FOLDER / "tiny.txt", FOLDER / "guest_pcm.py"
 
 def make_tiny_environment() -> Path:
     """Make the environment of ``tiny.txt`` in the home folder of now: an interpreter that sees numpy and no more."""
-    folder = find(open_lock(str(LOCK))).folder
+    folder = find_environment(open_lock(str(LOCK))).folder
     venv.create(folder, with_pip=False, symlinks=True)
     link_numpy(folder)
     (folder / MARK).write_text(json.dumps({"lock": "tiny", "installer": "test"}))

@@ -28,7 +28,7 @@ KILLS, RAISES, REFUSES, GIVES_NAN = 71, 72, 73, 74
 class Levels(Backend):
     """Four numbers of a clip's level, in the place of opinions; the variant is part of the model's identity."""
 
-    small: ClassVar[bool] = True
+    one_copy_per_worker: ClassVar[bool] = True
     batch_seconds: ClassVar[float] = 1.0
 
     def prepare(self) -> Model:
@@ -71,14 +71,14 @@ class Levels(Backend):
 class Differences(Levels):
     """Compares with the reference, at another rate."""
 
-    compares: ClassVar[bool] = True
+    needs_reference: ClassVar[bool] = True
     rate: ClassVar[int] = 8_000
 
 
 class Large(Levels):
     """One process with all cores."""
 
-    small: ClassVar[bool] = False
+    one_copy_per_worker: ClassVar[bool] = False
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Tell how it was loaded: the number of threads as the first opinion, over a hundred."""
@@ -101,9 +101,7 @@ class Voices(Levels):
 class Trained(Levels):
     """Learns the mean level of all references, which becomes part of the model."""
 
-    def trained(
-        self, items: Sequence[Item], load: Callable[[str], Samples], model: Model, device: str = "auto"
-    ) -> Model:
+    def train(self, items: Sequence[Item], load: Callable[[str], Samples], model: Model, device: str = "auto") -> Model:
         """Measure every reference of the dataset."""
         levels = [float(np.abs(load(item.clip)).mean()) for item in items]
         return Model("trained", model.sha256, {"clips": len(items), "level": round(float(np.mean(levels)), 6)})

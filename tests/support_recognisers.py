@@ -11,7 +11,7 @@ import torch
 import whisper
 from support_ct2 import openai_checkpoint
 
-from codec_superb.applications.model_files import embedded
+from codec_superb.applications.model_files import embedded_model_folder
 from codec_superb.applications.torchaudio_import import import_torchaudio
 from codec_superb.base_codec.weights import RANDOM_KEY
 
@@ -46,7 +46,7 @@ def save_tiny_en(folder: Path) -> None:
     import_torchaudio()
     from transformers import WhisperConfig, WhisperForConditionalGeneration
 
-    source = embedded("whisper-tiny.en")
+    source = embedded_model_folder("whisper-tiny.en")
     checkpoint = openai_checkpoint(source)
     dims, state = checkpoint["dims"], checkpoint["model_state_dict"]
     model = WhisperForConditionalGeneration(
@@ -71,7 +71,7 @@ def save_tiny_en(folder: Path) -> None:
 
 def save_random_whisper(folder: Path) -> None:
     """Save a tiny multilingual Whisper that knows English and German, with seeded random weights."""
-    _save_whisper(_random_whisper(), embedded("whisper-tiny.en") / "tokenizer.json", folder)
+    _save_whisper(_random_whisper(), embedded_model_folder("whisper-tiny.en") / "tokenizer.json", folder)
     mark_random(folder)
 
 
@@ -79,7 +79,7 @@ def save_random_ct2(folder: Path) -> None:
     """Save the same model for CTranslate2."""
     from ctranslate2.converters.transformers import WhisperLoader
 
-    source = embedded("whisper-tiny.en")
+    source = embedded_model_folder("whisper-tiny.en")
     spec = WhisperLoader().get_model_spec(_random_whisper())
     # CTranslate2 knows a multilingual vocabulary by its empty token.
     spec.register_vocabulary([*(source / "vocabulary.txt").read_text().split("\n")[:51864], ""])

@@ -14,14 +14,14 @@ from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.submission.samples import ogg_opus
 from codec_superb.web.rows import (
     ApplicationRow,
+    ClipFailure,
     ClipPoint,
     CodecResult,
     Estimate,
-    Failure,
-    Listening,
     ProbeModel,
     RateComparison,
     ReportData,
+    ReportSample,
 )
 
 TABLE = METRICS | {"stoi": replace(METRICS["stoi"], paper="https://example.org/paper")}
@@ -141,13 +141,13 @@ def tone(seconds: float = 0.5, hertz: float = 220.0) -> bytes:
     return ogg_opus((0.2 * np.sin(2 * np.pi * hertz * time)).astype(np.float32), 48000, 24)
 
 
-def make_listening(category: Category, numbers: Sequence[int]) -> list[Listening]:
+def make_listening(category: Category, numbers: Sequence[int]) -> list[ReportSample]:
     """Make clips to listen to, through every codec."""
     sounds = {name: tone(0.5, 220 + 20 * index) for index, (name, *_) in enumerate(_CODECS)}
     text = "The quick brown fox jumps over the lazy dog." if category == "speech" else None
     reference = tone(0.5, 200)
     return [
-        Listening(
+        ReportSample(
             clip=f"{category}/clip_{number:03}",
             dataset=_DATASETS[category][number % len(_DATASETS[category])],
             category=category,
@@ -232,11 +232,13 @@ def make_report(clips: int = 40, categories: Sequence[Category] = CATEGORIES) ->
     """Make a whole report."""
     points = {category: make_points(category, clips) for category in categories}
     undefined = [
-        Failure(name, "librispeech", "speech/clip_003", "pesq", "undefined", "no utterance was found in the reference")
+        ClipFailure(
+            name, "librispeech", "speech/clip_003", "pesq", "undefined", "no utterance was found in the reference"
+        )
         for name, *_ in _CODECS
     ]
     failed = [
-        Failure(
+        ClipFailure(
             "amrnb_12k2",
             "mini",
             f"speech/clip_{n:03}",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from codec_superb.pipeline.workers.executor import SINGLE_THREAD
 
 if TYPE_CHECKING:
-    from codec_superb.pipeline.scoring.clip import Scored, ScoreTask
+    from codec_superb.pipeline.scoring.clip import ScoredRun, ScoreTask
 
 
 def squares(task: tuple[int, ...]) -> Iterator[int]:
@@ -58,7 +58,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def die_on_first_item(task: ScoreTask) -> Iterator[Scored]:
+def die_on_first_item(task: ScoreTask) -> Iterator[ScoredRun]:
     """Score, but be killed by the first run's version of one clip."""
     from codec_superb.pipeline.scoring.clip import score_clip
 

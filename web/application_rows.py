@@ -11,7 +11,7 @@ from typing import Protocol
 from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
 
 
-class Score(Protocol):
+class ScoreLike(Protocol):
     """A value with its interval."""
 
     @property
@@ -59,15 +59,15 @@ class Aggregate(Protocol):
         """Trials or ranks."""
 
     @property
-    def reference(self) -> Score:
+    def reference(self) -> ScoreLike:
         """On the original sound."""
 
     @property
-    def resynthesis(self) -> Score:
+    def resynthesis(self) -> ScoreLike:
         """On the resynthesis."""
 
     @property
-    def loss(self) -> Score:
+    def loss(self) -> ScoreLike:
         """What was lost."""
 
     @property
@@ -131,7 +131,7 @@ def application_rows(
     ]
 
 
-def _estimate(score: Score, found: Aggregate) -> Estimate:
+def _estimate(score: ScoreLike, found: Aggregate) -> Estimate:
     return Estimate(score.value, score.low, score.high, n=found.n, failed=found.failed)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from codec_superb.applications.table import COMPOSITES, PROBES, Figure, Probe
+from codec_superb.applications.table import COMPOSITES, PROBES, Probe, ProbeMetric
 from codec_superb.metrics.table import Category
 from codec_superb.web.quantity import Quantity
 
@@ -17,20 +17,20 @@ from codec_superb.web.quantity import Quantity
 class Application:
     """One figure, with the probe that computes it."""
 
-    figure: Figure
+    figure: ProbeMetric
     probe: Probe | None
     """None for a figure over several probes, and for one that only published tables have."""
     quantity: Quantity
 
 
-def from_figure(figure: Figure) -> Quantity:
+def from_probe_metric(figure: ProbeMetric) -> Quantity:
     """Make the quantity of a probe's figure."""
     return Quantity(figure.key, figure.label, figure.unit, figure.higher_is_better, figure.decimals)
 
 
-def _published(key: str, label: str, unit: str, higher_is_better: bool, maximum: float, definition: str) -> Figure:
+def _published(key: str, label: str, unit: str, higher_is_better: bool, maximum: float, definition: str) -> ProbeMetric:
     """Describe a figure that only a published table has: it has no function here."""
-    return Figure(key, f"UltraEval: {label}", unit, higher_is_better, 0.0, maximum, 2, definition, "")
+    return ProbeMetric(key, f"UltraEval: {label}", unit, higher_is_better, 0.0, maximum, 2, definition, "")
 
 
 _PUBLISHED = (
@@ -47,20 +47,20 @@ _PUBLISHED = (
     _published("ultra_dnsmos_p808", "DNSMOS P.808", "", True, 5.0, "Predicted listening quality after P.808, 1 to 5."),
 )  # fmt: skip
 
-APPLICATION_FIGURES: dict[str, Application] = {
-    **{f.key: Application(f, probe, from_figure(f)) for probe in PROBES.values() for f in probe.figures},
-    **{f.key: Application(f, None, from_figure(f)) for f in (*COMPOSITES.values(), *_PUBLISHED)},
+APPLICATION_METRICS: dict[str, Application] = {
+    **{f.key: Application(f, probe, from_probe_metric(f)) for probe in PROBES.values() for f in probe.metrics},
+    **{f.key: Application(f, None, from_probe_metric(f)) for f in (*COMPOSITES.values(), *_PUBLISHED)},
 }
 """By key, in the order in which they are shown."""
 
 PUBLISHED_ONLY = frozenset(figure.key for figure in _PUBLISHED)
 """Keys that no probe of this program computes."""
 
-APPLICATIONS: dict[str, Quantity] = {key: application.quantity for key, application in APPLICATION_FIGURES.items()}
+APPLICATIONS: dict[str, Quantity] = {key: application.quantity for key, application in APPLICATION_METRICS.items()}
 """Their quantities, likewise."""
 
 
 def belongs_to(key: str, category: Category) -> bool:
     """Tell whether a figure looks at clips of ``category``; one over several probes belongs to every category."""
-    probe = APPLICATION_FIGURES[key].probe
+    probe = APPLICATION_METRICS[key].probe
     return probe is None or category in probe.categories

@@ -78,7 +78,7 @@ class ClipPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class ReportSample:
     """One chosen clip to listen to: the reference and every codec's version, as small Ogg Opus files."""
 
     clip: str
@@ -93,7 +93,7 @@ class Listening:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ClipFailure:
     """One clip, or one metric on one clip, that gave no value."""
 
     codec: str
@@ -223,8 +223,8 @@ class ReportData:
     """ISO 8601, UTC."""
     results: Sequence[CodecResult]
     clips: Sequence[ClipPoint] = ()
-    listening: Sequence[Listening] = ()
-    failures: Sequence[Failure] = ()
+    listening: Sequence[ReportSample] = ()
+    failures: Sequence[ClipFailure] = ()
     rates: Sequence[RateComparison] = ()
     applications: Sequence[ApplicationRow] = ()
     provenance: Sequence[tuple[str, str]] = ()

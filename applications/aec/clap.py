@@ -54,7 +54,7 @@ class Clap(TorchClassifier):
         }
         return Model(f"clap:{name}", found.sha256, settings, found.folder, found.random)
 
-    def trained(
+    def train(
         self,
         items: Sequence[Item],
         load: Callable[[str], Samples],  # noqa: ARG002 -- nothing is trained
@@ -68,7 +68,7 @@ class Clap(TorchClassifier):
         return dataclasses.replace(model, settings={**model.settings, CLASSES: json.dumps(names, ensure_ascii=False)})
 
     def classes(self, model: Model) -> Sequence[str]:
-        """Return the dataset's classes; empty before ``trained`` has seen the dataset."""
+        """Return the dataset's classes; empty before ``train`` has seen the dataset."""
         return tuple(json.loads(str(model.settings.get(CLASSES, "[]"))))
 
     def load(self, model: Model, device: str, threads: int) -> None:

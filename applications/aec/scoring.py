@@ -13,13 +13,21 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.aec.label_map import Counterparts
 from codec_superb.applications.errors import ApplicationError
-from codec_superb.applications.interface import Item, Outcome, Pair, Prediction, Question, Scored, Setting
+from codec_superb.applications.interface import (
+    ClipOutcome,
+    Item,
+    Prediction,
+    ProbeScores,
+    ScoredPair,
+    ScoringInput,
+    Setting,
+)
 from codec_superb.applications.table import Probe
 
 Floats = NDArray[np.float64]
 
 
-def score(probe: Probe, question: Question) -> Scored:
+def score(probe: Probe, question: ScoringInput) -> ProbeScores:
     """Return, of each clip, the number of its labels and whether the best class is one; and a rank for each label.
 
     Clips without a label that the model knows are left out, with the reason; ranks are among the clips that take part.
@@ -27,33 +35,33 @@ def score(probe: Probe, question: Question) -> Scored:
     """
     labels = {label for item in question.items for label in item.events}
     known = Counterparts(question.dataset, labels, question.classes)
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, ClipOutcome] = {}
     taking: list[Item] = []
     for item in question.items:
         if not known.of(item.events):
-            outcomes[item.clip] = Outcome("left_out", _why_left_out(item, known))
+            outcomes[item.clip] = ClipOutcome("left_out", _why_left_out(item, known))
         elif problem := _problem(probe, question, item.clip):
-            outcomes[item.clip] = Outcome("failed", problem)
+            outcomes[item.clip] = ClipOutcome("failed", problem)
         else:
             taking.append(item)
     owned = [known.of(item.events) for item in taking]
     sides = [_scores(taking, side, known) for side in (question.reference, question.resynthesis)]
     correct = [_correct(scores, owned, list(known.positions)) for scores in sides]
     for position, item in enumerate(taking):
-        outcomes[item.clip] = Outcome(
+        outcomes[item.clip] = ClipOutcome(
             "ok",
             shared={"labels": float(len(owned[position]))},
             reference={"correct": correct[0][position]},
             resynthesis={"correct": correct[1][position]},
         )
-    return Scored(outcomes, _pairs(taking, owned, sides, list(known.positions)), _settings(question, known))
+    return ProbeScores(outcomes, _pairs(taking, owned, sides, list(known.positions)), _settings(question, known))
 
 
 def _why_left_out(item: Item, known: Counterparts) -> str:
     return known.why_not(item.events) if item.events else "the clip has no sound-event labels"
 
 
-def _problem(probe: Probe, question: Question, clip: str) -> str:
+def _problem(probe: Probe, question: ScoringInput, clip: str) -> str:
     """Say why a clip has no scores, '' where it has them on both sides."""
     if clip in question.failures:
         return question.failures[clip]
@@ -87,7 +95,7 @@ def _correct(scores: Floats, owned: Sequence[tuple[str, ...]], labels: list[str]
 
 def _pairs(
     items: Sequence[Item], owned: Sequence[tuple[str, ...]], sides: Sequence[Floats], labels: list[str]
-) -> tuple[Pair, ...]:
+) -> tuple[ScoredPair, ...]:
     """Return the rank of each clip within each of its labels: how many clips score at least as much."""
     column = {label: position for position, label in enumerate(labels)}
     ordered = [np.sort(scores, axis=0) for scores in sides]
@@ -99,11 +107,11 @@ def _pairs(
                 float(len(items) - np.searchsorted(rising[:, at], scores[row, at], side="left"))
                 for rising, scores in zip(ordered, sides, strict=True)
             )
-            pairs.append(Pair(item.clip, label, True, reference, resynthesis))
+            pairs.append(ScoredPair(item.clip, label, True, reference, resynthesis))
     return tuple(pairs)
 
 
-def _settings(question: Question, known: Counterparts) -> dict[str, Setting]:
+def _settings(question: ScoringInput, known: Counterparts) -> dict[str, Setting]:
     return {
         "classes": len(known.positions),
         "model_classes": len(question.classes),

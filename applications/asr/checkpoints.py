@@ -11,12 +11,12 @@ from codec_superb.applications.transformers_checkpoint import CONFIG, read_json
 from codec_superb.base_codec.weights import RANDOM_KEY
 
 
-def is_place(variant: str) -> bool:
+def is_path_or_repository(variant: str) -> bool:
     """Whether ``variant`` names a folder, a file or a repository of the hub (``OWNER/NAME``), not a size."""
     return "/" in variant or variant.startswith((".", "~")) or Path(variant).is_dir()
 
 
-def says_random(folder: Path) -> bool:
+def is_marked_random(folder: Path) -> bool:
     """Whether the checkpoint says that nobody trained it."""
     return bool(read_json(folder / CONFIG).get(RANDOM_KEY))
 

@@ -21,12 +21,12 @@ from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
 from codec_superb.applications.asr import whisper_decoding
-from codec_superb.applications.asr.checkpoints import is_place, says_random
+from codec_superb.applications.asr.checkpoints import is_marked_random, is_path_or_repository
 from codec_superb.applications.asr.segmenting import segments
 from codec_superb.applications.errors import ApplicationError, MissingModel, UnknownApplication
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound
-from codec_superb.applications.memory import is_out_of_memory, memory_watched
-from codec_superb.applications.model_files import FoundModel, embedded, find_model, sha256_of
+from codec_superb.applications.memory import is_out_of_memory, raises_out_of_memory
+from codec_superb.applications.model_files import FoundModel, embedded_model_folder, find_model, sha256_of
 from codec_superb.applications.one_by_one import one_by_one
 
 NAME = "faster-whisper"
@@ -59,7 +59,7 @@ REPOSITORIES = {
 class FasterWhisper(Backend):
     """A Whisper checkpoint in the format of CTranslate2."""
 
-    small = True
+    one_copy_per_worker = True
 
     def prepare(self) -> Model:
         """Find the checkpoint: the embedded one, a folder, or a repository of the hub."""
@@ -70,14 +70,14 @@ class FasterWhisper(Backend):
             sha256=sha256_of([folder / name for name in (*FILES, vocabulary)]),
             settings=whisper_decoding.SETTINGS | {"precision": COMPUTE_TYPE},
             path=folder,
-            random=says_random(folder),
+            random=is_marked_random(folder),
         )
 
     def load(self, model: Model, device: str, threads: int) -> None:
         """Load the checkpoint; on a CPU with ``threads`` threads."""
         assert model.path is not None
         self._name = model.name
-        with memory_watched(model.name):
+        with raises_out_of_memory(model.name):
             try:
                 self._model = ctranslate2.models.Whisper(
                     str(model.path), device=device, compute_type=COMPUTE_TYPE, intra_threads=threads, inter_threads=1
@@ -139,9 +139,9 @@ class FasterWhisper(Backend):
     def _find(self) -> tuple[Path, str]:
         """Return the folder of the checkpoint, and what results call it."""
         if self.weights is None and self.variant in {"", EMBEDDED}:
-            return embedded("whisper-tiny.en"), EMBEDDED
+            return embedded_model_folder("whisper-tiny.en"), EMBEDDED
         given = self.weights
-        if given is None and is_place(self.variant):
+        if given is None and is_path_or_repository(self.variant):
             given = Path(self.variant)
         size = self.variant or EMBEDDED
         if given is None and size not in REPOSITORIES:

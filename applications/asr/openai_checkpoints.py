@@ -13,7 +13,7 @@ from typing import NamedTuple
 import requests
 import whisper
 
-from codec_superb.applications.asr.checkpoints import is_place
+from codec_superb.applications.asr.checkpoints import is_path_or_repository
 from codec_superb.applications.errors import MissingModel, UnknownApplication
 from codec_superb.applications.model_files import sha256_of
 from codec_superb.data_manifests.files import locked
@@ -47,7 +47,7 @@ def find_checkpoint(variant: str, weights: Path | None) -> FoundCheckpoint:
     size = variant or DEFAULT
     if weights is not None:
         return _local(weights / f"{size}.pt" if weights.is_dir() else weights)
-    if is_place(size) or size.endswith(".pt"):
+    if is_path_or_repository(size) or size.endswith(".pt"):
         return _local(Path(size).expanduser())
     if size not in addresses():
         raise UnknownApplication(size, addresses(), "size of openai-whisper, and no such file,")

@@ -17,7 +17,7 @@ from codec_superb.applications.asr.openai_checkpoints import find_checkpoint
 from codec_superb.applications.asr.segmenting import segments
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound
-from codec_superb.applications.memory import is_out_of_memory, memory_watched
+from codec_superb.applications.memory import is_out_of_memory, raises_out_of_memory
 from codec_superb.applications.model_files import sha256_of
 from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.torch_setup import set_up_torch
@@ -42,7 +42,7 @@ class OpenAIWhisper(Backend):
         """Load the checkpoint in float32; on a CPU with ``threads`` threads."""
         set_up_torch(threads)
         self._name, self._device = model.name, device
-        with memory_watched(model.name):
+        with raises_out_of_memory(model.name):
             try:
                 self._model = whisper.load_model(str(model.path), device=device).float().eval()
             except Exception as error:

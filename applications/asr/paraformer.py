@@ -14,7 +14,7 @@ from codec_superb.applications.asr.segmenting import LONGEST_S, segments
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.funasr_backend import FunASRBackend
 from codec_superb.applications.interface import Prediction, Samples, Setting
-from codec_superb.applications.modelscope import Repository
+from codec_superb.applications.modelscope import ModelScopeRepository
 
 _BETWEEN = re.compile(r"(?<=[\u3400-\u9fff]) +(?=[\u3400-\u9fff])")
 """The package puts a space between Chinese characters, where nobody writes one."""
@@ -24,7 +24,7 @@ class Paraformer(FunASRBackend):
     """Transcripts of Mandarin; ``paraformer:OWNER/NAME@REVISION`` or ``paraformer:/folder`` for another checkpoint."""
 
     label: ClassVar[str] = "paraformer"
-    usual: ClassVar[Repository] = Repository(
+    default_repository: ClassVar[ModelScopeRepository] = ModelScopeRepository(
         "iic/speech_seaco_paraformer_large_asr_nat-zh-cn-16k-common-vocab8404-pytorch", "v2.0.4"
     )
     kinds: ClassVar[tuple[str, ...]] = ("SeacoParaformer", "BiCifParaformer", "Paraformer")

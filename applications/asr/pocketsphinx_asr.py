@@ -29,7 +29,7 @@ ACOUSTIC = ("feat.params", "mdef", "means", "noisedict", "sendump", "transition_
 class PocketSphinx(Backend):
     """PocketSphinx as it comes; ``--weights`` names a folder laid out as ``model/en-us`` of its package."""
 
-    small = True
+    one_copy_per_worker = True
 
     def prepare(self) -> Model:
         """Find the models in the package, or in the folder of ``--weights``."""

@@ -15,12 +15,12 @@ from codec_superb.applications.asr import whisper_decoding
 from codec_superb.applications.asr.segmenting import LONGEST_S, SHORTEST_S, segments
 from codec_superb.applications.errors import ApplicationError, MissingModel, OutOfMemory, PredictionFailed
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Setting, Sound
-from codec_superb.applications.memory import memory_watched
+from codec_superb.applications.memory import raises_out_of_memory
 from codec_superb.applications.model_files import find_model
 from codec_superb.applications.transformers_checkpoint import (
     CONFIG,
     PREPROCESSOR,
-    Checkpoint,
+    TransformersCheckpoint,
     find_checkpoint,
     import_transformers,
     read_json,
@@ -72,7 +72,7 @@ class TransformersASR(Backend):
         from codec_superb.applications.torch_setup import set_up_torch
 
         set_up_torch(threads)
-        with memory_watched(model.name):
+        with raises_out_of_memory(model.name):
             self._recogniser = _load(_kind(model.path), model, device, threads)
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
@@ -100,7 +100,7 @@ class TransformersASR(Backend):
         parts = [(place, part) for place, sound in enumerate(batch) for part in segments(sound.samples, self.rate)]
         items = [batch[place].item for place, _ in parts]
         try:
-            with memory_watched(f"a batch of {len(batch)} sounds"):
+            with raises_out_of_memory(f"a batch of {len(batch)} sounds"):
                 texts = self._recogniser.transcribe([part for _, part in parts], items) if parts else []
         except OutOfMemory:
             raise
@@ -111,7 +111,7 @@ class TransformersASR(Backend):
             said[place].append(text)
         return [whisper_decoding.joined(one) for one in said]
 
-    def _find(self) -> tuple[Checkpoint, str]:
+    def _find(self) -> tuple[TransformersCheckpoint, str]:
         """Find the checkpoint and say which kind it is."""
         given = self.weights if self.weights is not None else self.variant or None
         try:

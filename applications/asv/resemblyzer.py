@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from codec_superb.applications.asv.ge2e import PARTIAL_FRAMES, STEP_FRAMES, Ge2eEncoder
 from codec_superb.applications.asv.legacy_checkpoint import BadCheckpoint, read_legacy_checkpoint
-from codec_superb.applications.asv.voice_trimming import LEVEL_DBFS, STRICTEST, voiced
+from codec_superb.applications.asv.voice_trimming import LEVEL_DBFS, STRICTEST, trim_silences
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Setting, Sound
-from codec_superb.applications.model_files import embedded, embedded_models, sha256_of
+from codec_superb.applications.model_files import embedded_model_folder, embedded_models, sha256_of
 from codec_superb.applications.packages import require_packages
 
 FILE = "pretrained.pt"
@@ -21,16 +21,16 @@ class Resemblyzer(Backend):
     """Embeds a clip as a unit vector of 256 numbers.
 
     The model comes from a package file; ``--weights DIR`` or ``resemblyzer:DIR`` names a folder with another
-    ``pretrained.pt`` of the same network. A clip without speech fails; see :func:`voice_trimming.voiced`.
+    ``pretrained.pt`` of the same network. A clip without speech fails; see :func:`voice_trimming.trim_silences`.
     """
 
-    small: ClassVar[bool] = True
+    one_copy_per_worker: ClassVar[bool] = True
 
     def prepare(self) -> Model:
         """Find ``pretrained.pt``."""
         require_packages("resemblyzer", "probes", "webrtcvad")
         given = self.variant or self.weights
-        file = _local(Path(given)) if given else embedded("resemblyzer") / FILE
+        file = _local(Path(given)) if given else embedded_model_folder("resemblyzer") / FILE
         settings: dict[str, Setting] = {
             "voice_activity_detector": f"webrtcvad, mode {STRICTEST}",
             "raised_to_dbfs": LEVEL_DBFS,
@@ -55,7 +55,7 @@ class Resemblyzer(Backend):
 
     def _embed(self, samples: Samples) -> Prediction | Exception:
         try:
-            return self._encoder.embed(voiced(samples))
+            return self._encoder.embed(trim_silences(samples))
         except PredictionFailed as error:
             return error
 

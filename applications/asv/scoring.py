@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.asv.trials import SEED, build_trials, check, sha256_of_trials
 from codec_superb.applications.errors import MissingLabels
-from codec_superb.applications.figures import FALSE_ALARM_COST, MISS_COST, TARGET_PRIOR
-from codec_superb.applications.interface import Outcome, Pair, Prediction, Question, Scored, Setting
+from codec_superb.applications.interface import ClipOutcome, Prediction, ProbeScores, ScoredPair, ScoringInput, Setting
+from codec_superb.applications.metric_functions import FALSE_ALARM_COST, MISS_COST, TARGET_PRIOR
 from codec_superb.applications.table import Probe
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ _CHUNK = 8192
 """Trials compared at once."""
 
 
-def score(probe: Probe, question: Question) -> Scored:  # noqa: ARG001 -- every scorer is given its probe
+def score(probe: Probe, question: ScoringInput) -> ProbeScores:  # noqa: ARG001 -- every scorer is given its probe
     """Score all trials whose clips have an embedding on both sides.
 
     Raises MissingLabels, with :func:`trials.check`'s reason, where no trial of one speaker or none of two exists.
@@ -40,16 +40,16 @@ def score(probe: Probe, question: Question) -> Scored:  # noqa: ARG001 -- every 
     count = Counter(clip for _, enrolment, test in usable for clip in (enrolment, test))
     labelled = {item.clip: bool(item.speaker) for item in question.items}
     outcomes = {clip: _outcome(clip in tried, labelled[clip], failures.get(clip, ""), count[clip]) for clip in labelled}
-    return Scored(outcomes, _pairs(question, usable), _settings(question, listed, trials))
+    return ProbeScores(outcomes, _pairs(question, usable), _settings(question, listed, trials))
 
 
-def _outcome(tried: bool, labelled: bool, failure: str, trials: int) -> Outcome:
+def _outcome(tried: bool, labelled: bool, failure: str, trials: int) -> ClipOutcome:
     if not tried:
-        return Outcome("left_out", "no trial has this clip" if labelled else "no speaker is known")
-    return Outcome("failed", failure) if failure else Outcome("ok", shared={"trials": float(trials)})
+        return ClipOutcome("left_out", "no trial has this clip" if labelled else "no speaker is known")
+    return ClipOutcome("failed", failure) if failure else ClipOutcome("ok", shared={"trials": float(trials)})
 
 
-def _pairs(question: Question, trials: Trials) -> tuple[Pair, ...]:
+def _pairs(question: ScoringInput, trials: Trials) -> tuple[ScoredPair, ...]:
     clips = sorted({clip for _, enrolment, test in trials for clip in (enrolment, test)})
     row = {clip: position for position, clip in enumerate(clips)}
     left = np.array([row[enrolment] for _, enrolment, _ in trials], np.int64)
@@ -62,12 +62,12 @@ def _pairs(question: Question, trials: Trials) -> tuple[Pair, ...]:
         _cosines(reference, resynthesis, left, right),
     )
     return tuple(
-        Pair(enrolment, test, bool(same), *scores)
+        ScoredPair(enrolment, test, bool(same), *scores)
         for (same, enrolment, test), *scores in zip(trials, *(column.tolist() for column in columns), strict=True)
     )
 
 
-def _settings(question: Question, listed: Trials, trials: Trials) -> dict[str, Setting]:
+def _settings(question: ScoringInput, listed: Trials, trials: Trials) -> dict[str, Setting]:
     same = sum(trial[0] for trial in trials)
     built: dict[str, Setting] = {"trials": "built", "trials_seed": SEED}
     source: dict[str, Setting] = {"trials": question.trial_list or "published"} if question.trials else built
@@ -83,7 +83,7 @@ def _settings(question: Question, listed: Trials, trials: Trials) -> dict[str, S
     }
 
 
-def score_similarity(probe: Probe, question: Question) -> Scored:  # noqa: ARG001 -- every scorer is given its probe
+def score_similarity(probe: Probe, question: ScoringInput) -> ProbeScores:  # noqa: ARG001 -- every scorer is given its probe
     """Score how much of the speaker is left: cosine between reference and own resynthesis; 1 on the reference side."""
     clips = [item.clip for item in question.items]
     failures = {clip: reason for clip in clips if (reason := _failure(question, clip))}
@@ -92,15 +92,15 @@ def score_similarity(probe: Probe, question: Question) -> Scored:  # noqa: ARG00
     reference, resynthesis = (_unit_vectors(side, scored) for side in (question.reference, question.resynthesis))
     similarity = dict(zip(scored, _cosines(reference, resynthesis, rows, rows).tolist(), strict=True))
     outcomes = {
-        clip: Outcome("failed", failures[clip])
+        clip: ClipOutcome("failed", failures[clip])
         if clip in failures
-        else Outcome("ok", reference={"similarity": 1.0}, resynthesis={"similarity": similarity[clip]})
+        else ClipOutcome("ok", reference={"similarity": 1.0}, resynthesis={"similarity": similarity[clip]})
         for clip in clips
     }
-    return Scored(outcomes, settings={"similarity": "cosine"})
+    return ProbeScores(outcomes, settings={"similarity": "cosine"})
 
 
-def _failure(question: Question, clip: str) -> str:
+def _failure(question: ScoringInput, clip: str) -> str:
     """Say why a clip has no embedding on one side, '' where it has both."""
     if clip in question.failures:
         return question.failures[clip] or "no reason was given"

@@ -25,7 +25,7 @@ _WIDENED = 3
 _FULL_SCALE = 2**15 - 1
 
 
-def voiced(samples: Samples) -> Samples:
+def trim_silences(samples: Samples) -> Samples:
     """Return the clip, shape ``(samples,)`` at 16 kHz, with its level raised and without long silences.
 
     Raises PredictionFailed for a clip that is silent, holds numbers that are not finite, or in which the detector finds
@@ -36,7 +36,7 @@ def voiced(samples: Samples) -> Samples:
     if not samples.any():
         raise PredictionFailed("the clip is silent: no speaker can be told")
     windows = _raised(samples)[: samples.size // WINDOW * WINDOW].reshape(-1, WINDOW)
-    kept = windows[keep(speech_windows(windows))] if len(windows) else windows
+    kept = windows[windows_to_keep(speech_windows(windows))] if len(windows) else windows
     if not kept.size:
         raise PredictionFailed("the voice activity detector finds no speech in the clip: no speaker can be told")
     return kept.reshape(-1)
@@ -60,7 +60,7 @@ def speech_windows(windows: Samples) -> NDArray[np.bool_]:
     return np.array([detector.is_speech(window.tobytes(), RATE) for window in coded], dtype=np.bool_)
 
 
-def keep(speech: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def windows_to_keep(speech: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Decide which windows stay: more than half of eight hold speech (three before, four after), or one beside does."""
     count = np.convolve(speech, np.ones(_AVERAGED, np.int64))[_AVERAGED // 2 :][: speech.size]
     majority = count > _AVERAGED // 2

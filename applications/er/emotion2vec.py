@@ -17,7 +17,7 @@ import numpy as np
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.funasr_backend import FunASRBackend
 from codec_superb.applications.interface import Model, Prediction, Samples, Setting
-from codec_superb.applications.modelscope import Repository
+from codec_superb.applications.modelscope import ModelScopeRepository
 
 TOKENS = ("tokens.txt", "tokens.json")
 WORDS = {
@@ -40,7 +40,9 @@ class Emotion2Vec(FunASRBackend):
     """Probabilities of nine emotions; ``emotion2vec:iic/emotion2vec_plus_large`` for another checkpoint."""
 
     label: ClassVar[str] = "emotion2vec"
-    usual: ClassVar[Repository] = Repository("iic/emotion2vec_base_finetuned", "v2.0.4")
+    default_repository: ClassVar[ModelScopeRepository] = ModelScopeRepository(
+        "iic/emotion2vec_base_finetuned", "v2.0.4"
+    )
     kinds: ClassVar[tuple[str, ...]] = ("Emotion2vec",)
     files: ClassVar[tuple[tuple[str, ...], ...]] = (("config.yaml",), ("model.pt", "emotion2vec_base.pt"), TOKENS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-FOUR = ("anger", "happiness", "neutral", "sadness")
+IEMOCAP_CLASSES = ("anger", "happiness", "neutral", "sadness")
 """Classes of IEMOCAP in the usual protocol, as the datasets here call them: its excitement counts as happiness."""
 SPELLINGS = {
     "angry": "anger",
@@ -15,7 +15,7 @@ SPELLINGS = {
     "sad": "sadness",
     "surprised": "surprise",
 }
-WITHIN = {"excitement": "happiness"}
+COUNTS_AS = {"excitement": "happiness"}
 """Emotion to the one that it counts as where a model has no class for it."""
 
 
@@ -26,5 +26,5 @@ def class_of(emotion: str, classes: Collection[str]) -> str | None:
     name = emotion.strip().lower()
     name = SPELLINGS.get(name, name)
     if name not in classes:
-        name = WITHIN.get(name, name)
+        name = COUNTS_AS.get(name, name)
     return name if name in classes else None

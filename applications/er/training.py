@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.er.emotions import FOUR, class_of
+from codec_superb.applications.er.emotions import IEMOCAP_CLASSES, class_of
 from codec_superb.applications.er.folds import COUNT, SEED, Folds, make_folds
 from codec_superb.applications.er.head import EPOCHS, LEARNING_RATE, WEIGHT_DECAY, train_head
 from codec_superb.applications.er.head_store import FILE, Heads, folder_of, save_heads
@@ -30,7 +30,7 @@ _JOURNAL = "features.txt"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class HeadTraining:
     """What is to be trained."""
 
     class_of: Mapping[str, str]
@@ -51,13 +51,13 @@ class Task:
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def plan(items: Sequence[Item]) -> Task:
+def plan_training(items: Sequence[Item]) -> HeadTraining:
     """Say which clips take part, with which class and fold. Raises MissingLabels where nothing could be learnt."""
-    found = {item.clip: class_of(item.emotion, FOUR) for item in items if item.emotion}
+    found = {item.clip: class_of(item.emotion, IEMOCAP_CLASSES) for item in items if item.emotion}
     classes = {clip: name for clip, name in sorted(found.items()) if name is not None}
     if len(set(classes.values())) < 2:  # noqa: PLR2004 -- one class is nothing to tell apart
         raise MissingLabels(
-            f"wavlm-emotion: expected clips of at least two of {', '.join(FOUR)}, "
+            f"wavlm-emotion: expected clips of at least two of {', '.join(IEMOCAP_CLASSES)}, "
             f"got {', '.join(sorted({item.emotion for item in items if item.emotion})) or 'no emotion'}"
         )
     folds = make_folds([item for item in items if item.clip in classes])
@@ -65,12 +65,12 @@ def plan(items: Sequence[Item]) -> Task:
         if len({name for clip, name in classes.items() if folds.of[clip] != fold}) < 2:  # noqa: PLR2004 -- as above
             raise MissingLabels(
                 f"wavlm-emotion: without one {folds.by} of {folds.count}, clips of a single class are left to train "
-                f"on; expected at least two of {', '.join(FOUR)} in every {COUNT - 1} of {COUNT} folds"
+                f"on; expected at least two of {', '.join(IEMOCAP_CLASSES)} in every {COUNT - 1} of {COUNT} folds"
             )
-    return Task(classes, folds)
+    return HeadTraining(classes, folds)
 
 
-def train(task: Task, key: str, pooled: Callable[[str], NDArray[np.float32]]) -> None:
+def train_heads(task: HeadTraining, key: str, pooled: Callable[[str], NDArray[np.float32]]) -> None:
     """Train the heads of ``key`` unless that is done; ``pooled`` gives the features of a clip by its id.
 
     A clip whose reference cannot be read, or is too short, is not trained on. Raises MissingLabels where too few are
@@ -92,15 +92,15 @@ def is_trained(key: str) -> bool:
     return (folder_of(key) / FILE).is_file()
 
 
-def _heads(task: Task, features: NDArray[np.float32], known: NDArray[np.bool_]) -> Heads:
-    numbers = np.array([FOUR.index(name) for name in task.class_of.values()])
+def _heads(task: HeadTraining, features: NDArray[np.float32], known: NDArray[np.bool_]) -> Heads:
+    numbers = np.array([IEMOCAP_CLASSES.index(name) for name in task.class_of.values()])
     folds = np.array([task.folds.of[clip] for clip in task.class_of])
     heads = []
     for fold in range(task.folds.count):
         mine = known & (folds != fold)
         if np.unique(numbers[mine]).size < 2:  # noqa: PLR2004 -- one class is nothing to tell apart
             raise MissingLabels("wavlm-emotion: too few references can be read: clips of a single class are left")
-        heads.append(train_head(np.asarray(features[mine]), numbers[mine], len(FOUR)))
+        heads.append(train_head(np.asarray(features[mine]), numbers[mine], len(IEMOCAP_CLASSES)))
     return Heads(dict(task.folds.of), tuple(heads))
 
 

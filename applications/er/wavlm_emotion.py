@@ -16,11 +16,11 @@ import os
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from codec_superb.applications.er.emotions import FOUR
+from codec_superb.applications.er.emotions import IEMOCAP_CLASSES
 from codec_superb.applications.er.folds import SEED
 from codec_superb.applications.er.head import EPOCHS, LEARNING_RATE, WEIGHT_DECAY
 from codec_superb.applications.er.head_store import FILE, folder_of, load_heads
-from codec_superb.applications.er.training import is_trained, plan, train
+from codec_superb.applications.er.training import is_trained, plan_training, train_heads
 from codec_superb.applications.er.wavlm_features import WavLMFeatures
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Setting, Sound
@@ -50,15 +50,13 @@ class WavLMEmotion(Backend):
         name = found.source.rpartition("/")[2] if found.source == REPOSITORY else found.source
         return Model(f"wavlm-emotion:{name}", found.sha256, {}, found.folder, found.random)
 
-    def trained(
-        self, items: Sequence[Item], load: Callable[[str], Samples], model: Model, device: str = "auto"
-    ) -> Model:
+    def train(self, items: Sequence[Item], load: Callable[[str], Samples], model: Model, device: str = "auto") -> Model:
         """Train the heads of this dataset, unless they are on this machine already; ``auto`` is CUDA where it is."""
-        task = plan(items)
+        task = plan_training(items)
         key = task.key(model.sha256)
         if not is_trained(key):
             wavlm = self._features(model, _best_device() if device == "auto" else device, os.cpu_count() or 1)
-            train(task, key, lambda clip: wavlm.pooled(load(clip)))
+            train_heads(task, key, lambda clip: wavlm.pooled(load(clip)))
         settings: dict[str, Setting] = {
             HEADS: key,
             "folds": f"{task.folds.count} by {task.folds.by}",
@@ -70,7 +68,7 @@ class WavLMEmotion(Backend):
 
     def classes(self, model: Model) -> Sequence[str]:  # noqa: ARG002 -- every model has these
         """Return the four classes."""
-        return FOUR
+        return IEMOCAP_CLASSES
 
     def load(self, model: Model, device: str, threads: int) -> None:
         """Load WavLM and the heads. Raises MissingModel where no heads were trained."""
@@ -92,7 +90,7 @@ class WavLMEmotion(Backend):
         assert self._wavlm is not None
         head = self._heads.for_clip(sound.item.clip)
         if head is None:
-            return PredictionFailed(f"no fold holds this clip out: its emotion is none of {', '.join(FOUR)}")
+            return PredictionFailed(f"no fold holds this clip out: its emotion is none of {', '.join(IEMOCAP_CLASSES)}")
         try:
             return head.probabilities(self._wavlm.pooled(sound.samples))
         except PredictionFailed as error:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Samples
-from codec_superb.applications.memory import memory_watched
+from codec_superb.applications.memory import raises_out_of_memory
 from codec_superb.applications.transformers_checkpoint import PREPROCESSOR, load_network, read_json
 
 SHORTEST = 400
@@ -36,7 +36,7 @@ class WavLMFeatures:
 
         if samples.size < SHORTEST:
             raise PredictionFailed(f"the clip has {samples.size} samples at 16 kHz; WavLM needs {SHORTEST}")
-        with torch.inference_mode(), memory_watched("WavLM"):
+        with torch.inference_mode(), raises_out_of_memory("WavLM"):
             clip = torch.from_numpy(np.array(samples, np.float32))[None].to(self._device)
             if self._unit_variance:
                 clip = clip - clip.mean()

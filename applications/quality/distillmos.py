@@ -20,9 +20,9 @@ from torch import nn
 from torch.nn import functional
 
 from codec_superb.applications.interface import Model
-from codec_superb.applications.model_files import embedded, sha256_of
+from codec_superb.applications.model_files import embedded_model_folder, sha256_of
 from codec_superb.applications.quality.files import folder_with, refuse_variant
-from codec_superb.applications.quality.torch_listener import TorchListener
+from codec_superb.applications.quality.torch_mos import TorchMosBackend
 
 FILE = "distill_mos_v7.pt"
 SEGMENT, MAX_HOP = 122_880, 16_000
@@ -50,14 +50,14 @@ _NAMES = {
 """Beginnings of names in the published file, and what they are called here."""
 
 
-class DistillMos(TorchListener):
+class DistillMos(TorchMosBackend):
     """Answers float32 ``[mos]``, 1 to 5, higher is better."""
 
     def prepare(self) -> Model:
         """Find the weights: in the folder of ``--weights``, else in the package file. Raises MissingModel."""
         refuse_variant("distillmos", self.variant)
         if self.weights is None:
-            folder = embedded("distillmos")
+            folder = embedded_model_folder("distillmos")
         else:
             source = "take it out of the package distillmos 0.9.1 (distillmos/weights), or leave --weights out"
             folder = folder_with("distillmos", self.weights, [FILE], source)
@@ -68,7 +68,7 @@ class DistillMos(TorchListener):
         """Load the weights onto ``device``."""
         assert model.path is not None
         published = torch.load(model.path / FILE, map_location="cpu", weights_only=True)["model"]
-        network = DistilledListener()
+        network = DistillMosNetwork()
         network.load_state_dict({renamed(name): value for name, value in published.items()})
         self.use(network, device, threads)
 
@@ -80,7 +80,7 @@ class DistillMos(TorchListener):
 
 
 def renamed(name: str) -> str:
-    """Return what a weight of the published file is called in :class:`DistilledListener`."""
+    """Return what a weight of the published file is called in :class:`DistillMosNetwork`."""
     for theirs, ours in _NAMES.items():
         if name.startswith(theirs):
             return ours + name.removeprefix(theirs)
@@ -95,7 +95,7 @@ def segments(samples: Any) -> Any:
     return torch.stack([padded[int(place * beyond) : int(place * beyond) + SEGMENT] for place in places])
 
 
-class DistilledListener(nn.Module):
+class DistillMosNetwork(nn.Module):
     """The network: segments of shape ``(segments, 122880)`` in, opinions of shape ``(segments,)`` out."""
 
     def __init__(self) -> None:

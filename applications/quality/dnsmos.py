@@ -19,7 +19,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
-from codec_superb.applications.model_files import embedded, sha256_of
+from codec_superb.applications.model_files import embedded_model_folder, sha256_of
 from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.quality.files import folder_with, refuse_variant
 from codec_superb.applications.quality.mel_spectrum import MelSpectrum, decibels
@@ -43,13 +43,13 @@ class DnsMos(Backend):
     """Answers float32 ``[overall, signal, background, p808]``, each about 1 to 5, higher is better."""
 
     rate: ClassVar[int] = RATE
-    small: ClassVar[bool] = True
+    one_copy_per_worker: ClassVar[bool] = True
 
     def prepare(self) -> Model:
         """Find both models: in the folder of ``--weights``, else in the package file. Raises MissingModel."""
         refuse_variant("dnsmos", self.variant)
         if self.weights is None:
-            folder = embedded("dnsmos")
+            folder = embedded_model_folder("dnsmos")
         else:
             source = "take them out of the package speechmos 0.0.1.1 (speechmos/dnsmos_models), or leave --weights out"
             folder = folder_with("dnsmos", self.weights, [P835, P808], source)

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from codec_superb.applications.interface import Item, Outcome, Prediction, Question, Scored, Setting
+from codec_superb.applications.interface import ClipOutcome, Item, Prediction, ProbeScores, ScoringInput, Setting
 from codec_superb.applications.table import Probe
 
 LEFT_OUT: Mapping[str, tuple[str, ...]] = {"utmos": ("cmn", "wuu", "yue", "zh")}
 """By probe: primary BCP 47 tags of languages that its protocol leaves out (UltraEval-Audio has no UTMOS on Chinese)."""
 
 
-def score(probe: Probe, question: Question) -> Scored:
+def score(probe: Probe, question: ScoringInput) -> ProbeScores:
     """Keep each clip's predicted values on both sides.
 
     A clip in a language that the protocol leaves out is ``left_out``; one without both predictions, or with one that
@@ -26,21 +26,21 @@ def score(probe: Probe, question: Question) -> Scored:
     settings: dict[str, Setting] = {}
     if probe.key in LEFT_OUT:
         settings["languages_left_out"] = ", ".join(LEFT_OUT[probe.key])
-    return Scored({item.clip: _outcome(probe, question, item) for item in question.items}, settings=settings)
+    return ProbeScores({item.clip: _outcome(probe, question, item) for item in question.items}, settings=settings)
 
 
-def _outcome(probe: Probe, question: Question, item: Item) -> Outcome:
+def _outcome(probe: Probe, question: ScoringInput, item: Item) -> ClipOutcome:
     if _language(item) in LEFT_OUT.get(probe.key, ()):
-        return Outcome("left_out", f"{probe.label} is not used for the language {item.language}")
+        return ClipOutcome("left_out", f"{probe.label} is not used for the language {item.language}")
     if item.clip in question.failures:
-        return Outcome("failed", question.failures[item.clip])
+        return ClipOutcome("failed", question.failures[item.clip])
     sides: dict[str, dict[str, float]] = {}
     for side, predictions in (("reference", question.reference), ("resynthesis", question.resynthesis)):
         values = _values(probe, predictions.get(item.clip))
         if isinstance(values, str):
-            return Outcome("failed", f"{side}: {values}")
+            return ClipOutcome("failed", f"{side}: {values}")
         sides[side] = values
-    return Outcome("ok", reference=sides["reference"], resynthesis=sides["resynthesis"])
+    return ClipOutcome("ok", reference=sides["reference"], resynthesis=sides["resynthesis"])
 
 
 def _language(item: Item) -> str:

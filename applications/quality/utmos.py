@@ -27,7 +27,7 @@ from codec_superb.applications.errors import MissingModel
 from codec_superb.applications.interface import Model
 from codec_superb.applications.model_files import sha256_of
 from codec_superb.applications.quality.files import folder_with, is_random
-from codec_superb.applications.quality.torch_listener import TorchListener
+from codec_superb.applications.quality.torch_mos import TorchMosBackend
 from codec_superb.applications.torchaudio_import import import_torchaudio
 from codec_superb.data_manifests.home import codec_superb_home
 
@@ -58,7 +58,7 @@ _NAMES = (
 """Names of the export, and what transformers calls them; the first that fits counts."""
 
 
-class Utmos(TorchListener):
+class Utmos(TorchMosBackend):
     """Answers float32 ``[mos]``, about 1 to 5, higher is better; ``utmos:FILE`` names another copy of the file."""
 
     shortest = 400

@@ -40,8 +40,8 @@ class VisQol(Backend):
     """Answers float32 ``[mos]``, 1 to 5, higher is better; ``visqol`` or ``visqol:exponential``, ``visqol:lattice``."""
 
     rate: ClassVar[int] = AUDIO_RATE
-    compares: ClassVar[bool] = True
-    small: ClassVar[bool] = True
+    needs_reference: ClassVar[bool] = True
+    one_copy_per_worker: ClassVar[bool] = True
 
     def prepare(self) -> Model:
         """Name the package's model files. Raises MissingPackage, and ApplicationError for another variant."""

@@ -55,8 +55,8 @@ class WarpQ(Backend):
     """Answers float32 ``[distance]``, 0 or more, lower is better; there is no model behind it but this procedure."""
 
     rate: ClassVar[int] = RATE
-    compares: ClassVar[bool] = True
-    small: ClassVar[bool] = True
+    needs_reference: ClassVar[bool] = True
+    one_copy_per_worker: ClassVar[bool] = True
 
     def prepare(self) -> Model:
         """Name the procedure; the hash is over its parameters, there are no files."""
@@ -82,7 +82,7 @@ def distance(reference: Samples, resynthesis: Samples) -> float:
 
     Raises PredictionFailed where either has less than 0.4 s of voice.
     """
-    sides = {"reference": voiced(reference), "resynthesis": voiced(resynthesis)}
+    sides = {"reference": voiced_samples(reference), "resynthesis": voiced_samples(resynthesis)}
     for name, side in sides.items():
         if side.size < SHORTEST:
             raise PredictionFailed(f"warpq needs 0.4 s of voice, the {name} has {side.size / RATE:.2f} s")
@@ -90,7 +90,7 @@ def distance(reference: Samples, resynthesis: Samples) -> float:
     return float(np.median(costs))
 
 
-def voiced(samples: Samples) -> Samples:
+def voiced_samples(samples: Samples) -> Samples:
     """Return the samples in which WebRTC's detector hears a voice, or does in the frame before or after."""
     scaled = np.clip(np.asarray(samples, np.float32) * 2.0**15, -(2.0**15), 2.0**15 - 1).astype(np.int16)
     count = scaled.size // _VOICE_FRAME + 1

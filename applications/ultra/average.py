@@ -25,7 +25,7 @@ OPINION_SCALE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetFigures:
+class DatasetMetrics:
     """What is measured on one dataset."""
 
     error_rate_pct: Value
@@ -38,17 +38,17 @@ class DatasetFigures:
     dnsmos_p808: Value | None = None
 
 
-def semantics(figures: DatasetFigures) -> Floats:
+def semantics(figures: DatasetMetrics) -> Floats:
     """Return 100 minus the error rate; below 0 where there are more errors than words."""
     return np.asarray(100.0 - np.asarray(figures.error_rate_pct, np.float64))
 
 
-def timbre(figures: DatasetFigures) -> Floats:
+def timbre(figures: DatasetMetrics) -> Floats:
     """Return the speaker similarity in percent."""
     return np.asarray(figures.similarity_pct, np.float64)
 
 
-def acoustics(figures: DatasetFigures) -> Floats:
+def acoustics(figures: DatasetMetrics) -> Floats:
     """Return the mean of the opinion scores that there are, times 20. Raises ValueError when there is none."""
     opinions = [value for value in (figures.utmos, figures.dnsmos_ovrl, figures.dnsmos_p808) if value is not None]
     if not opinions:
@@ -56,7 +56,7 @@ def acoustics(figures: DatasetFigures) -> Floats:
     return np.asarray(OPINION_SCALE * sum(np.asarray(value, np.float64) for value in opinions) / len(opinions))
 
 
-def average(datasets: Sequence[DatasetFigures]) -> Floats:
+def average(datasets: Sequence[DatasetMetrics]) -> Floats:
     """Return the mean of the nine, a number or shape ``(draws,)``; NaN where one of them is.
 
     Raises ValueError for any other number of datasets than three, and for a dataset without an opinion score.

@@ -2,7 +2,7 @@
 
 Nothing here runs a model: it reads figures that were measured and says whether the average can be taken of them, and
 whether the models were those of the published table. A figure of another model (a small Whisper, another speaker
-encoder) is not comparable with the published one; :func:`departures` names it.
+encoder) is not comparable with the published one; :func:`protocol_deviations` names it.
 
 The published speaker model, ``wavlm_large_finetune.pth``, is WavLM-Large under an ECAPA-TDNN head: the backend
 ``wavlm-large-sv``, which gives its results this name for that very file alone. The usual checkpoint of ``wavlm-sv``,
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from codec_superb.applications.ultra.average import DatasetFigures
+from codec_superb.applications.ultra.average import DatasetMetrics
 
 Values = Mapping[tuple[str, str], float]
 """Value of a figure by (dataset, figure key), on one side."""
@@ -28,9 +28,9 @@ class UltraDataset:
     """Of its manifest."""
     language: str
     """BCP 47 tag."""
-    error_figure: str
+    error_metric: str
     """Key of the figure behind semantics."""
-    opinion_figures: tuple[str, ...]
+    opinion_metrics: tuple[str, ...]
     """Keys of the figures behind acoustics, all of them needed."""
     backends: Mapping[str, tuple[str, ...]]
     """By probe: names under which results have the published model, whole."""
@@ -38,7 +38,7 @@ class UltraDataset:
     @property
     def needed(self) -> tuple[str, ...]:
         """Keys of all figures that the average needs of this dataset."""
-        return (self.error_figure, SIMILARITY, *self.opinion_figures)
+        return (self.error_metric, SIMILARITY, *self.opinion_metrics)
 
 
 SIMILARITY = "sim_pct"
@@ -66,7 +66,7 @@ DATASETS: tuple[UltraDataset, ...] = (
 class Readiness:
     """Whether the average can be taken, and of what."""
 
-    figures: tuple[DatasetFigures, ...]
+    figures: tuple[DatasetMetrics, ...]
     """In the order of :data:`DATASETS`, for ``average.average``; empty where something is missing."""
     missing: tuple[tuple[str, str], ...]
     """(dataset, figure key) of what was not measured, in the protocol's order."""
@@ -91,10 +91,10 @@ def readiness(values: Values) -> Readiness:
     return Readiness(() if missing else tuple(_figures(row, values) for row in DATASETS), missing)
 
 
-def _figures(row: UltraDataset, values: Values) -> DatasetFigures:
-    opinions = {key: values[row.name, key] for key in row.opinion_figures}
-    return DatasetFigures(
-        error_rate_pct=values[row.name, row.error_figure],
+def _figures(row: UltraDataset, values: Values) -> DatasetMetrics:
+    opinions = {key: values[row.name, key] for key in row.opinion_metrics}
+    return DatasetMetrics(
+        error_rate_pct=values[row.name, row.error_metric],
         similarity_pct=values[row.name, SIMILARITY],
         utmos=opinions.get("utmos"),
         dnsmos_ovrl=opinions.get("dnsmos_ovrl"),
@@ -102,7 +102,7 @@ def _figures(row: UltraDataset, values: Values) -> DatasetFigures:
     )
 
 
-def departures(backends: Mapping[tuple[str, str], str]) -> tuple[str, ...]:
+def protocol_deviations(backends: Mapping[tuple[str, str], str]) -> tuple[str, ...]:
     """Return a sentence for each backend, by (dataset, probe), that is not the published table's; none if all are."""
     return tuple(
         f"{row.name}: {probe} was answered by {backends[row.name, probe]}, the published table has {published[0]}"

@@ -34,7 +34,7 @@ class ChannelBlocks(torch.nn.Module):
         return bent
 
 
-def bend_in_blocks(encoder: torch.nn.Module) -> None:
+def use_blockwise_activations(encoder: torch.nn.Module) -> None:
     """Have each anti-aliased activation of ``encoder`` work on blocks of channels."""
     for module in list(encoder.modules()):
         for name, child in list(module.named_children()):

@@ -58,7 +58,7 @@ class BlockwiseAttention(torch.nn.Module):
         return bias
 
 
-def attend_in_blocks(encoder: Any) -> None:
+def use_blockwise_attention(encoder: Any) -> None:
     """Have each layer of a ``Wav2Vec2BertModel`` attend in blocks; other kinds of positions stay as they are."""
     for layer in encoder.encoder.layers:
         if layer.self_attn.position_embeddings_type == "relative_key":

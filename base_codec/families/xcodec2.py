@@ -20,8 +20,8 @@ import torch
 import transformers
 
 from codec_superb.base_codec.families.batching import Chunking
-from codec_superb.base_codec.families.channel_blocks import bend_in_blocks
-from codec_superb.base_codec.families.relative_attention import attend_in_blocks
+from codec_superb.base_codec.families.channel_blocks import use_blockwise_activations
+from codec_superb.base_codec.families.relative_attention import use_blockwise_attention
 from codec_superb.base_codec.families.transformers_codec import TransformersCodec
 
 SPECTRA_RATE = 16000
@@ -41,9 +41,9 @@ class XCodec2(TransformersCodec):
     def load(self, device: str = "cpu") -> Self:
         """Build the model as every family does, and what computes the mel spectra."""
         super().load(device)
-        attend_in_blocks(self.model.semantic_encoder)
+        use_blockwise_attention(self.model.semantic_encoder)
         if not self._settings.compile:  # the compiler has its own ways to spare arrays
-            bend_in_blocks(self.model.acoustic_encoder)
+            use_blockwise_activations(self.model.acoustic_encoder)
         extractor = transformers.SeamlessM4TFeatureExtractor
         self._extractor = extractor(sampling_rate=SPECTRA_RATE)  # type: ignore[no-untyped-call] # transformers' own
         return self

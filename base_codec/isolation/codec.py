@@ -12,9 +12,9 @@ from codec_superb.base_codec.card import Card, Isolation
 from codec_superb.base_codec.errors import CatalogueError, CodingFailed, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
-from codec_superb.base_codec.isolation.given_weights import SETTING
 from codec_superb.base_codec.isolation.host import GuestHost
 from codec_superb.base_codec.isolation.process import Payload, WorkerProcess
+from codec_superb.base_codec.isolation.user_weights import SETTING
 
 
 class IsolatedCodec(Codec):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from codec_superb.base_codec.isolation.installer import install, python_in
-from codec_superb.base_codec.isolation.lock import Lock, Repository, lock_names, open_lock
+from codec_superb.base_codec.isolation.lock import GitRepository, Lock, lock_names, open_lock
 from codec_superb.data_manifests.files import locked, write_atomically
 from codec_superb.data_manifests.home import codec_superb_home
 
@@ -36,7 +36,7 @@ class Environment:
     """``outdated``: no lock of this version asks for it any more."""
     installer: str | None = None
     """``uv`` or ``pip``."""
-    repositories: tuple[Repository, ...] = ()
+    repositories: tuple[GitRepository, ...] = ()
     """What in it is in no registry."""
 
     @property
@@ -59,7 +59,7 @@ def environments_home() -> Path:
     return codec_superb_home() / "environments"
 
 
-def find(lock: Lock) -> Environment:
+def find_environment(lock: Lock) -> Environment:
     """Tell what there is for ``lock``, without building anything."""
     folder = environments_home() / lock.digest[:KEY_LENGTH]
     mark = _mark(folder)
@@ -69,21 +69,21 @@ def find(lock: Lock) -> Environment:
     return Environment(lock.name, folder, state, repositories=lock.repositories)
 
 
-def ensure(lock: Lock, announce: Callable[[str], None] = lambda _: None) -> Environment:
+def ensure_built(lock: Lock, announce: Callable[[str], None] = lambda _: None) -> Environment:
     """Return the environment of ``lock``, building it where it is missing or was interrupted.
 
     ``announce`` is told before a build, which takes minutes. A second process waits for the first one's build.
     Raises EnvironmentFailed.
     """
-    found = find(lock)
+    found = find_environment(lock)
     if found.state == "built":
         return found
     with locked(_lock_file(found.folder)):
-        found = find(lock)
+        found = find_environment(lock)
         if found.state != "built":
             announce(f"building the environment of {lock.name} ({len(lock.pins)} packages) in {found.folder} …")
             _build(lock, found.folder)
-    return find(lock)
+    return find_environment(lock)
 
 
 def _build(lock: Lock, folder: Path) -> None:
@@ -98,9 +98,9 @@ def _build(lock: Lock, folder: Path) -> None:
     write_atomically(folder / MARK, json.dumps(facts, indent=1).encode())
 
 
-def every_environment() -> list[Environment]:
+def all_environments() -> list[Environment]:
     """Return the environments of all locks, then those on the disk that no lock asks for."""
-    wanted = [find(open_lock(name)) for name in lock_names()]
+    wanted = [find_environment(open_lock(name)) for name in lock_names()]
     known = {environment.folder for environment in wanted}
     home = environments_home()
     others = sorted(path for path in home.iterdir() if path.is_dir()) if home.is_dir() else []

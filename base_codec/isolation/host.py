@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.errors import CatalogueError, CodecUnusable
-from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed, GuestFailed, WorkerDied
 from codec_superb.base_codec.isolation.lock import open_lock, own_file
-from codec_superb.base_codec.isolation.process import WORKER, Patience, WorkerProcess
+from codec_superb.base_codec.isolation.process import WORKER, Timeouts, WorkerProcess
 
 FAILURES_IN_A_ROW = 3
 """Dead workers after which no other is started: then it is not the clip."""
@@ -102,7 +102,7 @@ class GuestHost:
         """End the worker."""
         worker, self._worker = self._worker, None
         if worker is not None and self._owner == os.getpid():
-            worker.bury()
+            worker.terminate()
 
     def _lived(self, kind: str) -> None:
         """Forget the dead once every kind of question that killed has been answered since."""
@@ -123,15 +123,15 @@ class GuestHost:
         return self._worker
 
     def _start(self) -> WorkerProcess:
-        python = ensure(open_lock(self._isolation.lock)).python
+        python = ensure_built(open_lock(self._isolation.lock)).python
         program = [str(python), "-I", "-X", "utf8", str(WORKER)]
         worker: WorkerProcess | None = None
         try:
-            worker = WorkerProcess(program, Patience(call=self._isolation.timeout_s), self._kind)
+            worker = WorkerProcess(program, Timeouts(call=self._isolation.timeout_s), self._kind)
             self._keep(worker.load(self._guest, self._description, self._device))
         except BaseException as error:
             if worker is not None:
-                worker.bury()
+                worker.terminate()
             if isinstance(error, GuestFailed | WorkerDied):
                 raise CodecUnusable(f"{self.name} cannot be opened: {error}") from error
             raise

@@ -29,7 +29,7 @@ _REPOSITORY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class GitRepository:
     """A package that is in no registry: one commit of a git repository."""
 
     name: str
@@ -54,17 +54,17 @@ class Lock:
     """Operating system and processor."""
     pins: dict[str, str]
     """Versions by package, names in lower case; a commit where the package is in no registry."""
-    repositories: tuple[Repository, ...] = ()
+    repositories: tuple[GitRepository, ...] = ()
     extra_index: str | None = None
     without_libraries: tuple[str, ...] = ()
 
     @property
     def fits_here(self) -> bool:
         """Whether it was made for this kind of machine."""
-        return self.platform == here()
+        return self.platform == current_platform()
 
 
-def here() -> str:
+def current_platform() -> str:
     """Return the operating system and processor of this machine as locks name them."""
     return f"{platform.system().lower()} {platform.machine().lower()}"
 
@@ -100,7 +100,7 @@ def open_lock(name: str) -> Lock:
     )
 
 
-def _repository(path: Path, value: str) -> Repository:
+def _repository(path: Path, value: str) -> GitRepository:
     """Read what a comment ``# repository:`` says; the folder must stay inside the checkout."""
     match = _REPOSITORY.fullmatch(value)
     folder = PurePosixPath((match and match["folder"]) or ".")
@@ -109,7 +109,7 @@ def _repository(path: Path, value: str) -> Repository:
             f"{path}: expected `# repository: <name> https://<host>/<repository> <40 hexadecimal digits of a commit> "
             f"[folder in it]`, got {value!r}"
         )
-    return Repository(match["name"], match["url"], match["commit"], str(folder))
+    return GitRepository(match["name"], match["url"], match["commit"], str(folder))
 
 
 def _pins(path: Path, found: list[tuple[str, str]]) -> dict[str, str]:

@@ -22,16 +22,16 @@ from codec_superb.base_codec.isolation import protocol
 from codec_superb.base_codec.isolation.errors import GuestFailed, HandshakeFailed, WorkerDied
 from codec_superb.base_codec.isolation.exit_status import how_it_ended
 
-START_PATIENCE_S = 60.0
+START_TIMEOUT_S = 60.0
 """Longest that a worker may take to say its first word, on a busy machine."""
-LOAD_PATIENCE_S = 3600.0
+LOAD_TIMEOUT_S = 3600.0
 """Longest that a model may take to load, weights fetched included."""
-HEARTBEAT_PATIENCE_S = 60.0
+HEARTBEAT_TIMEOUT_S = 60.0
 """Longest silence of a worker that computes: it beats every second, but compiled code may hold Python's lock."""
 _LOOK_S = 1.0
 """How often it is looked after a worker that says nothing."""
 LOG_LIMIT = 1 << 20
-LAST_WORDS = 300
+LOG_TAIL_BYTES = 300
 """Characters of a worker's standard error that go into a clip's row."""
 WORKER = Path(__file__).with_name("worker.py")
 _FOLDERS = re.compile(r"/(?:[^\s/\"']+/)+([^\s/\"']+)")
@@ -40,19 +40,19 @@ Payload = bytes | NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """How long a worker may be silent, in seconds."""
 
-    start: float = START_PATIENCE_S
-    load: float = LOAD_PATIENCE_S
+    start: float = START_TIMEOUT_S
+    load: float = LOAD_TIMEOUT_S
     call: float = 600.0
-    heartbeat: float = HEARTBEAT_PATIENCE_S
+    heartbeat: float = HEARTBEAT_TIMEOUT_S
 
 
 class WorkerProcess:
-    """One child program; any method may raise WorkerDied, after which only :meth:`bury` makes sense."""
+    """One child program; any method may raise WorkerDied, after which only :meth:`terminate` makes sense."""
 
-    def __init__(self, program: Sequence[str], patience: Patience, kind: str = "codec") -> None:
+    def __init__(self, program: Sequence[str], patience: Timeouts, kind: str = "codec") -> None:
         """Start ``program`` with four descriptors as its last arguments, and exchange versions.
 
         ``kind`` is what it works for, as errors say it. Raises HandshakeFailed when it speaks otherwise, WorkerDied
@@ -63,7 +63,7 @@ class WorkerProcess:
         self.hello: dict[str, Any] = {}
         self._buffer = bytearray()
         self._files: list[BinaryIO] = [protocol.shared_file(), protocol.shared_file()]
-        self._to, self._from = (protocol.Arena(file.fileno()) for file in self._files)
+        self._to, self._from = (protocol.SharedArray(file.fileno()) for file in self._files)
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         self._heard = 0
         try:
@@ -72,9 +72,9 @@ class WorkerProcess:
             self._close_files()
             raise
         try:
-            self._greet()
+            self._handshake()
         except BaseException:
-            self.bury()
+            self.terminate()
             raise
 
     def _start(self, program: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -103,7 +103,7 @@ class WorkerProcess:
         """Process id of the worker."""
         return self._process.pid
 
-    def _greet(self) -> None:
+    def _handshake(self) -> None:
         try:
             header, _ = self._receive(self.patience.start)
         except protocol.ProtocolError as error:
@@ -214,17 +214,17 @@ class WorkerProcess:
             reason = "it closed its pipe and went on" if code is None else how_it_ended(code)
         self._process.kill()
         self._process.wait()
-        words = self.last_words()
+        words = self.log_tail()
         return WorkerDied(f"the {self.kind}'s worker: {reason}" + (f"; its last words: {words}" if words else ""))
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """Return the end of what the worker wrote to its standard error and output since it was last asked."""
         if self._log.closed:
             return ""
         size = os.fstat(self._log.fileno()).st_size
-        self._log.seek(max(self._heard, size - 4 * LAST_WORDS))
+        self._log.seek(max(self._heard, size - 4 * LOG_TAIL_BYTES))
         text = self._log.read().decode(errors="replace").strip()
-        return _FOLDERS.sub(r"\1", text)[-LAST_WORDS:]
+        return _FOLDERS.sub(r"\1", text)[-LOG_TAIL_BYTES:]
 
     def _trim_log(self) -> None:
         """Keep a talkative package from filling the disk, and what it says of one clip apart from the next one's."""
@@ -234,7 +234,7 @@ class WorkerProcess:
             os.lseek(self._log.fileno(), 0, os.SEEK_SET)  # the worker writes at this very offset
             self._heard = 0
 
-    def bury(self) -> None:
+    def terminate(self) -> None:
         """End the process and free what it took; a worker that idles ends by itself as soon as its pipe closes."""
         for descriptor in (self._requests, self._answers):
             with suppress(OSError):

@@ -1,8 +1,8 @@
 """The wire between a host and its worker: frames over pipes, arrays in memory that both see.
 
 A frame is twelve bytes (magic, length of the header, length of the blob; little-endian), a JSON header and a blob of
-bytes. Arrays do not go through the pipe: the header's ``array`` says where one lies in an :class:`Arena`. Both ends run
-this very file, also under another Python than the host's: it needs only the standard library and numpy.
+bytes. Arrays do not go through the pipe: the header's ``array`` says where it lies in a :class:`SharedArray`. Both ends
+run this very file, also under another Python than the host's: it needs only the standard library and numpy.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-class Arena:
+class SharedArray:
     """Memory that both processes see, for one array at a time; one end writes, the other reads.
 
     It is a file without a name, so that it vanishes with its last user, however that one ended.

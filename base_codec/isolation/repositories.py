@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
-from codec_superb.base_codec.isolation.lock import Lock, Repository
+from codec_superb.base_codec.isolation.lock import GitRepository, Lock
 from codec_superb.base_codec.isolation.steps import run_step
 
 FOLDER = "repositories"
@@ -40,7 +40,7 @@ def fetch_repositories(lock: Lock, environment: Path) -> None:
         _put_on_path(repository, checkout, lock, environment)
 
 
-def _check_out(git: str, repository: Repository, checkout: Path, lock: Lock) -> None:
+def _check_out(git: str, repository: GitRepository, checkout: Path, lock: Lock) -> None:
     """Leave the files of the commit in ``checkout``, and nothing of git."""
 
     def call(*arguments: str) -> str:
@@ -67,7 +67,7 @@ def _check_out(git: str, repository: Repository, checkout: Path, lock: Lock) -> 
     shutil.rmtree(checkout / ".git")
 
 
-def _put_on_path(repository: Repository, checkout: Path, lock: Lock, environment: Path) -> None:
+def _put_on_path(repository: GitRepository, checkout: Path, lock: Lock, environment: Path) -> None:
     """Let the interpreter of ``environment`` find the repository's packages, after those of registries."""
     folder = checkout / repository.folder
     if not folder.is_dir():

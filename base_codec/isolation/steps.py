@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
-from codec_superb.base_codec.isolation.lock import Lock, here
+from codec_superb.base_codec.isolation.lock import Lock, current_platform
 
 TAIL_LINES = 12
 _NOT_INHERITED = {"PYTHONPATH", "PYTHONHOME", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
@@ -44,6 +44,7 @@ def run_step(command: Sequence[str], lock: Lock, variables: Mapping[str, str]) -
 def _advice(lock: Lock, program: str) -> str:
     """Say what to do next."""
     if not lock.fits_here:
-        return f"its packages are locked for {lock.platform}, this machine is {here()}: run it on such a machine"
+        here = current_platform()
+        return f"its packages are locked for {lock.platform}, this machine is {here}: run it on such a machine"
     whose = "git's configuration (git config --list)" if program == "git" else "pip's configuration (pip config list)"
     return f"check the connection and {whose}, then call `codec-superb codecs env build {lock.name}` again"

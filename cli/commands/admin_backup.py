@@ -13,7 +13,7 @@ from codec_superb.cli.server_options import DatabaseOption, StorageOption, missi
 from codec_superb.web.text import count
 
 if TYPE_CHECKING:
-    from codec_superb.server.operations.backup_file import Manifest
+    from codec_superb.server.operations.backup_file import BackupManifest
 
 
 def backup(
@@ -56,7 +56,7 @@ def restore(
         note(f"{'whole' if check else 'restored'}: {_words(manifest)}")
 
 
-def _facts(manifest: Manifest) -> dict[str, Any]:
+def _facts(manifest: BackupManifest) -> dict[str, Any]:
     return {
         "created": manifest.created,
         "program": manifest.program,
@@ -66,7 +66,7 @@ def _facts(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _words(manifest: Manifest) -> str:
+def _words(manifest: BackupManifest) -> str:
     rows = count(sum(table.rows for table in manifest.tables.values()), "row")
     files = count(len(manifest.files), "file")
     return f"backup of {manifest.created}, schema {manifest.schema_revision}, {rows}, {files}"

@@ -51,7 +51,7 @@ def list_tokens(database: DatabaseOption = None, storage: StorageOption = None, 
     with server_transaction(database, storage) as session:
         from codec_superb.server.people import tokens
 
-        found = tokens.every(session)
+        found = tokens.all_tokens(session)
     if as_json:
         print_json([_data(entry) for entry in found])
         return

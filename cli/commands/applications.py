@@ -21,7 +21,7 @@ def command(as_json: JsonOption = False) -> None:
             "probes": [
                 {
                     "key": row.key, "label": row.label, "label_needed": row.label_needed, "categories": row.categories,
-                    "figures": [figure.key for figure in row.figures], "backend": row.backend, "paper": row.paper,
+                    "figures": [figure.key for figure in row.metrics], "backend": row.backend, "paper": row.paper,
                 }
                 for row in PROBES.values()
             ],

@@ -14,7 +14,7 @@ from codec_superb import __version__
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json
 from codec_superb.cli.options import (
-    USUAL_SAMPLES,
+    DEFAULT_SAMPLES,
     ApplicationOption,
     BackendOption,
     BatchOption,
@@ -34,7 +34,7 @@ from codec_superb.cli.options import (
     WorkersOption,
     plain_path,
 )
-from codec_superb.cli.outcomes import as_data, exit_code, say_failures
+from codec_superb.cli.outcomes import as_data, exit_code, print_failures
 from codec_superb.cli.selection import application_names, codec_names
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def command(
     """Benchmark codecs on datasets, end to end; without options, 14 classical codecs on the dataset `mini`."""
     from codec_superb.applications.catalogue import choose
     from codec_superb.metrics.table import checked_keys
-    from codec_superb.pipeline.probing.choice import refuse_early
+    from codec_superb.pipeline.probing.choice import check_probes_possible
     from codec_superb.pipeline.probing.stage import probe
     from codec_superb.pipeline.resynthesis.stage import resynthesise
     from codec_superb.pipeline.scoring.stage import score
@@ -93,7 +93,7 @@ def command(
     with TerminalProgress() as progress:
         _prepare(datasets, progress)
         if choices:
-            refuse_early(datasets, choices, category=category, limit=limit)
+            check_probes_possible(datasets, choices, category=category, limit=limit)
         with Executor(workers) as pool:
             outcomes = resynthesise(
                 codecs, datasets, out=out, device=device, options=options, batch=batch, limit=limit,
@@ -109,7 +109,7 @@ def command(
                     _probed(runs, probe_codec), applications=applications, backends=backend or (), device=device,
                     overwrite=overwrite, progress=progress, executor=pool,
                 )  # fmt: skip
-    say_failures(outcomes)
+    print_failures(outcomes)
     page = report or out / "report.html"
     summary = _publish(runs, out, page)
     _finish(summary, outcomes, page, as_json=as_json)
@@ -160,7 +160,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
         and all(map(Path.is_file, map(Path, before["files"])))
     ):
         return before
-    from codec_superb.cli import figure_matrix
+    from codec_superb.cli import application_matrix as figure_matrix
     from codec_superb.cli.commands.report import load, rank, write
     from codec_superb.cli.ranking import as_data as ranking_data
     from codec_superb.cli.report_data import codec_results
@@ -208,7 +208,7 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
             note(f"{codec}: random weights, a model nobody trained: measured, never packed")
             (out / f"{codec}.zip").unlink(missing_ok=True)  # of other weights: these runs have replaced it
             continue
-        files.append(str(pack(folders, out / f"{codec}.zip", samples=USUAL_SAMPLES)))
+        files.append(str(pack(folders, out / f"{codec}.zip", samples=DEFAULT_SAMPLES)))
     return files
 
 
@@ -222,7 +222,7 @@ def _is_random(run: Path) -> bool:
 
 
 def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:
-    from codec_superb.cli.figure_matrix import print_matrix
+    from codec_superb.cli.application_matrix import print_matrix
     from codec_superb.cli.ranking import print_ranking
 
     if as_json:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from codec_superb.base_codec import registry
-from codec_superb.base_codec.isolation.environment import Environment, ensure, every_environment, remove
+from codec_superb.base_codec.isolation.environment import Environment, all_environments, ensure_built, remove
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
 from codec_superb.base_codec.isolation.lock import lock_names, open_lock
 from codec_superb.cli.console import print_json, print_table
@@ -22,7 +22,7 @@ app = typer.Typer(
 @app.command("list")
 def list_environments(as_json: JsonOption = False) -> None:
     """List the private environments: which are built, where, and how large."""
-    environments = every_environment()
+    environments = all_environments()
     if as_json:
         print_json([_facts(environment) for environment in environments])
         return
@@ -57,7 +57,7 @@ def remove_environments(
     """Remove environments, named as for ``build``, or all; the next use of such a codec builds its environment anew."""
     if every == bool(names):
         raise typer.BadParameter("expected names of environments, or --all")
-    there = every_environment()
+    there = all_environments()
     known = [each.name for each in there]
     chosen = known if every else [_named(name, known) for name in names or []]
     gone = [(each, "removed") for each in there if each.name in chosen and remove(each)]
@@ -74,7 +74,7 @@ def _ensured(lock: str) -> tuple[Environment, str]:
         announced.append(text)
         typer.echo(text, err=True)
 
-    environment = ensure(open_lock(lock), announce)
+    environment = ensure_built(open_lock(lock), announce)
     return environment, "built" if announced else "there already"
 
 

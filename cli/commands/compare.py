@@ -37,7 +37,7 @@ def command(
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
-        say(report)
+        print_comparison(report)
 
 
 def _compare_published(path: Path, *, as_json: bool) -> None:
@@ -68,7 +68,7 @@ def _compare_published(path: Path, *, as_json: bool) -> None:
         typer.echo(f"not compared: {left.what}: {left.reason}")
 
 
-def say(report: ComparisonReport) -> None:
+def print_comparison(report: ComparisonReport) -> None:
     """Print what differs, a table for each dataset and category."""
     typer.echo(f"{report.first} (first) against {report.second} (second); differences are first minus second")
     for dataset in report.datasets:

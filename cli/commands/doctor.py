@@ -50,7 +50,7 @@ class Finding:
 
 def command(as_json: JsonOption = False) -> None:
     """Check this machine: packages, codecs, models, storage; exit 3 when something that is needed is missing."""
-    findings = [finding for look in LOOKS for finding in look()]
+    findings = [finding for look in CHECKS for finding in look()]
     if as_json:
         print_json({"version": __version__, "findings": [asdict(finding) for finding in findings]})
     else:
@@ -144,18 +144,18 @@ def _codecs() -> list[Finding]:
 
 def _isolated(card: Card, settings: str) -> Finding:
     """Tell whether an isolated family's environment is built, and what building it needs; its guest finds weights."""
-    from codec_superb.base_codec.isolation.environment import find
-    from codec_superb.base_codec.isolation.lock import here, open_lock
+    from codec_superb.base_codec.isolation.environment import find_environment
+    from codec_superb.base_codec.isolation.lock import current_platform, open_lock
 
     assert card.isolation is not None
     lock = open_lock(card.isolation.lock)
-    environment = find(lock)
+    environment = find_environment(lock)
     subject, weights = f"codec {card.family}", f"weights: {card.weights.source}" if card.weights else "no weights"
     if environment.state == "built":
         return Finding(subject, "ok", f"{settings}, environment {lock.name} built; {weights} (not looked for)")
     told = [f"{settings}, environment {lock.name} {environment.state}: codec-superb codecs env build {lock.name}"]
     if not lock.fits_here:
-        told.append(f"which is for {lock.platform}, and this is {here()}")
+        told.append(f"which is for {lock.platform}, and this is {current_platform()}")
     if lock.repositories:
         told.append("git fetches its code" if shutil.which("git") else "git fetches its code, and there is no git here")
     return Finding(subject, "optional", "; ".join([*told, weights]))
@@ -165,14 +165,14 @@ def _neural(family: str, names: list[str]) -> Finding:
     """Look for a neural codec's packages and weights; loading them would take gigabytes."""
     from codec_superb.base_codec import registry
     from codec_superb.base_codec.errors import CodecError
-    from codec_superb.base_codec.weights import EXTRA, locate
+    from codec_superb.base_codec.weights import EXTRA, locate_weights
 
     missing = [module for module in EXTRAS[EXTRA] if importlib.util.find_spec(module) is None]
     if missing:
         detail = f"{count(len(names), 'setting')}, without {', '.join(missing)}: pip install 'codec-superb[{EXTRA}]'"
         return Finding(f"codec {family}", "optional", detail)
     try:
-        checkpoint = locate(registry.card(names[0]), download=False)
+        checkpoint = locate_weights(registry.card(names[0]), download=False)
     except CodecError as error:
         return Finding(f"codec {family}", "optional", f"{count(len(names), 'setting')}, needs weights: {error}")
     return Finding(f"codec {family}", "ok", f"{count(len(names), 'setting')}, weights in {checkpoint.folder}")
@@ -206,4 +206,4 @@ def _storage() -> list[Finding]:
     return [Finding("CODEC_SUPERB_HOME", "ok" if free > ENOUGH_BYTES else "optional", detail)]
 
 
-LOOKS: tuple[Callable[[], list[Finding]], ...] = (_python, _packages, _extras, _codecs, _applications, _storage)
+CHECKS: tuple[Callable[[], list[Finding]], ...] = (_python, _packages, _extras, _codecs, _applications, _storage)

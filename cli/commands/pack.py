@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from codec_superb.cli.console import note, print_json
-from codec_superb.cli.options import USUAL_SAMPLES, JsonOption, RunsArgument, plain_path
+from codec_superb.cli.options import DEFAULT_SAMPLES, JsonOption, RunsArgument, plain_path
 
 
 def command(
@@ -16,7 +16,7 @@ def command(
     out: Annotated[Path, typer.Option("-o", "--out", help="The submission file to write, FILE.zip.")],
     submitter: Annotated[str | None, typer.Option(help="Person or group that answers for it.")] = None,
     contact: Annotated[str | None, typer.Option(help="Mail address or web page for questions.")] = None,
-    samples: Annotated[int, typer.Option(min=0, help="Listening samples to put in.")] = USUAL_SAMPLES,
+    samples: Annotated[int, typer.Option(min=0, help="Listening samples to put in.")] = DEFAULT_SAMPLES,
     as_json: JsonOption = False,
 ) -> None:
     """Pack the scored runs of one codec, a dataset each, into a submission file that passes `check`."""

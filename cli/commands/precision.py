@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codec_superb.cli.commands.compare import say as say_comparison
+from codec_superb.cli.commands.compare import print_comparison as say_comparison
 from codec_superb.cli.console import TerminalProgress, note, print_json
 from codec_superb.cli.options import (
     BatchOption,
@@ -28,7 +28,7 @@ from codec_superb.web.text import significant
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from codec_superb.pipeline.precision import Failure, PrecisionReport, VariantReport
+    from codec_superb.pipeline.precision import PrecisionReport, VariantFailure, VariantReport
 
 
 def command(
@@ -58,9 +58,9 @@ def command(
     if not dataset:
         raise typer.BadParameter("name at least one --dataset")
     from codec_superb.pipeline.output_file import write_output
-    from codec_superb.pipeline.precision import USUAL_VARIANTS, Variant, measure_precision
+    from codec_superb.pipeline.precision import DEFAULT_VARIANTS, Variant, measure_precision
 
-    variants = [Variant.parse(name) for name in variant or USUAL_VARIANTS]
+    variants = [Variant.parse(name) for name in variant or DEFAULT_VARIANTS]
     with TerminalProgress() as progress:
         report = measure_precision(
             codec, variants, dataset, out=out, weights=weights, device=device, batch=batch, metrics=metric,
@@ -83,10 +83,10 @@ def _say(report: PrecisionReport) -> None:
     _say_failed("float32", report.failed)
     for variant in report.variants:
         typer.echo(f"\n== {variant.variant} against float32")
-        say_variant(variant)
+        print_variant(variant)
 
 
-def say_variant(report: VariantReport) -> None:
+def print_variant(report: VariantReport) -> None:
     """Print one variant against float32."""
     if report.comparison is not None:
         say_comparison(report.comparison)
@@ -107,7 +107,7 @@ def say_variant(report: VariantReport) -> None:
     _say_failed(report.variant, report.failed)
 
 
-def _say_failed(variant: str, failed: Sequence[Failure]) -> None:
+def _say_failed(variant: str, failed: Sequence[VariantFailure]) -> None:
     for entry in failed[:SHOWN]:
         note(f"  failed: {variant} / {entry.dataset} / {entry.clip} ({entry.stage}): {entry.reason}")
     if len(failed) > SHOWN:

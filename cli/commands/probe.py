@@ -17,7 +17,7 @@ from codec_superb.cli.options import (
     RunsArgument,
     WorkersOption,
 )
-from codec_superb.cli.outcomes import as_data, exit_code, say
+from codec_superb.cli.outcomes import as_data, exit_code, print_outcomes
 from codec_superb.cli.selection import application_names
 
 
@@ -34,7 +34,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Probe runs: what recognisers, verifiers and listeners make of the resynthesis, beside the reference."""
-    from codec_superb.cli.figures import figure_data, measured_figures, print_figures, ultra_notes
+    from codec_superb.cli.application_metrics import measured_metrics, metrics_as_data, print_metrics, ultra_notes
     from codec_superb.pipeline.probing.stage import probe
 
     names = application_names(application)
@@ -45,12 +45,12 @@ def command(
             runs, applications=names, backends=backend or (), weights=weights, device=device,
             workers=workers, overwrite=overwrite, progress=progress,
         )  # fmt: skip
-    say(outcomes)
-    figures = measured_figures(outcomes)
+    print_outcomes(outcomes)
+    figures = measured_metrics(outcomes)
     if as_json:
-        print_json({"runs": as_data(outcomes), "figures": figure_data(figures)})
+        print_json({"runs": as_data(outcomes), "figures": metrics_as_data(figures)})
     else:
-        print_figures(figures)
+        print_metrics(figures)
         for said in ultra_notes(figures) if "ultra" in names else ():
             note(said)
     raise typer.Exit(exit_code(outcomes))

@@ -23,7 +23,7 @@ from codec_superb.cli.options import (
     WeightsOption,
     WorkersOption,
 )
-from codec_superb.cli.outcomes import as_data, exit_code, say
+from codec_superb.cli.outcomes import as_data, exit_code, print_outcomes
 from codec_superb.cli.selection import codec_names
 
 
@@ -53,7 +53,7 @@ def command(
             codec_names(codec), dataset, out=out, device=device, options=options, batch=batch, workers=workers,
             limit=limit, overwrite=overwrite, category=category, progress=progress,
         )  # fmt: skip
-    say(outcomes)
+    print_outcomes(outcomes)
     if as_json:
         print_json(as_data(outcomes))
     raise typer.Exit(exit_code(outcomes))

@@ -18,7 +18,7 @@ from codec_superb.cli.options import (
     PesqOption,
     WorkersOption,
 )
-from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, say
+from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, print_outcomes
 from codec_superb.metrics.table import Backends, Category, backends_of
 
 
@@ -46,7 +46,7 @@ def command(
         outcomes = score(
             runs or [], metrics=metric, workers=workers, overwrite=overwrite, backends=backends, progress=progress
         )
-    say(outcomes)
+    print_outcomes(outcomes)
     if as_json:
         print_json(as_data(outcomes))
     raise typer.Exit(exit_code(outcomes))

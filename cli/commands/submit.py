@@ -13,7 +13,7 @@ from codec_superb.cli.options import JsonOption, plain_path
 from codec_superb.web.text import count
 
 if TYPE_CHECKING:
-    from codec_superb.cli.uploading import Sent
+    from codec_superb.cli.uploading import UploadResult
     from codec_superb.pipeline.submission.findings import CheckReport
 
 TOKEN_VARIABLE = "CODEC_SUPERB_TOKEN"  # noqa: S105 -- the name of a variable
@@ -95,7 +95,7 @@ def _refused_here(file: Path, report: CheckReport) -> dict[str, Any]:
     return {"file": str(file), "accepted": False, "error": f"not sent: {total} found here", "problems": problems}
 
 
-def _told(file: Path, sent: Sent) -> dict[str, Any]:
+def _told(file: Path, sent: UploadResult) -> dict[str, Any]:
     if sent.accepted:
         return {"file": str(file), "accepted": True, "new": sent.status != 200, **sent.answer}  # noqa: PLR2004 -- HTTP
     detail = f"{sent.answer.get('detail', 'no reason given')} ({sent.status})"

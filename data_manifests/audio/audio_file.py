@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.data_manifests.audio.container import shortfall
+from codec_superb.data_manifests.audio.container import missing_bytes
 from codec_superb.data_manifests.errors import AudioFileError
 
 Audio = NDArray[np.float32]
@@ -65,7 +65,7 @@ def read_header(path: Path) -> tuple[int, int] | None:
 def _decode(file: BinaryIO) -> tuple[Audio, int]:
     if os.fstat(file.fileno()).st_size == 0:
         raise AudioFileError("the file is empty (0 bytes)")
-    missing = shortfall(file)
+    missing = missing_bytes(file)
     if missing:
         raise AudioFileError(f"truncated: its header promises {missing} bytes more than there are")
     decoded = _with_libsndfile(file)

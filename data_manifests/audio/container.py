@@ -41,7 +41,7 @@ _LAYOUTS = {
 _UNKNOWN = {0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF}
 
 
-def shortfall(file: BinaryIO) -> int:
+def missing_bytes(file: BinaryIO) -> int:
     """Return how many bytes the samples of an open file reach beyond its end; 0 where nothing is missing or known.
 
     An Ogg file whose last page is not marked as the last is short by an unknown amount: 1 is returned for it.

@@ -12,7 +12,7 @@ _STEPS = 1 << (_BITS - 1)
 """Steps of a 24-bit sample between 0 and 1."""
 
 
-def from_floats(audio: NDArray[np.floating], rate: int) -> Samples:
+def quantise_24_bits(audio: NDArray[np.floating], rate: int) -> Samples:
     """Return ``audio`` in [-1, 1], shape ``(channels, samples)``, with 24 bits.
 
     A value that 24 bits do not hold is rounded to the nearest that they hold; above full scale it is clipped.

@@ -24,7 +24,7 @@ from codec_superb.data_manifests.clip_list import hash_clips
 from codec_superb.data_manifests.errors import ManifestError, UnknownDataset
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.data_manifests.folders.folder_walk import walk
-from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE, Row, read_labels
+from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE, LabelRow, read_labels
 from codec_superb.data_manifests.hash_cache import HashCache
 from codec_superb.data_manifests.home import codec_superb_home
 
@@ -34,7 +34,7 @@ UNSTATED = "not stated"
 UNREADABLE = "unreadable"
 """Stands in the hash for the content of a file that cannot be read."""
 
-_NOTHING = Row(Labels(), None, None, None)
+_NOTHING = LabelRow(Labels(), None, None, None)
 
 
 class FolderDataset:

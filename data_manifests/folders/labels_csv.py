@@ -22,7 +22,7 @@ _KNOWN = ("path", "category", "text", "language", "speaker", "emotion", "events"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LabelRow:
     """What one line says; what it leaves empty is None."""
 
     labels: Labels
@@ -31,12 +31,12 @@ class Row:
     attribution: str | None
 
 
-def read_labels(path: Path, ids: frozenset[str]) -> dict[str, Row]:
+def read_labels(path: Path, ids: frozenset[str]) -> dict[str, LabelRow]:
     """Return the rows of a labels file by clip id; ``ids`` are the clips of the folder.
 
     Raises ManifestError naming line and column.
     """
-    rows: dict[str, Row] = {}
+    rows: dict[str, LabelRow] = {}
     for line, cells in _read_rows(path):
         clip_id = _find(cells.pop("path"), ids, path, line)
         if clip_id in rows:
@@ -88,7 +88,7 @@ def _find(written: str, ids: frozenset[str], path: Path, line: int) -> str:
     raise ManifestError(f"{path} line {line}, column path: no audio file {written!r} in {path.parent}")
 
 
-def _row(cells: dict[str, str], path: Path, line: int) -> Row:
+def _row(cells: dict[str, str], path: Path, line: int) -> LabelRow:
     known = {name: cells[name].strip() or None for name in _KNOWN if name in cells}
     category = known.get("category")
     if category is not None and category not in CATEGORIES:
@@ -104,4 +104,4 @@ def _row(cells: dict[str, str], path: Path, line: int) -> Row:
         events=tuple(event.strip() for event in events if event.strip()),
         extra=extra,
     )
-    return Row(labels, category, known.get("licence"), known.get("attribution"))
+    return LabelRow(labels, category, known.get("licence"), known.get("attribution"))

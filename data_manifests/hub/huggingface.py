@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.data_manifests.audio.quantise import from_floats
+from codec_superb.data_manifests.audio.quantise import quantise_24_bits
 from codec_superb.data_manifests.audio.samples import Samples, write_flac
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.errors import AudioFileError, FetchError, LayoutError, ManifestError
 from codec_superb.data_manifests.files import write_atomically
-from codec_superb.data_manifests.indexers.listing import Found, Listing
+from codec_superb.data_manifests.indexers.listing import FoundClip, Listing
 from codec_superb.data_manifests.manifest import HuggingFaceSource, ManifestLabels
-from codec_superb.data_manifests.progress import OnProgress, Progress, ignore_progress
+from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate, ignore_progress
 
 INSTALL = 'pip install "codec-superb[datasets]"'
 _ROWS_AT_ONCE = 16
@@ -39,7 +39,7 @@ _DONE = "exported.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HubRow:
     """One row of a split."""
 
     id: str
@@ -55,7 +55,7 @@ class Row:
 class Split:
     """The rows of one split, and how many there are."""
 
-    rows: Iterator[Row]
+    rows: Iterator[HubRow]
     count: int
 
 
@@ -90,7 +90,7 @@ def export(
         for name, category, split in splits:
             for row in split.rows:
                 _export_row(row, name, category, listing, stored)
-                progress(Progress("cut", len(listing.found) + len(listing.missing), total, f"{name}/{row.id}"))
+                progress(ProgressUpdate("cut", len(listing.found) + len(listing.missing), total, f"{name}/{row.id}"))
     finally:
         stored.save()
     return listing
@@ -137,7 +137,7 @@ def from_hub(repo: str, split: str, revision: str | None) -> Split:
     return Split(rows, len(loaded))
 
 
-def _shard_rows(path: Path, shard: Any) -> Iterator[Row]:
+def _shard_rows(path: Path, shard: Any) -> Iterator[HubRow]:
     number = 0
     for batch in shard.iter_batches(batch_size=_ROWS_AT_ONCE, columns=["id", "audio"]):
         for row in batch.to_pylist():
@@ -145,11 +145,11 @@ def _shard_rows(path: Path, shard: Any) -> Iterator[Row]:
             number += 1
 
 
-def _row(row: dict[str, Any], where: str) -> Row:
+def _row(row: dict[str, Any], where: str) -> HubRow:
     audio = row["audio"]
     if not isinstance(audio, dict) or not isinstance(audio.get("bytes"), bytes):
         raise LayoutError(f"{where}: expected the column audio to hold bytes and path, got {str(audio)[:60]!r}")
-    return Row(str(row["id"]), audio["bytes"], audio.get("path"), where)
+    return HubRow(str(row["id"]), audio["bytes"], audio.get("path"), where)
 
 
 def _check_columns(names: list[str], where: str) -> None:
@@ -165,7 +165,7 @@ def _note_absent_shards(paths: list[Path], split: str, listing: Listing) -> None
         listing.notes.append(f"shards of {split} are not there: {', '.join(map(str, absent))} of 0 to {wanted - 1}")
 
 
-def _export_row(row: Row, split: str, category: Category, listing: Listing, stored: _Stored) -> None:
+def _export_row(row: HubRow, split: str, category: Category, listing: Listing, stored: _Stored) -> None:
     clip_id = _clip_id(split, row)
     path = listing.root / f"{clip_id}.flac"
     if not stored.has(clip_id, row.content, path):
@@ -177,10 +177,10 @@ def _export_row(row: Row, split: str, category: Category, listing: Listing, stor
             return
         stored.add(clip_id, row.content, path)
     extra = {"split": split} | ({"source_file": row.path} if row.path else {})
-    listing.found.append(Found(clip_id, path, ManifestLabels(extra=extra), category=category))
+    listing.found.append(FoundClip(clip_id, path, ManifestLabels(extra=extra), category=category))
 
 
-def _clip_id(split: str, row: Row) -> str:
+def _clip_id(split: str, row: HubRow) -> str:
     name = f"{split}/{row.id.strip('/')}"
     try:
         return escape_path(name.encode())
@@ -188,7 +188,7 @@ def _clip_id(split: str, row: Row) -> str:
         raise LayoutError(f"{row.where}: the id {row.id!r} makes no clip id: {error}") from error
 
 
-def _decode(row: Row) -> Samples:
+def _decode(row: HubRow) -> Samples:
     """Return the row's audio: integers as they are, anything else (floats, lossy formats) with 24 bits."""
     import soundfile
 
@@ -199,7 +199,7 @@ def _decode(row: Row) -> Samples:
                 data = file.read(dtype="int32", always_2d=True)
                 samples = Samples(data, rate, 16 if file.subtype in {"PCM_16", "PCM_S8", "PCM_U8"} else 24)
             else:
-                samples = from_floats(_finite(file.read(dtype="float32", always_2d=True).T, row), rate)
+                samples = quantise_24_bits(_finite(file.read(dtype="float32", always_2d=True).T, row), rate)
     except (soundfile.SoundFileError, OSError) as error:
         raise AudioFileError(f"{row.where} ({row.id}) is no audio: {_one_line(error)}") from error
     if not samples.data.size:
@@ -207,7 +207,7 @@ def _decode(row: Row) -> Samples:
     return samples
 
 
-def _finite(audio: NDArray[np.float32], row: Row) -> NDArray[np.float32]:
+def _finite(audio: NDArray[np.float32], row: HubRow) -> NDArray[np.float32]:
     if not np.isfinite(audio).all():
         raise AudioFileError(f"{row.where} ({row.id}) holds NaN or Inf")
     return audio

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 
 from codec_superb.data_manifests.errors import ManifestError
-from codec_superb.data_manifests.indexers.listing import Listing, Request
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing
 
 LAYOUTS: tuple[str, ...] = (
     "aishell1",
@@ -40,7 +40,7 @@ LAYOUTS: tuple[str, ...] = (
 """Names that a manifest's ``source.layout`` may have: the modules of this package."""
 
 
-def find_clips(layout: str, request: Request) -> Listing:
+def find_clips(layout: str, request: IndexRequest) -> Listing:
     """Return what the indexer of ``layout`` finds in the request's folder.
 
     Raises LayoutError when the folder is not laid out so, and ManifestError for a layout that does not exist.

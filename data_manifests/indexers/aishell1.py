@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate, present_splits
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate, present_splits
 from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -20,7 +20,7 @@ _TRANSCRIPT = "transcript/aishell_transcript_v0.8.txt"
 _UTTERANCE = re.compile(r"BAC009(S\d{4})W\d{4}")
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the utterances of the manifest's splits with text and speaker."""
     base = locate(request.root, _TRANSCRIPT, ("data_aishell",))
     listing = Listing(base)

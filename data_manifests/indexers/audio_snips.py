@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate, present_splits
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate, present_splits
 from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 TEXTS = "all.iob.snips.txt"
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the clips of the manifest's splits with text, voice, intent and slots."""
     base = locate(request.root, TEXTS, ("SNIPS", "snips", "audio_snips"))
     listing = Listing(base)

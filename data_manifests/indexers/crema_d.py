@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.indexers.tables import read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -40,7 +40,7 @@ _CLIP = re.compile(r"(\d{4})_([A-Z]{3})_([A-Z]{3})_([A-Z]{1,2})")
 _LIST = "SentenceFilenames.csv"
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List all clips with sentence, actor and intended emotion."""
     base = locate(request.root, "AudioWAV", ("CREMA-D", "CREMA-D-master"))
     folder = base / "AudioWAV"

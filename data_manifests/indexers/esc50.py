@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, locate, take_listed
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, locate, take_listed
 from codec_superb.data_manifests.indexers.tables import read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -13,7 +13,7 @@ TABLE = "meta/esc50.csv"
 COLUMNS = ("filename", "fold", "target", "category", "esc10", "src_file", "take")
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List all clips with their class and fold."""
     base = locate(request.root, TABLE, ("ESC-50-master", "ESC-50"))
     listing = Listing(base)

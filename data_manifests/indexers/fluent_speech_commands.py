@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, clip_id, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, clip_id, locate
 from codec_superb.data_manifests.indexers.tables import read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -12,7 +12,7 @@ COLUMNS = ("path", "speakerId", "transcription", "action", "object", "location")
 _PREFIX = "wavs/speakers/"
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the test set with text, speaker and the three slots of the intent."""
     base = locate(request.root, TABLE, ("fluent_speech_commands_dataset",))
     listing = Listing(base)

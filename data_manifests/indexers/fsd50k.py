@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.indexers.tables import expect_type, read_json, read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -25,7 +25,7 @@ LICENCES = {
 """End of a Creative Commons address -> name; another address is kept as it is."""
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the validation and test sets with their classes, licences and uploaders."""
     base = locate(request.root, "FSD50K.ground_truth/dev.csv", ("FSD50K", "fsd50k"))
     listing = Listing(base)

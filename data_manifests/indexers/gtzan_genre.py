@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 GENRES = ("blues", "classical", "country", "disco", "hiphop", "jazz", "metal", "pop", "reggae", "rock")
@@ -16,7 +16,7 @@ CLIPS_PER_GENRE = 100
 _CLIP = re.compile(r"([a-z]+)\.(\d{5})")
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List all clips with their genre."""
     markers = tuple(f"{genre}/{genre}.*" for genre in GENRES)
     base = locate(request.root, markers, ("genres", "genres_original", "Data/genres_original"))

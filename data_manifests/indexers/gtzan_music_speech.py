@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate, present_splits
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate, present_splits
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 CLASSES = {"music_wav": "music", "speech_wav": "speech", "music": "music", "speech": "speech"}
 """Folder -> class. The archive has the first two; copies of it drop the ending."""
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List all clips with their class."""
     base = locate(request.root, tuple(f"{folder}/*" for folder in CLASSES), ("music_speech",))
     listing = Listing(base)

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests.audio.audio_file import read_audio
-from codec_superb.data_manifests.audio.quantise import from_floats
+from codec_superb.data_manifests.audio.quantise import quantise_24_bits
 from codec_superb.data_manifests.audio.samples import write_flac
 from codec_superb.data_manifests.errors import AudioFileError, LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, locate
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 OFFSETS = {"mic1raw.wav": 15_764_451, "mic2raw16b.wav": 13_764_742, "mic3raw.wav": 9_334_032, "mic4raw.wav": 6_794_611}
@@ -35,7 +35,7 @@ APART = 25_001
 LENGTH = RATE * 3 // 2
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """Cut the recordings into the request's store and list the clips with microphone, shot and firearm."""
     base = locate(request.root, "mic1raw.wav", ("gunshot_triangulation",))
     absent = [name for name in OFFSETS if not (base / name).is_file()]
@@ -84,6 +84,6 @@ def _cut(listing: Listing, recording: NDArray[np.float32], microphone: int, shot
     if len(audio) < LENGTH:
         raise LayoutError(f"the recording of microphone {microphone} ends before the end of shot {shot}")
     path = listing.root / f"mic{microphone}_shot{shot}_fid{firearm}.flac"
-    write_flac(path, from_floats(audio[np.newaxis], RATE))
+    write_flac(path, quantise_24_bits(audio[np.newaxis], RATE))
     extra = {"microphone": str(microphone), "shot": str(shot), "firearm": str(firearm)}
     listing.add(path, ManifestLabels(events=(f"firearm {firearm}",), extra=extra), below=listing.root)

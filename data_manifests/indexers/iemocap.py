@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -33,7 +33,7 @@ _EVALUATION = re.compile(r"\[\d+\.\d+ - \d+\.\d+\]\t(\S+)\t(\w+)\t\[([\d.]+), ([
 _WORDS = re.compile(r"(Ses\d\d[FM]_\S+) \[[\d.]+-[\d.]+\]: ?(.*)")
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the utterances of the five sessions with speaker, text and emotion."""
     markers = tuple(f"{session}/sentences/wav" for session in SESSIONS)
     base = locate(request.root, markers, ("IEMOCAP_full_release", "IEMOCAP"))

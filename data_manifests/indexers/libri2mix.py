@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, locate, take_listed
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, locate, take_listed
 from codec_superb.data_manifests.indexers.tables import read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -17,7 +17,7 @@ TABLE = "metadata/mixture_test_mix_both.csv"
 COLUMNS = ("mixture_ID", "length")
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the noisy two-speaker mixtures of the test set with both speakers and both LibriSpeech utterances."""
     modes = request.options.get("modes", ("max", "min"))
     names = modes if isinstance(modes, tuple) else (str(modes),)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.indexers.tables import expect_type, read_json
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -14,7 +14,7 @@ MOST_SPEAKERS = 10
 _CLIP = re.compile(r"(\d{1,2})_.+")
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List all clips with the number of speakers, and who they are."""
     base = locate(request.root, ("test/*.wav", "[0-9]_*.wav"), ("LibriCount10-0dB", "libricount10"))
     folder = base / "test" if (base / "test").is_dir() else base

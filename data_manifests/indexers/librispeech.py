@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate, present_splits
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate, present_splits
 from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the utterances of the manifest's splits with text and speaker."""
     splits = request.partition.splits
     base = locate(request.root, splits, ("LibriSpeech",))

@@ -12,13 +12,13 @@ from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.manifest import ManifestLabels, Partition
-from codec_superb.data_manifests.trials import Trial
+from codec_superb.data_manifests.trials import ListedTrial
 
 Option = str | int | float | bool | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class IndexRequest:
     """What an indexer is asked to look at."""
 
     root: Path
@@ -30,7 +30,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundClip:
     """One clip of the partition, with its audio on disk."""
 
     id: str
@@ -51,14 +51,14 @@ class Listing:
 
     root: Path
     """The folder that the paths in the clip list are relative to."""
-    found: list[Found] = field(default_factory=list)
+    found: list[FoundClip] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     """Clips of the partition that the publisher lists and that are not on disk."""
     extra: list[str] = field(default_factory=list)
     """Audio files in the partition's folders that the publisher does not list."""
     notes: list[str] = field(default_factory=list)
     """Sentences for the report."""
-    trials: dict[str, list[Trial]] = field(default_factory=dict)
+    trials: dict[str, list[ListedTrial]] = field(default_factory=dict)
     """Verification trials by the name of their list."""
     stored: bool = False
     """True when the clips were cut here, so that their identity is their samples and not a file's bytes."""
@@ -76,7 +76,7 @@ class Listing:
     ) -> None:
         """Add the clip at ``path``; its id is ``prefix`` and the path relative to ``below`` without the suffix."""
         name = prefix + clip_id(path, below)
-        self.found.append(Found(name, path, labels, labelled, licence, attribution))
+        self.found.append(FoundClip(name, path, labels, labelled, licence, attribution))
 
 
 def clip_id(path: Path, below: Path) -> str:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.indexers.tables import expect_type, read_json
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 TABLE = "meta.json"
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the clips of the manifest's test songs (``Alto-1#暖暖``) with singer, song and lyrics."""
     base = locate(request.root, TABLE, ("m4singer", "M4Singer"))
     songs = tuple(_composed(song) for song in request.partition.splits)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, locate, take_listed
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, locate, take_listed
 from codec_superb.data_manifests.indexers.tables import expect_type, read_json
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -14,7 +14,7 @@ TABLE = "examples.json"
 FACTS = ("instrument_str", "instrument_source_str", "pitch", "velocity")
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the notes of the test set with instrument family, instrument, pitch (MIDI) and velocity."""
     base = locate(request.root, TABLE, ("nsynth-test",))
     listing = Listing(base)

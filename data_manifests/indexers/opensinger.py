@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 GENDERS = {"ManRaw": "male", "WomanRaw": "female"}
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the clips of the manifest's singers (``ManRaw/25``) with singer, song and lyrics."""
     base = locate(request.root, tuple(GENDERS), ("OpenSinger",))
     listing = Listing(base)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, locate, present_splits, take_listed
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, locate, present_splits, take_listed
 from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -20,7 +20,7 @@ LANGUAGES = {"albanian": "sq", "basque": "eu", "czech": "cs", "nnenglish": "en",
 """The publisher's names; ``nnenglish`` is English of speakers with another mother tongue."""
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List utterances and queries with their languages."""
     base = locate(request.root, "scoring/language_key_utterances.lst", ("quesst14Database",))
     listing = Listing(base)

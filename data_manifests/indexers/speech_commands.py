@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -20,7 +20,7 @@ SPLIT_LISTS = {"testing_list.txt": "test", "validation_list.txt": "validation"}
 _CLIP = re.compile(r"([0-9a-f]{8})_nohash_(\d+)\.wav")
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the spoken words with word, speaker and the publisher's split."""
     inner = ("speech_commands_v0.01", "SpeechCommands/speech_commands_v0.01")
     base = locate(request.root, WORDS, inner)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.indexers.tables import read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -19,7 +19,7 @@ COLUMNS = ("imitation_filename", *LEVELS, "reference_filename", "included", "par
 _TRUE, _FALSE = {"true", "1"}, {"false", "0"}
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the included imitations with the imitated class and the person."""
     base = locate(request.root, TABLE, ("VocalImitationSet", "VocalImitationSet_v1.1.3/VocalImitationSet"))
     folders = [base / "vocal_imitations" / "included", base / "included"]

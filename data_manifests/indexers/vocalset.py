@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import LayoutError
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
 
@@ -20,7 +20,7 @@ _SINGER = re.compile(r"(f|female|m|male)\s?(\d{1,2})", re.IGNORECASE)
 _DEPTH = 3
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the clips of the test singers with singer, context and technique."""
     base = locate(request.root, SINGERS_LIST, ("VocalSet1-2", "VocalSet11", "VocalSet"))
     singers_folder = next((base / name for name in FOLDERS if (base / name).is_dir()), None)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codec_superb.data_manifests.indexers.listing import Listing, Request, audio_below, locate
+from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 WITHDRAWN_CODES = {"iw": "he", "jw": "jv"}
 """Codes of the publisher that BCP 47 has replaced."""
 
 
-def find(request: Request) -> Listing:
+def find(request: IndexRequest) -> Listing:
     """List the clips of the most frequent languages with their language."""
     base = locate(request.root, ("dev/*/*.wav", "*/*.wav"), ("voxlingua107", "VoxLingua107"))
     languages = base / "dev" if (base / "dev").is_dir() else base

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from codec_superb.data_manifests.audio.audio_file import read_header
 from codec_superb.data_manifests.files import file_sha256, write_atomically
-from codec_superb.data_manifests.progress import OnProgress, Progress, ignore_progress
+from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate, ignore_progress
 
 BATCH = 64
 """Files between two calls of the progress callback: small, so that Ctrl-C is heard soon."""
@@ -48,7 +48,7 @@ class FileFacts:
         return self.frames / self.sampling_rate
 
 
-def measure(paths: Sequence[Path], cache: Path, progress: OnProgress = ignore_progress) -> Iterator[FileFacts]:
+def read_file_facts(paths: Sequence[Path], cache: Path, progress: OnProgress = ignore_progress) -> Iterator[FileFacts]:
     """Yield the facts of each file in order, from ``cache`` where the file has not changed since.
 
     ``cache`` is a JSON file that is written now and then and at the end, also when the caller stops early.
@@ -65,7 +65,7 @@ def measure(paths: Sequence[Path], cache: Path, progress: OnProgress = ignore_pr
             measured = list(pool.map(lambda path: _measure_one(path, known), batch))
             facts.update(zip(map(str, batch), measured, strict=True))
             yield from measured
-            progress(Progress("check", len(facts), len(paths), str(batch[-1])))
+            progress(ProgressUpdate("check", len(facts), len(paths), str(batch[-1])))
             if time.monotonic() - saved > SAVE_SECONDS:
                 _save(cache, known | facts, known)
                 saved = time.monotonic()

@@ -17,8 +17,8 @@ from codec_superb.data_manifests.errors import DatasetError, LayoutError
 from codec_superb.data_manifests.files import locked
 from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.indexers import find_clips
-from codec_superb.data_manifests.indexers.listing import Found, Listing, Request
-from codec_superb.data_manifests.indexing.file_facts import FileFacts, measure
+from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing
+from codec_superb.data_manifests.indexing.file_facts import FileFacts, read_file_facts
 from codec_superb.data_manifests.indexing.index_report import NAMED, IndexReport
 from codec_superb.data_manifests.manifest import HuggingFaceSource, LocalSource, Manifest, Partition
 from codec_superb.data_manifests.progress import OnProgress, ignore_progress
@@ -69,7 +69,7 @@ def _find(
         )
     if folder is None:
         raise LayoutError(f"{manifest.name}: say where it lies with --root DIR; it is had from {source.url}")
-    return find_clips(source.layout, Request(folder, manifest.partition, store, source.options))
+    return find_clips(source.layout, IndexRequest(folder, manifest.partition, store, source.options))
 
 
 def _existing(root: Path, manifest: Manifest) -> Path:
@@ -80,7 +80,7 @@ def _existing(root: Path, manifest: Manifest) -> Path:
     return folder
 
 
-def _in_partition(clip: Found, root: Path, partition: Partition) -> bool:
+def _in_partition(clip: FoundClip, root: Path, partition: Partition) -> bool:
     path = clip.path.relative_to(root).as_posix()
     included = not partition.include or any(fnmatch.fnmatchcase(path, pattern) for pattern in partition.include)
     return included and not any(fnmatch.fnmatchcase(path, pattern) for pattern in partition.exclude)
@@ -99,7 +99,7 @@ def _check_names(listing: Listing) -> None:
 
 def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgress) -> IndexReport:
     folder.mkdir(parents=True, exist_ok=True)
-    facts = list(measure([clip.path for clip in listing.found], folder / _FACTS, progress))
+    facts = list(read_file_facts([clip.path for clip in listing.found], folder / _FACTS, progress))
     records = [_record(clip, fact, manifest, listing) for clip, fact in zip(listing.found, facts, strict=True)]
     listing.notes += _other_rates(manifest, listing, facts)
     missing, extra = _counts(manifest, listing)
@@ -123,7 +123,7 @@ def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgr
     return _report(manifest, listing, facts, written, folder)
 
 
-def _record(clip: Found, facts: FileFacts, manifest: Manifest, listing: Listing) -> ClipRecord:
+def _record(clip: FoundClip, facts: FileFacts, manifest: Manifest, listing: Listing) -> ClipRecord:
     return ClipRecord(
         id=clip.id,
         path=clip.path.relative_to(listing.root).as_posix(),

@@ -17,7 +17,7 @@ from codec_superb.data_manifests.manifest import ClipGroup, ManifestLabels, Pack
 from codec_superb.data_manifests.packages.archive import read_members
 from codec_superb.data_manifests.packages.fetch import Fetcher, Received
 from codec_superb.data_manifests.packages.pip_settings import read_pip_settings
-from codec_superb.data_manifests.progress import OnProgress, Progress
+from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate
 
 _THREADS = 4
 """Downloads at once; more would not be faster and would be impolite."""
@@ -42,7 +42,7 @@ def make_clips(folder: Path, source: PackagesSource, done: set[str], progress: O
     for key, path in paths.items():
         for record in _cut_file(folder, path, wanted[key]):
             made += 1
-            progress(Progress("cut", made, total, record.id))
+            progress(ProgressUpdate("cut", made, total, record.id))
             yield record
 
 
@@ -145,4 +145,4 @@ class _Meter:
     def tell(self, filename: str, received: int) -> None:
         with self._lock:
             self._received[filename] = received
-            self._progress(Progress("download", sum(self._received.values()), self._total, filename))
+            self._progress(ProgressUpdate("download", sum(self._received.values()), self._total, filename))

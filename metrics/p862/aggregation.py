@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.alignment.delays import toward_zero
 from codec_superb.metrics.p862.alignment.utterances import Utterances
-from codec_superb.metrics.p862.tables import OPTIONS, SEARCH_WINDOWS, Rate
+from codec_superb.metrics.p862.tables import OPTIONS, SEARCH_WINDOWS, RateTables
 
 Signal = NDArray[np.float32]
 
@@ -40,7 +40,7 @@ def _quiet(signal: Signal, begin: int, direction: int, most: int) -> int:
             return skipped
 
 
-def frame_range(reference: Signal, longest: int, rate: Rate) -> tuple[int, int]:
+def frame_range(reference: Signal, longest: int, rate: RateTables) -> tuple[int, int]:
     """First frame that counts, and the end of frames; ``longest`` is the signals' length without padding."""
     hop = rate.frame // 2
     before = _quiet(reference, rate.lead, 1, longest // 2)
@@ -48,7 +48,7 @@ def frame_range(reference: Signal, longest: int, rate: Rate) -> tuple[int, int]:
     return before // hop, toward_zero(longest - 2 * rate.lead + rate.padding - behind, hop)
 
 
-def forget_lost(both: Signal, added: Signal, found: Utterances, rate: Rate) -> None:
+def zero_lost_frames(both: Signal, added: Signal, found: Utterances, rate: RateTables) -> None:
     """Set frames to no disturbance, in place, that a jump back of the delay takes out of the resynthesis."""
     hop, last = rate.frame // 2, len(both) - 1
     for i in range(1, len(found.start)):
@@ -64,7 +64,7 @@ def forget_lost(both: Signal, added: Signal, found: Utterances, rate: Rate) -> N
 
 
 @compiled(**OPTIONS)
-def _time_weights(frames: int, longest: int, rate: Rate) -> Signal:
+def _time_weights(frames: int, longest: int, rate: RateTables) -> Signal:
     weights = np.ones(frames, np.float32)
     if frames > _LONG:
         last = (longest - 2 * rate.lead) // (rate.frame // 2) - 1
@@ -89,7 +89,9 @@ def _over_time(disturbance: Signal, weights: Signal, start: int) -> np.float32:
 
 
 @compiled(**OPTIONS)
-def raw_score(both: Signal, added: Signal, audible_power: Signal, start: int, longest: int, rate: Rate) -> np.float32:
+def raw_score(
+    both: Signal, added: Signal, audible_power: Signal, start: int, longest: int, rate: RateTables
+) -> np.float32:
     """Give the score of P.862, -0.5 to 4.5, from the disturbances of all frames (changed in place).
 
     ``audible_power`` is that of the reference's frames: soft frames count more.

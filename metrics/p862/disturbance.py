@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.arithmetic.powers import power_growth, ratio_powers
-from codec_superb.metrics.p862.tables import LOUDNESS_CALIBRATION, OPTIONS, Rate
+from codec_superb.metrics.p862.tables import LOUDNESS_CALIBRATION, OPTIONS, RateTables
 
 Powers = NDArray[np.float32]
 """Shape (frames, bands)."""
@@ -31,7 +31,7 @@ _LEAST_ASYMMETRY, _GREATEST_ASYMMETRY = np.float32(3), np.float32(12)
 
 
 @compiled(**OPTIONS)
-def audible(powers: NDArray[np.float32], factor: float, rate: Rate) -> np.float32:
+def audible(powers: NDArray[np.float32], factor: float, rate: RateTables) -> np.float32:
     """Sum of a frame's band powers that are above ``factor`` times the threshold of hearing; the lowest is left out."""
     total = 0.0
     for band in range(1, len(powers)):
@@ -41,7 +41,7 @@ def audible(powers: NDArray[np.float32], factor: float, rate: Rate) -> np.float3
 
 
 @compiled(**OPTIONS)
-def _average(powers: Powers, silent: NDArray[np.bool_], frames: int, rate: Rate) -> NDArray[np.float32]:
+def _average(powers: Powers, silent: NDArray[np.bool_], frames: int, rate: RateTables) -> NDArray[np.float32]:
     totals = np.zeros(powers.shape[1])
     for frame in range(len(powers)):
         if not silent[frame]:
@@ -55,7 +55,7 @@ def _average(powers: Powers, silent: NDArray[np.bool_], frames: int, rate: Rate)
 
 
 @compiled(**OPTIONS)
-def equalise(reference: Powers, resynthesis: Powers, frames: int, rate: Rate) -> None:
+def equalise(reference: Powers, resynthesis: Powers, frames: int, rate: RateTables) -> None:
     """Give the reference, in place, the frequency response of the resynthesis, within 20 dB.
 
     ``frames`` is the number by which averages over frames with speech are divided.
@@ -96,7 +96,7 @@ def _weights(reference: NDArray[np.float32], resynthesis: NDArray[np.float32], w
 
 @compiled(**OPTIONS)
 def _frame_disturbance(
-    reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rate: Rate, room: NDArray[np.float32]
+    reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rate: RateTables, room: NDArray[np.float32]
 ) -> tuple[np.float32, np.float32]:
     """Symmetric and added disturbance of one frame; the lowest band does not count."""
     reference, resynthesis = reference[1:], resynthesis[1:]
@@ -119,7 +119,7 @@ def _frame_disturbance(
 
 @compiled(**OPTIONS)
 def disturbances(
-    reference: Powers, resynthesis: Powers, first: int, rate: Rate
+    reference: Powers, resynthesis: Powers, first: int, rate: RateTables
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """Symmetric and added disturbance, and the reference's audible power, of frames ``first``, ``first + 1``, ...
 

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.arithmetic.exact_fft import filter_room, filtered, next_power_of_two, twiddle_factors
 from codec_superb.metrics.p862.arithmetic.rows import LANES
-from codec_superb.metrics.p862.arithmetic.stepwise import filter_room, filtered, long_enough, turns
 from codec_superb.metrics.p862.arithmetic.vector import cascade
 from codec_superb.metrics.p862.tables import (
     ACTIVE_POWER,
     OPTIONS,
     RECEIVER,
     SPEECH_BAND,
-    Curve,
+    FrequencyResponse,
     rate_tables,
 )
 
@@ -52,7 +52,7 @@ def _weights(
 
 
 @lru_cache(maxsize=16)
-def _gains(curve: Curve, rate: int, size: int) -> Signal:
+def _gains(curve: FrequencyResponse, rate: int, size: int) -> Signal:
     """Weights of the bins of a transform of ``size`` samples, up to the last that ``curve`` lets through."""
     resolution = np.float32(rate) / np.float32(size)
     heard = np.flatnonzero(np.array(curve.decibel) > _SILENT_DB)
@@ -72,10 +72,10 @@ def _squares(band: Signal, scale: np.float32) -> float:
     return total
 
 
-def _through(signal: Signal, curve: Curve, rate: int) -> tuple[Signal, np.float32]:
+def _through(signal: Signal, curve: FrequencyResponse, rate: int) -> tuple[Signal, np.float32]:
     """``signal`` filtered, in the calling thread's room, and the factor that it has yet to be multiplied by."""
-    size = long_enough(len(signal))
-    band: Signal = filtered(signal, _gains(curve, rate, size), turns(size), filter_room(size))
+    size = next_power_of_two(len(signal))
+    band: Signal = filtered(signal, _gains(curve, rate, size), twiddle_factors(size), filter_room(size))
     return band[: len(signal)], np.float32(1 / size)
 
 
@@ -88,7 +88,7 @@ def level_factor(signal: Signal, rate: int, divisor: int) -> float:
     return float(np.float32(math.sqrt(ACTIVE_POWER / power))) if power > 0 else math.inf
 
 
-def receive(signal: Signal, rate: int) -> None:
+def receiver_filter(signal: Signal, rate: int) -> None:
     """Pass ``signal``, padding included, through the telephone receiver, in place."""
     band, scale = _through(signal, RECEIVER, rate)
     np.multiply(band, scale, out=signal)

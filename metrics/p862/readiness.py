@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.compiled import can_be_kept, is_kept
+from codec_superb.metrics.compiled import can_be_cached, is_cached
 from codec_superb.metrics.p862.aggregation import raw_score
 from codec_superb.metrics.p862.api import pesq
 
@@ -16,12 +16,12 @@ _LAST = raw_score
 
 def is_compiled() -> bool:
     """Whether compiled code is on disk."""
-    return is_kept(_LAST)
+    return is_cached(_LAST)
 
 
 def is_worth_compiling() -> bool:
     """Whether code that one process compiles will be there for the others."""
-    return can_be_kept(_LAST)
+    return can_be_cached(_LAST)
 
 
 def compile_ahead() -> None:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.alignment.utterances import Utterances
-from codec_superb.metrics.p862.arithmetic.stepwise import correlation, long_enough, turns
+from codec_superb.metrics.p862.arithmetic.exact_fft import correlation, next_power_of_two, twiddle_factors
 from codec_superb.metrics.p862.disturbance import BAD_FRAME, disturbances
-from codec_superb.metrics.p862.spectra import Analysis, band_powers
-from codec_superb.metrics.p862.tables import OPTIONS, Rate
+from codec_superb.metrics.p862.spectra import SpectrumWorkspace, band_powers
+from codec_superb.metrics.p862.tables import OPTIONS, RateTables
 
 Signal = NDArray[np.float32]
 
@@ -41,7 +41,7 @@ def bad_stretches(disturbance: Signal) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2) if b - a >= SHORTEST]
 
 
-def aligned(signal: Signal, found: Utterances, rate: Rate) -> Signal:
+def aligned(signal: Signal, found: Utterances, rate: RateTables) -> Signal:
     """``signal`` with every utterance moved to its place in the reference."""
     first, end = rate.lead, len(signal) - rate.lead
     moved = np.zeros(len(signal), np.float32)
@@ -78,17 +78,17 @@ def _best(correlation: Signal, whole: float, reach: int) -> tuple[int, np.float3
 
 def _search(first: Signal, second: Signal, reach: int) -> int:
     """Delay of ``second`` within ``reach`` samples from the correlation of magnitudes; 0 where they do not fit."""
-    size = long_enough(2 * len(first))
+    size = next_power_of_two(2 * len(first))
     power1, power2 = _power(first, size), _power(second, size)
     if power1 <= _LEAST_POWER or power2 <= _LEAST_POWER:
         return 0
     scaled = np.abs(first) * np.float32(1 / size)  # as good as scaling its spectrum: a power of two
-    both = correlation(scaled, np.abs(second), -1.0, turns(size), np.empty((6, size), np.float32))
+    both = correlation(scaled, np.abs(second), -1.0, twiddle_factors(size), np.empty((6, size), np.float32))
     delay, fit = _best(both, math.sqrt(power1 * power2), reach)
     return int(delay) if fit >= _LEAST_CORRELATION else 0
 
 
-def stretch_delay(reference: Signal, moved: Signal, span: tuple[int, int], rate: Rate) -> int:
+def stretch_delay(reference: Signal, moved: Signal, span: tuple[int, int], rate: RateTables) -> int:
     """Search the delay of the samples of ``span``."""
     reach = SEARCH * rate.frame
     begin, end = span
@@ -98,7 +98,7 @@ def stretch_delay(reference: Signal, moved: Signal, span: tuple[int, int], rate:
     return _search(first, around, reach)
 
 
-def moved_again(moved: Signal, spans: list[tuple[int, int]], delays: list[int], longest: int) -> Signal:
+def realigned(moved: Signal, spans: list[tuple[int, int]], delays: list[int], longest: int) -> Signal:
     """Return ``moved`` with each span taken at its new delay; ``longest`` is the signals' length without padding."""
     again = moved.copy()
     for (begin, end), delay in zip(spans, delays, strict=True):
@@ -106,12 +106,12 @@ def moved_again(moved: Signal, spans: list[tuple[int, int]], delays: list[int], 
     return again
 
 
-def redo(
+def recompute_stretch(
     again: Signal,
     reference: NDArray[np.float32],
     stretch: tuple[int, int],
-    rate: Rate,
-    at: Analysis,
+    rate: RateTables,
+    at: SpectrumWorkspace,
     both: Signal,
     added: Signal,
 ) -> None:

@@ -8,30 +8,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.p862.arithmetic.exact_fft import (
+    TwiddleFactors,
+    per_thread,
+    reversed_bits,
+    transform_real_lanes,
+    twiddle_factors,
+)
 from codec_superb.metrics.p862.arithmetic.rows import LANES
-from codec_superb.metrics.p862.arithmetic.stepwise import Turns, per_thread, reversed_bits, transform_real_lanes, turns
 from codec_superb.metrics.p862.arithmetic.vector import add_power, load_lanes
-from codec_superb.metrics.p862.tables import OPTIONS, Rate, rate_tables
+from codec_superb.metrics.p862.tables import OPTIONS, RateTables, rate_tables
 
 Signal = NDArray[np.float32]
 
 
-class Analysis(NamedTuple):
+class SpectrumWorkspace(NamedTuple):
     """Tables and room for the spectra of sixteen frames at once: each thread has its own."""
 
     window: Signal
-    turns: Turns
+    twiddle_factors: TwiddleFactors
     places: NDArray[np.int64]
     room: Signal
 
 
 @per_thread
-def analysis(rate: int) -> Analysis:
+def spectrum_workspace(rate: int) -> SpectrumWorkspace:
     """Return the calling thread's analysis for frames at this rate in Hz."""
     frame = rate_tables(rate).frame
     window = 0.5 * (1.0 - np.cos(2 * np.pi * np.arange(frame) / frame))
     room = np.empty((2, LANES * frame), np.float32)
-    return Analysis(window.astype(np.float32), turns(frame), reversed_bits(frame), room)
+    return SpectrumWorkspace(window.astype(np.float32), twiddle_factors(frame), reversed_bits(frame), room)
 
 
 def utterances_at(samples: NDArray[np.int64], start: NDArray[np.int64], window: int) -> NDArray[np.int64]:
@@ -44,7 +50,7 @@ def utterances_at(samples: NDArray[np.int64], start: NDArray[np.int64], window: 
 
 @compiled(**OPTIONS)
 def band_powers(
-    signal: Signal, starts: NDArray[np.int64], rate: Rate, at: Analysis, powers: NDArray[np.float32]
+    signal: Signal, starts: NDArray[np.int64], rate: RateTables, at: SpectrumWorkspace, powers: NDArray[np.float32]
 ) -> None:
     """Fill ``powers`` of shape (frames, bands) for the frames of ``signal`` that begin at ``starts``.
 
@@ -59,7 +65,7 @@ def band_powers(
             lanes[lane] = max(starts[begin + min(lane, count - 1)], 0)
         for i in range(0, length, LANES):
             load_lanes(signal, lanes, at.window, at.room[0], i)
-        transform_real_lanes(at.room[0], at.room[1], at.turns.cosines, at.turns.sines)
+        transform_real_lanes(at.room[0], at.room[1], at.twiddle_factors.cosines, at.twiddle_factors.sines)
         k = 0
         for band in range(len(rate.bins)):
             for lane in range(LANES):

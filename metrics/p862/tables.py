@@ -98,7 +98,7 @@ _POWER_CALIBRATION = {8000: 2.764344e-5, 16000: 6.910853e-6}
 _LOUDNESS_CALIBRATION = 1.866055e-1
 
 
-class Curve(NamedTuple):
+class FrequencyResponse(NamedTuple):
     """A gain over frequency, linear in dB between points."""
 
     hertz: tuple[float, ...]
@@ -107,13 +107,13 @@ class Curve(NamedTuple):
     """Gains are relative to this one."""
 
 
-RECEIVER = Curve(_RECEIVE_HZ, _RECEIVE_DB, 12)
+RECEIVER = FrequencyResponse(_RECEIVE_HZ, _RECEIVE_DB, 12)
 """The telephone receiver of narrow-band listening (intermediate reference system), relative to 1 kHz."""
-SPEECH_BAND = Curve((0, 300, 350, 3250, 3500, 8000), (-500, -500, 0, 0, -500, -500), 0)
+SPEECH_BAND = FrequencyResponse((0, 300, 350, 3250, 3500, 8000), (-500, -500, 0, 0, -500, -500), 0)
 """The band in which levels are compared."""
 
 
-class Rate(NamedTuple):
+class RateTables(NamedTuple):
     """Everything that depends on the sampling rate; arrays hold one number for each Bark band."""
 
     hertz: int
@@ -153,7 +153,7 @@ def _exponents(centres: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=2)
-def rate_tables(hertz: int) -> Rate:
+def rate_tables(hertz: int) -> RateTables:
     """Tables for 8000 or 16000 Hz."""
     narrow = hertz == 8000  # noqa: PLR2004 - Hz
     bands = _NARROW_BANDS if narrow else len(_BINS)
@@ -164,7 +164,7 @@ def rate_tables(hertz: int) -> Rate:
     rounded = threshold.astype(np.float32).astype(np.float64)
     exponent = _exponents(np.array(_CENTRES[:bands]))
     window = hertz * 4 // 1000
-    return Rate(
+    return RateTables(
         hertz=hertz,
         window=window,
         align=16 * window,

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from pydantic import Field, FiniteFloat
 
-from codec_superb.applications.table import PROBES, SIDES, Figure, Probe
-from codec_superb.pipeline.aggregates.estimate import Estimated, estimate, taking
+from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
+from codec_superb.pipeline.aggregates.estimate import BootstrapEstimate, contributing_clips, estimate
 from codec_superb.pipeline.aggregates.evidence import (
-    Sides,
+    PairedEvidence,
     by_dataset_and_probe,
-    evidence_of,
-    from_pairs,
+    is_computed_from_pairs,
+    paired_evidence_of,
     probes_present,
 )
 from codec_superb.pipeline.aggregates.interval import Score
@@ -78,10 +78,10 @@ def aggregate_applications(
     if astray:
         raise PipelineError(f"pairs of {astray[0][1]} on {astray[0][0]!r}: expected clips with that probe, found none")
     found: list[ApplicationAggregate] = []
-    estimates: dict[tuple[str, str], Estimated] = {}
+    estimates: dict[tuple[str, str], BootstrapEstimate] = {}
     for name in sorted(by_dataset):
         for key in present[name]:
-            sides = evidence_of(PROBES[key], by_dataset[name], groups.get((name, key), ()))
+            sides = paired_evidence_of(PROBES[key], by_dataset[name], groups.get((name, key), ()))
             for figure, estimated in estimate(sides, name, seed, replicates).items():
                 if not sides.clips or np.isfinite(estimated.point).any():
                     estimates[name, figure.key] = estimated
@@ -90,7 +90,7 @@ def aggregate_applications(
 
 
 def _entry(
-    dataset: str, figure: Figure, sides: Sides, estimated: Estimated, counts: Mapping[str, int]
+    dataset: str, figure: ProbeMetric, sides: PairedEvidence, estimated: BootstrapEstimate, counts: Mapping[str, int]
 ) -> ApplicationAggregate:
     return ApplicationAggregate(
         probe=sides.probe.key,
@@ -98,7 +98,7 @@ def _entry(
         dataset=dataset,
         n=estimated.n,
         **counts,
-        pairs=sides.pairs if from_pairs(figure, sides.probe) else 0,
+        pairs=sides.pairs if is_computed_from_pairs(figure, sides.probe) else 0,
         **estimated.scores(figure),
         totals=_totals(figure, sides),
     )
@@ -111,11 +111,11 @@ def _counts(probe: Probe, rows: Sequence[ClipRow]) -> dict[str, int]:
     return {"left_out": states.count("left_out"), "failed": states.count("failed")}
 
 
-def _totals(figure: Figure, sides: Sides) -> dict[str, float]:
+def _totals(figure: ProbeMetric, sides: PairedEvidence) -> dict[str, float]:
     """Sum the counts behind a rate of errors."""
     if not figure.per:
         return {}
-    chosen = taking(figure, sides)
+    chosen = contributing_clips(figure, sides)
     totals = {figure.per: float(sides.reference.values[figure.per][chosen].sum())}
     for name, side in zip(SIDES, (sides.reference, sides.resynthesis), strict=True):
         totals |= {f"{name}.{field.name}": float(side.values[field.name][chosen].sum()) for field in sides.probe.sided}
@@ -123,7 +123,7 @@ def _totals(figure: Figure, sides: Sides) -> dict[str, float]:
 
 
 def _over_datasets(
-    found: Sequence[ApplicationAggregate], estimates: Mapping[tuple[str, str], Estimated], backends: Backends
+    found: Sequence[ApplicationAggregate], estimates: Mapping[tuple[str, str], BootstrapEstimate], backends: Backends
 ) -> list[ApplicationAggregate]:
     """Compute the figure over several datasets whose parts are all there, by the models of its protocol."""
     average = ultra_average(estimates, backends)

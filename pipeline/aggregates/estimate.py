@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.figures import Floats
-from codec_superb.applications.table import SIDES, Figure
-from codec_superb.pipeline.aggregates.evidence import Sides, figure_function
+from codec_superb.applications.metric_functions import Floats
+from codec_superb.applications.table import SIDES, ProbeMetric
+from codec_superb.pipeline.aggregates.evidence import PairedEvidence, probe_metric_function
 from codec_superb.pipeline.aggregates.interval import Score, score_of
-from codec_superb.pipeline.statistics.bootstrap import drawn_counts, stream
+from codec_superb.pipeline.statistics.bootstrap import drawn_counts, random_stream
 
 
-class Estimated(NamedTuple):
+class BootstrapEstimate(NamedTuple):
     """A figure on both sides; rows are reference and resynthesis."""
 
     point: Floats
@@ -26,7 +26,7 @@ class Estimated(NamedTuple):
     n: int
     """Clips that take part."""
 
-    def scores(self, figure: Figure) -> dict[str, Score]:
+    def scores(self, figure: ProbeMetric) -> dict[str, Score]:
         """Return value and interval of each side and of the loss."""
         sign = 1.0 if figure.higher_is_better else -1.0
         found = {str(side): score_of(float(self.point[row]), self.draws[row], self.n) for row, side in enumerate(SIDES)}
@@ -36,29 +36,31 @@ class Estimated(NamedTuple):
         return found
 
 
-def estimate(sides: Sides, dataset: str, seed: int, replicates: int) -> Mapping[Figure, Estimated]:
+def estimate(
+    sides: PairedEvidence, dataset: str, seed: int, replicates: int
+) -> Mapping[ProbeMetric, BootstrapEstimate]:
     """Compute a probe's figures and their replicates; one block of draws is in memory at a time.
 
     Probes of a dataset that the same clips take part in see the same draws.
     """
-    figures, evidence = sides.probe.figures, (sides.reference, sides.resynthesis)
+    figures, evidence = sides.probe.metrics, (sides.reference, sides.resynthesis)
     count = len(sides.clips)
     if not count:
-        nothing = Estimated(np.full(2, np.nan), np.full((2, replicates), np.nan), 0)
+        nothing = BootstrapEstimate(np.full(2, np.nan), np.full((2, replicates), np.nan), 0)
         return dict.fromkeys(figures, nothing)
-    parts: dict[Figure, list[Floats]] = {figure: [] for figure in figures}
-    draws = drawn_counts(count, replicates, stream(seed, dataset, "applications"))
+    parts: dict[ProbeMetric, list[Floats]] = {figure: [] for figure in figures}
+    draws = drawn_counts(count, replicates, random_stream(seed, dataset, "applications"))
     for weights in chain([np.ones((1, count))], draws):  # the value itself is the draw that holds each clip once
         for figure in figures:
-            parts[figure].append(np.stack([figure_function(figure)(side, weights) for side in evidence]))
+            parts[figure].append(np.stack([probe_metric_function(figure)(side, weights) for side in evidence]))
     joined = {figure: np.concatenate(blocks, axis=1) for figure, blocks in parts.items()}
     return {
-        figure: Estimated(values[:, 0], values[:, 1:], int(taking(figure, sides).sum()))
+        figure: BootstrapEstimate(values[:, 0], values[:, 1:], int(contributing_clips(figure, sides).sum()))
         for figure, values in joined.items()
     }
 
 
-def taking(figure: Figure, sides: Sides) -> NDArray[np.bool_]:
+def contributing_clips(figure: ProbeMetric, sides: PairedEvidence) -> NDArray[np.bool_]:
     """Tell which of the clips count in the unit of the figure."""
     if not figure.per:
         return np.ones(len(sides.clips), np.bool_)

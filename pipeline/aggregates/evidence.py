@@ -11,8 +11,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.figures import Evidence, Floats
-from codec_superb.applications.table import PROBES, SIDES, Figure, Probe
+from codec_superb.applications.metric_functions import Evidence, Floats
+from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
@@ -21,7 +21,7 @@ Pairs = Mapping[tuple[str, str], Sequence[PairRow]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class PairedEvidence:
     """Both sides of one probe on one dataset, over the clips that take part, sorted by id."""
 
     probe: Probe
@@ -43,9 +43,9 @@ def by_dataset_and_probe(pairs: Iterable[PairRow]) -> Pairs:
     return groups
 
 
-def evidence_of(
+def paired_evidence_of(
     probe: Probe, rows: Iterable[ClipRow], pairs: Iterable[PairRow], clips: Collection[str] | None = None
-) -> Sides:
+) -> PairedEvidence:
     """Collect what a probe kept of the clips of one dataset whose status is ok, of those in ``clips`` where given.
 
     Pairs of other clips are left aside where ``clips`` are given; otherwise they are a PipelineError.
@@ -64,7 +64,7 @@ def evidence_of(
             columns[side][field.name] = np.array([getattr(chosen[name], side)[field.name] for name in names])
     left, right, target, scores = _places(probe, pairs, names, strict=clips is None)
     sides = {side: Evidence(columns[side], left, right, target, scores[side]) for side in SIDES}
-    return Sides(probe, names, sides["reference"], sides["resynthesis"])
+    return PairedEvidence(probe, names, sides["reference"], sides["resynthesis"])
 
 
 def _takes_part(row: ClipRow, key: str) -> bool:
@@ -98,7 +98,7 @@ def _places(probe: Probe, pairs: Iterable[PairRow], clips: Sequence[str], *, str
 
 
 @cache
-def figure_function(figure: Figure) -> Callable[[Evidence, Floats], Floats]:
+def probe_metric_function(figure: ProbeMetric) -> Callable[[Evidence, Floats], Floats]:
     """Import what computes a figure; it takes evidence of one side and weights of shape ``(draws, clips)``."""
     module, _, name = figure.target.partition(":")
     function = getattr(importlib.import_module(module), name)
@@ -111,7 +111,7 @@ def figure_function(figure: Figure) -> Callable[[Evidence, Floats], Floats]:
     return compute
 
 
-def from_pairs(figure: Figure, probe: Probe) -> bool:
+def is_computed_from_pairs(figure: ProbeMetric, probe: Probe) -> bool:
     """Whether a figure is computed from pairs; a mean is not, even of a probe that keeps some."""
     return bool(probe.pairs) and not figure.field
 

@@ -20,7 +20,7 @@ from codec_superb.pipeline.aggregates.applications import ApplicationAggregate, 
 from codec_superb.pipeline.aggregates.interval import NO_SCORE, Score, score_of
 from codec_superb.pipeline.aggregates.ultra import Backends
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval, standard_deviation
-from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
+from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
 from codec_superb.pipeline.tables.record import Record
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
@@ -171,7 +171,7 @@ def _measured(rows: Sequence[ClipRow], metrics: Sequence[str]) -> list[str]:
     return sorted(key for key in set(metrics) if key in present or all(row.status == "failed" for row in rows))
 
 
-def _metrics(rows: Sequence[ClipRow], joint: Joint) -> dict[str, MetricAggregate]:
+def _metrics(rows: Sequence[ClipRow], joint: SharedClips) -> dict[str, MetricAggregate]:
     failed = sum(row.status == "failed" for row in rows)
     table = {}
     for column, key in enumerate(joint.keys):
@@ -195,7 +195,7 @@ def _finite(value: float) -> float | None:
 
 
 def _dataset(
-    group: Group, rows: Sequence[ClipRow], joint: Joint, scores: tuple[Floats, Floats] | None, *, missing: bool
+    group: ClipPool, rows: Sequence[ClipRow], joint: SharedClips, scores: tuple[Floats, Floats] | None, *, missing: bool
 ) -> DatasetAggregate:
     ok = [row for row in rows if row.status == "ok"]
     metrics = _metrics(rows, joint)

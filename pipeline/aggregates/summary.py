@@ -18,7 +18,7 @@ from codec_superb.pipeline.aggregates.metrics import (
 from codec_superb.pipeline.tables.record import Record
 
 
-class Summary(Record):
+class ResultSummary(Record):
     """Everything of one codec in one category that is the same kind of number for one dataset and for several."""
 
     category: Category
@@ -51,7 +51,7 @@ class Summary(Record):
     """By metric key."""
 
 
-def summarise(aggregates: Aggregates, category: CategoryAggregate) -> Summary:
+def summarise(aggregates: Aggregates, category: CategoryAggregate) -> ResultSummary:
     """Summarise a category over all of its datasets."""
     parts = [part for part in aggregates.datasets if part.category == category.category]
     keys = dict.fromkeys(key for part in parts for key in part.metrics)
@@ -59,7 +59,7 @@ def summarise(aggregates: Aggregates, category: CategoryAggregate) -> Summary:
     return _summary(parts, category.complete, category.kbps, category.score, metrics)
 
 
-def summarise_dataset(part: DatasetAggregate) -> Summary:
+def summarise_dataset(part: DatasetAggregate) -> ResultSummary:
     """Summarise one dataset's clips of one category."""
     return _summary([part], part.complete, part.kbps, part.score, part.metrics)
 
@@ -70,8 +70,8 @@ def _summary(
     kbps: float | None,
     score: Score,
     metrics: dict[str, MetricAggregate],
-) -> Summary:
-    return Summary(
+) -> ResultSummary:
+    return ResultSummary(
         category=parts[0].category,
         datasets=tuple(part.dataset for part in parts),
         complete=complete,

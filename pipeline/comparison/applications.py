@@ -8,8 +8,13 @@ import numpy as np
 from pydantic import FiniteFloat
 
 from codec_superb.applications.table import PROBES, Probe
-from codec_superb.pipeline.aggregates.estimate import Estimated, estimate
-from codec_superb.pipeline.aggregates.evidence import Sides, by_dataset_and_probe, evidence_of, from_pairs
+from codec_superb.pipeline.aggregates.estimate import BootstrapEstimate, estimate
+from codec_superb.pipeline.aggregates.evidence import (
+    PairedEvidence,
+    by_dataset_and_probe,
+    is_computed_from_pairs,
+    paired_evidence_of,
+)
 from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.runs.info import ProbeInfo
@@ -83,7 +88,9 @@ def _differ(one: ProbeInfo | None, two: ProbeInfo | None) -> str:
     return f"asked with different settings: {', '.join(others)}" if others else ""
 
 
-def _shared(probe: Probe, dataset: str, first: Results, second: Results) -> tuple[Sides, Sides, tuple[int, int]] | str:
+def _shared(
+    probe: Probe, dataset: str, first: Results, second: Results
+) -> tuple[PairedEvidence, PairedEvidence, tuple[int, int]] | str:
     """Collect both codecs' evidence on the clips they share, and how many only one has; or say why that is none."""
     rows = [[row for row in results.rows if row.dataset == dataset] for results in (first, second)]
     taking = [
@@ -95,25 +102,27 @@ def _shared(probe: Probe, dataset: str, first: Results, second: Results) -> tupl
     if probe.pairs == "ranks" and taking[0] != taking[1]:
         return "ranks are among other clips: the two did not fail on the same ones"
     groups = [by_dataset_and_probe(results.pairs).get((dataset, probe.key), ()) for results in (first, second)]
-    one, two = (evidence_of(probe, part, pairs, clips) for part, pairs in zip(rows, groups, strict=True))
+    one, two = (paired_evidence_of(probe, part, pairs, clips) for part, pairs in zip(rows, groups, strict=True))
     if not _same_pairs(one, two):
         return "they rest on other trials or classes"
     return one, two, (len(taking[0] - clips), len(taking[1] - clips))
 
 
-def _same_pairs(one: Sides, two: Sides) -> bool:
+def _same_pairs(one: PairedEvidence, two: PairedEvidence) -> bool:
     return all(
         np.array_equal(getattr(one.reference, name), getattr(two.reference, name))
         for name in ("left", "right", "target")
     )
 
 
-def _figures(dataset: str, backend: str, one: Sides, two: Sides, alone: tuple[int, int]) -> list[PairedApplication]:
+def _figures(
+    dataset: str, backend: str, one: PairedEvidence, two: PairedEvidence, alone: tuple[int, int]
+) -> list[PairedApplication]:
     """Compare figure by figure; both codecs see the same draws, because they have the same clips."""
     estimates = [estimate(sides, dataset, SEED, REPLICATES) for sides in (one, two)]
     found = []
     for figure, mine in estimates[0].items():
-        other: Estimated = estimates[1][figure]
+        other: BootstrapEstimate = estimates[1][figure]
         if not np.isfinite([mine.point[1], other.point[1]]).all():
             continue
         found.append(
@@ -123,7 +132,7 @@ def _figures(dataset: str, backend: str, one: Sides, two: Sides, alone: tuple[in
                 figure=figure.key,
                 backend=backend,
                 n=mine.n,
-                pairs=one.pairs if from_pairs(figure, one.probe) else 0,
+                pairs=one.pairs if is_computed_from_pairs(figure, one.probe) else 0,
                 only_first=alone[0],
                 only_second=alone[1],
                 reference=float(mine.point[0]) if np.isfinite(mine.point[0]) else None,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card
-from codec_superb.base_codec.weights import told
+from codec_superb.base_codec.weights import describe_weights
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.comparison.applications import PairedApplication, compare_applications
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
@@ -89,7 +89,7 @@ def _settings(card: Card) -> str:
 
 
 def _weights(card: Card) -> str:
-    return told(card.weights)
+    return describe_weights(card.weights)
 
 
 def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:

@@ -12,7 +12,7 @@ from pydantic import FiniteFloat
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card, Weights
-from codec_superb.base_codec.weights import told
+from codec_superb.base_codec.weights import describe_weights
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate, CategoryAggregate, DatasetAggregate, Score
 from codec_superb.pipeline.comparison.codecs import LeftOut
@@ -106,7 +106,8 @@ def _unlike(card: Card) -> Iterator[str]:
     if ours is not None and ours.source == "random":
         yield "its weights are random: nobody trained the model, and none of its figures says anything about the codec"
     elif ours is not None and theirs is not None and not _is_published(ours, theirs):
-        yield f"its weights are {told(ours)}; the published ones are {told(theirs)}, which may be others"
+        published = describe_weights(theirs)
+        yield f"its weights are {describe_weights(ours)}; the published ones are {published}, which may be others"
     for key, value in card.settings.items():
         if usual.settings.get(key) != value:
             yield f"it was run with {key} {value}; the usual is {usual.settings.get(key, 'none')}"

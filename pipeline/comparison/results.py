@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card
-from codec_superb.base_codec.weights import told
+from codec_superb.base_codec.weights import describe_weights
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
@@ -166,7 +166,7 @@ def _apart(one: Card, other: Card) -> str:
     """Say in which fields two cards of one name differ; '' where they are of one codec."""
     first, second = _identity(one), _identity(other)
     differing = [name for name in first if first[name] != second[name]]
-    words = {"weights": f"weights ({told(one.weights)}; {told(other.weights)})"}
+    words = {"weights": f"weights ({describe_weights(one.weights)}; {describe_weights(other.weights)})"}
     return ", ".join(words.get(name, name) for name in differing)
 
 

@@ -23,12 +23,12 @@ from codec_superb.pipeline.probing.clip import item_of, reference_at
 from codec_superb.pipeline.runs.finished import RunGroup, selected_clips
 from codec_superb.pipeline.runs.selection import select_clips
 
-USUAL_TRIALS = "veri_test2"
+DEFAULT_TRIAL_LIST = "veri_test2"
 """The list that is taken where a dataset has several: Vox1-O, cleaned."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BackendPlan:
     """One backend, the model it will run, and the probes that it answers for."""
 
     entry: BackendEntry
@@ -36,7 +36,7 @@ class Asked:
     model: Model
     probes: tuple[Probe, ...]
 
-    def only(self, keys: frozenset[str]) -> Asked | None:
+    def only(self, keys: frozenset[str]) -> BackendPlan | None:
         """Return the same with only these of its probes, None where none is left."""
         probes = tuple(row for row in self.probes if row.key in keys)
         return replace(self, probes=probes) if probes else None
@@ -46,7 +46,7 @@ class Asked:
         return any(item.category in row.categories and labelled(row, item) for row in self.probes)
 
 
-class Trials(NamedTuple):
+class TrialList(NamedTuple):
     """A published trial list; without a name there is none."""
 
     name: str = ""
@@ -61,7 +61,7 @@ class ProbeGroup:
     runs: RunGroup
     items: dict[str, Item]
     """By clip id, of all clips that some run has, sorted."""
-    trials: Trials
+    trials: TrialList
     probes: frozenset[str]
     """Keys of the probes that have clips to look at here."""
 
@@ -81,7 +81,7 @@ def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:
     return ProbeGroup(group, *_examine(group.dataset, runs, choices, named=group.named))
 
 
-def refuse_early(
+def check_probes_possible(
     datasets: Sequence[str], choices: Sequence[Choice], *, category: Category | None = None, limit: int | None = None
 ) -> None:
     """Refuse, before anything is resynthesised, what :func:`~codec_superb.pipeline.probing.stage.probe` would refuse.
@@ -99,11 +99,11 @@ def refuse_early(
 
 def _examine(
     dataset: Dataset, runs: Iterable[tuple[str, ...]], choices: Sequence[Choice], *, named: bool
-) -> tuple[dict[str, Item], Trials, frozenset[str]]:
+) -> tuple[dict[str, Item], TrialList, frozenset[str]]:
     """Look at the clips of each run, and return the fields of ProbeGroup."""
     items = {clip: item_of(dataset.clip(clip)) for clip in sorted(set().union(*runs))}
     rows = [probe(choice.probe) for choice in choices]
-    trials = _trials(dataset) if named and any(row.pairs == "trials" for row in rows) else Trials()
+    trials = _trials(dataset) if named and any(row.pairs == "trials" for row in rows) else TrialList()
     here = [row for row in rows if any(item.category in row.categories for item in items.values())]
     for row in here:
         _refuse_unlabelled(dataset, row, _looked_at(row, items.values()), named=named)
@@ -132,17 +132,17 @@ def _refuse_unlabelled(dataset: Dataset, row: Probe, items: Sequence[Item], *, n
     )
 
 
-def _trials(dataset: Dataset) -> Trials:
+def _trials(dataset: Dataset) -> TrialList:
     """Read the published trial list of a named dataset, if it has one."""
     names = trial_lists(dataset.name)
     if not names:
-        return Trials()
-    name = USUAL_TRIALS if USUAL_TRIALS in names else names[0]
+        return TrialList()
+    name = DEFAULT_TRIAL_LIST if DEFAULT_TRIAL_LIST in names else names[0]
     pairs = ((trial.same, trial.enrolment, trial.test) for trial in read_trials(dataset.name, name))
-    return Trials(name, tuple(pairs))
+    return TrialList(name, tuple(pairs))
 
 
-def refuse_idle(groups: Iterable[ProbeGroup], choices: Sequence[Choice]) -> None:
+def check_probes_have_clips(groups: Iterable[ProbeGroup], choices: Sequence[Choice]) -> None:
     """Refuse a probe that none of the datasets has clips for."""
     _refuse_idle({key for group in groups for key in group.probes}, choices)
 
@@ -156,7 +156,7 @@ def _refuse_idle(busy: set[str], choices: Sequence[Choice]) -> None:
             )
 
 
-def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[Asked]:
+def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[BackendPlan]:
     """Find the models of all backends; errors of any come before work with one begins."""
     by_backend: dict[str, list[Probe]] = {}
     for choice in choices:
@@ -164,19 +164,19 @@ def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[Asked]:
     asked = []
     for spec, rows in by_backend.items():
         backend = open_backend(spec, weights)
-        asked.append(Asked(backend_entry(spec), backend, _portable(backend.prepare()), tuple(rows)))
+        asked.append(BackendPlan(backend_entry(spec), backend, _portable(backend.prepare()), tuple(rows)))
     return asked
 
 
-def train(asked: Asked, group: ProbeGroup, device: str) -> Model:
+def train(asked: BackendPlan, group: ProbeGroup, device: str) -> Model:
     """Let a backend learn from the references of the whole dataset, where it does learn."""
     backend = asked.backend
-    if type(backend).trained is Backend.trained:
+    if type(backend).train is Backend.train:
         return asked.model
     dataset = group.runs.dataset
     items = [item_of(dataset.clip(clip)) for clip in dataset.clip_ids()]
     mine = [item for item in items if any(item.category in row.categories for row in asked.probes)]
-    return _portable(backend.trained(mine, _loader(dataset, backend.rate), asked.model, device))
+    return _portable(backend.train(mine, _loader(dataset, backend.rate), asked.model, device))
 
 
 def _loader(dataset: Dataset, rate: int) -> Callable[[str], Samples]:

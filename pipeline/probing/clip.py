@@ -40,7 +40,7 @@ class BackendSpec(NamedTuple):
     threads: int
 
 
-class Place(NamedTuple):
+class SoundPlace(NamedTuple):
     """One sound to predict on: a reference, or what a run made of it."""
 
     clip: str
@@ -55,17 +55,17 @@ class PredictTask(NamedTuple):
 
     backend: BackendSpec
     dataset: DatasetSpec
-    places: tuple[Place, ...]
+    places: tuple[SoundPlace, ...]
 
 
-class Answer(NamedTuple):
+class ClipPrediction(NamedTuple):
     """What the model said about one sound, as a journal holds it."""
 
-    place: Place
+    place: SoundPlace
     entry: dict[str, Any]
 
 
-class _Holder:
+class _LoadedBackend:
     """The one backend a worker has loaded; models are too large for two."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class _Holder:
             backend.close()
 
 
-_HOLDER = _Holder()
+_HOLDER = _LoadedBackend()
 
 
 def load_backend(spec: BackendSpec) -> Iterator[str]:
@@ -105,7 +105,7 @@ def load_backend(spec: BackendSpec) -> Iterator[str]:
 def _device(spec: BackendSpec) -> str:
     """Choose ``cuda`` for a large model where there is a device; PipelineError where it was asked for in vain."""
     if spec.device == "auto":
-        small = make_backend(spec.entry, spec.variant, spec.weights).small
+        small = make_backend(spec.entry, spec.variant, spec.weights).one_copy_per_worker
         return "cuda" if not small and _sees_cuda() else "cpu"
     if spec.device == "cuda" and not _sees_cuda():
         raise PipelineError("expected a CUDA device that torch or CTranslate2 can use, found none; use --device cpu")
@@ -127,17 +127,17 @@ def _sees_cuda() -> bool:
     return bool(ctranslate2.get_cuda_device_count() > 0)
 
 
-def predict_sounds(task: PredictTask) -> Iterator[Answer]:
+def predict_sounds(task: PredictTask) -> Iterator[ClipPrediction]:
     """Yield an answer for each place, in order. Raises only what must end the stage."""
     backend = _HOLDER.get(task.backend)
-    reader = _Reader(dataset_of(task.dataset), backend)
+    reader = _SoundReader(dataset_of(task.dataset), backend)
     read = [reader.read(place) for place in task.places]
     answers = _ask(backend, [sound for sound in read if isinstance(sound, Sound)])
     for place, sound in zip(task.places, read, strict=True):
-        yield Answer(place, _entry(next(answers) if isinstance(sound, Sound) else sound))
+        yield ClipPrediction(place, _entry(next(answers) if isinstance(sound, Sound) else sound))
 
 
-class _Reader:
+class _SoundReader:
     """Reads sounds for one batch; references that several sounds share are read once."""
 
     def __init__(self, dataset: Dataset, backend: Backend) -> None:
@@ -145,13 +145,13 @@ class _Reader:
         self._backend = backend
         self._references: dict[str, Samples] = {}
 
-    def read(self, place: Place) -> Sound | Exception:
+    def read(self, place: SoundPlace) -> Sound | Exception:
         """Return the sound at the backend's rate, or why there is none."""
         clip: Clip | None = None
         try:
             clip = self._dataset.clip(place.clip)
             own = self._reference(clip) if place.run < 0 else self._resynthesis(place)
-            return Sound(item_of(clip), own, self._reference(clip) if self._backend.compares else None)
+            return Sound(item_of(clip), own, self._reference(clip) if self._backend.needs_reference else None)
         except Exception as error:  # noqa: BLE001 - a sound that cannot be read costs its own clip only
             return _Unreadable(f"{type(error).__name__}: {reason_of(error, clip)}")
 
@@ -161,7 +161,7 @@ class _Reader:
             known = self._references[clip.id] = reference_at(clip, self._backend.rate)
         return known
 
-    def _resynthesis(self, place: Place) -> Samples:
+    def _resynthesis(self, place: SoundPlace) -> Samples:
         return at_rate(*read_audio(Path(place.path), place.sha256), self._backend.rate)
 
 

@@ -21,7 +21,7 @@ _FINAL = "final"
 _FLOATS = "<f4"
 
 
-class Answers(NamedTuple):
+class PredictionSet(NamedTuple):
     """What is known of one side of a run, or of a dataset's references, for one model."""
 
     predictions: dict[str, Prediction]
@@ -40,7 +40,7 @@ def failure(reason: str, *, final: bool = False) -> dict[str, Any]:
     return {FAILED: reason, _FINAL: True} if final else {FAILED: reason}
 
 
-def is_open(entry: Mapping[str, Any] | None) -> bool:
+def needs_prediction(entry: Mapping[str, Any] | None) -> bool:
     """Whether a model should be asked: it was not, or that failed in a way that may end otherwise the next time."""
     return entry is None or (FAILED in entry and not entry.get(_FINAL, False))
 
@@ -70,9 +70,9 @@ def from_entry(entry: Mapping[str, Any]) -> Prediction:
     return np.frombuffer(base64.b64decode(entry["vector"]), dtype=_FLOATS).astype(np.float32)
 
 
-def sort_out(entries: Mapping[str, Mapping[str, Any]]) -> Answers:
+def split_failures(entries: Mapping[str, Mapping[str, Any]]) -> PredictionSet:
     """Part predictions from failures."""
-    answers = Answers({}, {})
+    answers = PredictionSet({}, {})
     for clip, entry in entries.items():
         if FAILED in entry:
             answers.failures[clip] = entry[FAILED]

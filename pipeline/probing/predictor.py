@@ -10,11 +10,18 @@ from pathlib import Path
 from codec_superb.applications.catalogue import BackendEntry
 from codec_superb.applications.interface import Backend, Model
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.probing.clip import Answer, BackendSpec, Place, PredictTask, load_backend, predict_sounds
+from codec_superb.pipeline.probing.clip import (
+    BackendSpec,
+    ClipPrediction,
+    PredictTask,
+    SoundPlace,
+    load_backend,
+    predict_sounds,
+)
 from codec_superb.pipeline.probing.predictions import failure
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.workers.batches import BatchQueue, Length, batches, halves
-from codec_superb.pipeline.workers.executor import Crash, Executor, Result, usable_cores
+from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash, usable_cores
 from codec_superb.pipeline.workers.progress import Progress
 
 
@@ -36,7 +43,7 @@ class Predictor:
     """Ends the worker process of a large model."""
     _ready: BackendSpec | None = None
 
-    def answers(self, sounds: Sequence[Length[Place]]) -> Iterator[Answer]:
+    def answers(self, sounds: Sequence[Length[SoundPlace]]) -> Iterator[ClipPrediction]:
         """Yield an answer for each sound, in any order; a sound that kills a worker is answered with that reason."""
         if not sounds:
             return
@@ -45,31 +52,31 @@ class Predictor:
         queue = BatchQueue(PredictTask(spec, self.dataset, places) for places in groups)
         with closing(self.pool.stream(predict_sounds, queue)) as events:
             for event in events:
-                if isinstance(event, Result):
+                if isinstance(event, TaskResult):
                     yield event.value
                 elif (answer := self._crashed(event, queue)) is not None:
                     yield answer
 
-    def _crashed(self, crash: Crash[PredictTask], queue: BatchQueue[PredictTask]) -> Answer | None:
+    def _crashed(self, crash: WorkerCrash[PredictTask], queue: BatchQueue[PredictTask]) -> ClipPrediction | None:
         """Put back what a dead worker had not answered; the last one of a batch is at fault and fails."""
         left = crash.task.places[crash.index :]
         if len(left) > 1:
             queue.put_back(crash.task._replace(places=half) for half in halves(left))
             return None
         self.progress.message(f"{self.model.name}: {left[0].clip}: {crash.reason}")
-        return Answer(left[0], failure(crash.reason))
+        return ClipPrediction(left[0], failure(crash.reason))
 
     def _start(self) -> BackendSpec:
         """Load the model in a worker, once; PipelineError where that kills it, ApplicationError where it cannot be."""
         if self._ready is not None:
             return self._ready
-        alone = not self.backend.small or self.device == "cuda"
+        alone = not self.backend.one_copy_per_worker or self.device == "cuda"
         if alone:
             self.pool = self.stack.enter_context(Executor(1, timeout=self.pool.timeout))
-        threads = 1 if self.backend.small else usable_cores()
+        threads = 1 if self.backend.one_copy_per_worker else usable_cores()
         spec = BackendSpec(self.entry, self.backend.variant, self.weights, self.model, self.device, threads)
         (event,) = self.pool.stream(load_backend, [spec])
-        if not isinstance(event, Result):
+        if not isinstance(event, TaskResult):
             raise PipelineError(f"{self.model.name} cannot be loaded: {event.reason}\n{event.log}".rstrip())
         self.device = event.value
         self._ready = spec._replace(device=self.device)

@@ -14,7 +14,7 @@ from typing import Any
 
 from codec_superb.applications.interface import Item
 from codec_superb.data_manifests.home import codec_superb_home
-from codec_superb.pipeline.probing.predictions import is_open
+from codec_superb.pipeline.probing.predictions import needs_prediction
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.workers.progress import Progress
 
@@ -45,7 +45,7 @@ class ReferencePredictions:
     def missing(self, item: Item) -> bool:
         """Whether a clip must be predicted; one that failed is tried again, once a call."""
         entry = self.entry(item)
-        return entry is None or (is_open(entry) and item.clip not in self._fresh)
+        return entry is None or (needs_prediction(entry) and item.clip not in self._fresh)
 
     def record(self, item: Item, entry: dict[str, Any]) -> None:
         """Append an answer."""

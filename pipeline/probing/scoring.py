@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from codec_superb.applications.catalogue import score
-from codec_superb.applications.interface import Item, Model, Outcome, Pair, Question
+from codec_superb.applications.interface import ClipOutcome, Item, Model, ScoredPair, ScoringInput
 from codec_superb.applications.table import Probe
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.probing.choice import Trials
-from codec_superb.pipeline.probing.predictions import Answers
+from codec_superb.pipeline.probing.choice import TrialList
+from codec_superb.pipeline.probing.predictions import PredictionSet
 from codec_superb.pipeline.runs.info import ProbeInfo
 from codec_superb.pipeline.tables.rows import PairRow, ProbeValue
 
@@ -26,11 +26,11 @@ class ProbeResult(NamedTuple):
     pairs: list[PairRow]
 
 
-class Sides(NamedTuple):
+class SidePredictions(NamedTuple):
     """Answers on both sides of a run."""
 
-    reference: Answers
-    resynthesis: Answers
+    reference: PredictionSet
+    resynthesis: PredictionSet
 
     def failures(self) -> dict[str, str]:
         """Return why a clip has no answer on one side; a resynthesis that is missing goes before everything else."""
@@ -39,12 +39,18 @@ class Sides(NamedTuple):
 
 
 def score_run(
-    row: Probe, dataset: str, items: Sequence[Item], sides: Sides, model: Model, trials: Trials, classes: Sequence[str]
+    row: Probe,
+    dataset: str,
+    items: Sequence[Item],
+    sides: SidePredictions,
+    model: Model,
+    trials: TrialList,
+    classes: Sequence[str],
 ) -> ProbeResult:
     """Score one probe on one run; ``items`` are the run's clips, sorted, of whatever category."""
     mine = [item for item in items if item.category in row.categories]
     ids = {item.clip for item in mine}
-    question = Question(
+    question = ScoringInput(
         dataset=dataset,
         items=mine,
         reference=_of(ids, sides.reference.predictions),
@@ -74,7 +80,7 @@ def _of(ids: set[str], found: Mapping[str, T]) -> dict[str, T]:
     return {clip: value for clip, value in found.items() if clip in ids}
 
 
-def _value(outcome: Outcome) -> ProbeValue:
+def _value(outcome: ClipOutcome) -> ProbeValue:
     return ProbeValue(
         status=outcome.status,
         reason=outcome.reason,
@@ -84,5 +90,5 @@ def _value(outcome: Outcome) -> ProbeValue:
     )
 
 
-def _pair(dataset: str, key: str, pair: Pair) -> PairRow:
+def _pair(dataset: str, key: str, pair: ScoredPair) -> PairRow:
     return PairRow(dataset=dataset, probe=key, **pair._asdict())

@@ -11,13 +11,20 @@ from typing import NamedTuple
 from codec_superb.applications.catalogue import choose
 from codec_superb.applications.interface import Model
 from codec_superb.pipeline.output_file import cannot_write
-from codec_superb.pipeline.probing.choice import Asked, ProbeGroup, examine, prepare_all, refuse_idle, train
-from codec_superb.pipeline.probing.clip import Place
-from codec_superb.pipeline.probing.predictions import Answers, model_digest, sort_out
+from codec_superb.pipeline.probing.choice import (
+    BackendPlan,
+    ProbeGroup,
+    check_probes_have_clips,
+    examine,
+    prepare_all,
+    train,
+)
+from codec_superb.pipeline.probing.clip import SoundPlace
+from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
 from codec_superb.pipeline.probing.rows import put_probes
-from codec_superb.pipeline.probing.scoring import Sides, score_run
+from codec_superb.pipeline.probing.scoring import SidePredictions, score_run
 from codec_superb.pipeline.probing.store import ProbeStore
 from codec_superb.pipeline.runs.finished import by_dataset
 from codec_superb.pipeline.runs.folder import find_runs
@@ -26,7 +33,7 @@ from codec_superb.pipeline.runs.provenance import stamp
 from codec_superb.pipeline.workers.batches import Length
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor
-from codec_superb.pipeline.workers.progress import Progress, Silent
+from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class _Call:
 class References(NamedTuple):
     """What a model says about references."""
 
-    answers: Answers
+    answers: PredictionSet
     fresh: bool
     """Whether it was asked about any of them in this call."""
 
@@ -73,19 +80,19 @@ def probe(
     choices = choose(applications, backends)
     folders = find_runs(runs)
     groups = [examine(group, choices) for group in by_dataset(folders)]
-    refuse_idle(groups, choices)
+    check_probes_have_clips(groups, choices)
     asked = prepare_all(choices, weights)
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers))
-        call = _Call(weights, device, overwrite, pool, progress or Silent())
+        call = _Call(weights, device, overwrite, pool, progress or SilentProgress())
         for group in groups:
             for outcome in _probe_group(group, asked, call):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
 
-def _probe_group(group: ProbeGroup, all_asked: Sequence[Asked], call: _Call) -> list[RunOutcome]:
+def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], call: _Call) -> list[RunOutcome]:
     """Probe all runs of one dataset together, model by model."""
     with ExitStack() as stack:
         stores = [ProbeStore(folder, group.runs.dataset, stack) for folder in group.runs.folders]
@@ -101,7 +108,7 @@ def _probe_group(group: ProbeGroup, all_asked: Sequence[Asked], call: _Call) -> 
         return [_outcome(store, keys) for store in stores]
 
 
-def _ask(asked: Asked, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call) -> None:
+def _ask(asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call) -> None:
     """Have one model predict what is missing, then score each run."""
     model = train(asked, group, call.device)
     with ExitStack() as stack:
@@ -116,25 +123,25 @@ def _ask(asked: Asked, group: ProbeGroup, stores: Sequence[ProbeStore], call: _C
 
 
 def _predict_references(
-    predictor: Predictor, asked: Asked, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
+    predictor: Predictor, asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
 ) -> References:
     """Return what the model says about the references of clips that some run has a resynthesis of."""
     seconds = {of.clip: of.seconds for store in stores for of in store.clips.values() if of.sha256}
     items = [item for item in group.items.values() if item.clip in seconds and asked.looks_at(item)]
     digest = model_digest(predictor.model)
     with open_references(group.runs.spec.manifest_hash, digest, call.progress, overwrite=call.overwrite) as known:
-        todo = [Length(seconds[item.clip], Place(item.clip)) for item in items if known.missing(item)]
+        todo = [Length(seconds[item.clip], SoundPlace(item.clip)) for item in items if known.missing(item)]
         title = f"{predictor.model.name} on references of {group.runs.dataset.name}"
         call.progress.start(title, len(items), len(items) - len(todo))
         for answer in predictor.answers(todo):
             known.record(group.items[answer.place.clip], answer.entry)
             call.progress.advance()
         found = {item.clip: known.entry(item) for item in items}
-    return References(sort_out({clip: entry for clip, entry in found.items() if entry is not None}), bool(todo))
+    return References(split_failures({clip: entry for clip, entry in found.items() if entry is not None}), bool(todo))
 
 
 def _predict_resyntheses(
-    predictor: Predictor, asked: Asked, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
+    predictor: Predictor, asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
 ) -> None:
     """Journal what the model says about the resyntheses, of all runs together."""
     digest = model_digest(predictor.model)
@@ -148,21 +155,23 @@ def _predict_resyntheses(
         call.progress.advance()
 
 
-def _resyntheses(stores: Sequence[ProbeStore], wanted: set[str], digest: str, call: _Call) -> Iterator[Length[Place]]:
+def _resyntheses(
+    stores: Sequence[ProbeStore], wanted: set[str], digest: str, call: _Call
+) -> Iterator[Length[SoundPlace]]:
     """Name the resyntheses that the model has not been asked about."""
     for number, store in enumerate(stores):
         for clip, of in store.clips.items():
             if clip in wanted and store.missing(clip, digest, overwrite=call.overwrite):
-                yield Length(of.seconds, Place(clip, number, str(store.folder.audio_path(clip)), of.sha256))
+                yield Length(of.seconds, SoundPlace(clip, number, str(store.folder.audio_path(clip)), of.sha256))
 
 
 def _finish(
-    store: ProbeStore, asked: Asked, group: ProbeGroup, model: Model, references: References, device: str
+    store: ProbeStore, asked: BackendPlan, group: ProbeGroup, model: Model, references: References, device: str
 ) -> None:
     """Score one run and write what is new about it."""
     digest = model_digest(model)
     items = [group.items[clip] for clip in store.clips]
-    sides = Sides(references.answers, sort_out(store.entries([item.clip for item in items], digest)))
+    sides = SidePredictions(references.answers, split_failures(store.entries([item.clip for item in items], digest)))
     if not references.fresh and store.is_current(asked.probes, model, sides.failures()):
         return
     classes = asked.backend.classes(model)

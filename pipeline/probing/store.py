@@ -11,7 +11,7 @@ from codec_superb.applications.table import Probe
 from codec_superb.data_manifests import Dataset
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.errors import RunFolderError
-from codec_superb.pipeline.probing.predictions import failure, is_open, model_digest
+from codec_superb.pipeline.probing.predictions import failure, model_digest, needs_prediction
 from codec_superb.pipeline.runs.finished import selected_clips
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import ProbeInfo
@@ -51,7 +51,7 @@ class ProbeStore:
         """Whether the resynthesis of a clip must be predicted; one that failed is tried again, once a call."""
         if not self.clips[clip].sha256 or (clip, digest) in self._fresh:
             return False
-        return overwrite or is_open(self.entry(clip, digest))
+        return overwrite or needs_prediction(self.entry(clip, digest))
 
     def entry(self, clip: str, digest: str) -> dict[str, Any] | None:
         """Return the newest answer of a model on the resynthesis that is there now, None without one."""

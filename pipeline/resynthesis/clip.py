@@ -21,7 +21,7 @@ from codec_superb.base_codec.fitting import non_finite
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import open_codec
-from codec_superb.base_codec.weights import told
+from codec_superb.base_codec.weights import describe_weights
 from codec_superb.data_manifests import Category, Clip
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
@@ -61,7 +61,7 @@ class ResynthTask(NamedTuple):
     """Those the run's card tells of."""
 
 
-class Prepared(NamedTuple):
+class OpenedCodec(NamedTuple):
     """How a codec was opened."""
 
     device: str
@@ -102,7 +102,7 @@ class _BrokenContract(Exception):
     """A codec returned something else than it must."""
 
 
-class _Holder:
+class _LoadedCodec:
     """The one codec a worker has open; neural codecs are too large for two."""
 
     def __init__(self) -> None:
@@ -124,15 +124,15 @@ class _Holder:
             codec.close()
 
 
-_HOLDER = _Holder()
+_HOLDER = _LoadedCodec()
 
 
-def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[Prepared]:
+def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[OpenedCodec]:
     """Open the codec ``(name, device, options)``, so that what is missing shows at once; yield how it was opened."""
     name, device, options = task
     device = chosen_device(name, device)
     codec = _HOLDER.get(name, device, options)
-    yield Prepared(device, codec.gains_from_batches, codec.card.weights)
+    yield OpenedCodec(device, codec.gains_from_batches, codec.card.weights)
 
 
 def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
@@ -143,8 +143,8 @@ def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
     codec = _HOLDER.get(task.codec, task.device, task.options)
     if codec.card.weights != task.weights:
         raise PipelineError(
-            f"{codec.card.name}: its weights changed while it ran, from {told(task.weights)} to "
-            f"{told(codec.card.weights)}; begin the run anew with --overwrite"
+            f"{codec.card.name}: its weights changed while it ran, from {describe_weights(task.weights)} to "
+            f"{describe_weights(codec.card.weights)}; begin the run anew with --overwrite"
         )
     sounds = [_read(task, target) for target in task.targets]
     coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)])

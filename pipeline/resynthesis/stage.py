@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from codec_superb.base_codec.card import Card, Weights
-from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure
-from codec_superb.base_codec.weights import refuse_useless, told
+from codec_superb.base_codec.weights import check_options_apply, describe_weights
 from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.resynthesis.batches import SECONDS_ON_CUDA, plan_batches
-from codec_superb.pipeline.resynthesis.clip import Prepared, ResynthTask, Target, prepare_codec, resynthesise_clips
+from codec_superb.pipeline.resynthesis.clip import OpenedCodec, ResynthTask, Target, prepare_codec, resynthesise_clips
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo, codec_source, spec_hash
@@ -33,8 +33,8 @@ from codec_superb.pipeline.runs.selection import select_clips
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.workers.batches import BatchQueue
 from codec_superb.pipeline.workers.devices import Device, refuse_device
-from codec_superb.pipeline.workers.executor import Crash, Executor, Result
-from codec_superb.pipeline.workers.progress import Progress, Silent
+from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
+from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ def resynthesise(
 
     Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
     """
-    progress = progress or Silent()
+    progress = progress or SilentProgress()
     if batch is not None and not 0 <= batch < inf:
         raise PipelineError(f"expected a batch of 0 seconds or more, got {batch:g}")
     opened = [(str(spec), open_dataset(spec, category=category)) for spec in datasets]
     cards = [card_of(codec) for codec in codecs]
-    refuse_useless(options, cards)
+    check_options_apply(options, cards)
     refuse_device(device, cards)
     configured = {codec: _configured(codec, options) for codec in codecs}
     plans = [
@@ -265,12 +265,12 @@ def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
         return False
 
 
-def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> Prepared:
+def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:
     """Open the codec in a worker before anything is written; return how it was opened."""
     if plan.card.isolation is not None:  # here, where nobody's time runs out
-        ensure(open_lock(plan.card.isolation.lock), progress.message)
+        ensure_built(open_lock(plan.card.isolation.lock), progress.message)
     (event,) = pool.stream(prepare_codec, [(plan.codec, device, plan.options)])
-    if isinstance(event, Result):
+    if isinstance(event, TaskResult):
         return event.value
     raise PipelineError(f"{plan.card.name} cannot be opened: {event.reason}\n{event.log}".rstrip())
 
@@ -280,13 +280,13 @@ def _with_weights(info: RunInfo, opened: Weights | None, before: RunInfo | None)
     card = info.card
     if before is not None and opened != card.weights:
         raise PipelineError(
-            f"{card.name}: its weights are no longer those of this run: {told(card.weights)} then, "
-            f"{told(opened)} now; begin it anew with --overwrite, or keep it and name another --out"
+            f"{card.name}: its weights are no longer those of this run: {describe_weights(card.weights)} then, "
+            f"{describe_weights(opened)} now; begin it anew with --overwrite, or keep it and name another --out"
         )
     return info.model_copy(update={"card": card.model_copy(update={"weights": opened})})
 
 
-def _batch_seconds(plan: _Plan, on: Prepared, progress: Progress) -> float:
+def _batch_seconds(plan: _Plan, on: OpenedCodec, progress: Progress) -> float:
     """Return how many seconds of sound go together; 0 for clip by clip."""
     if on.gains_from_batches:
         usual = SECONDS_ON_CUDA if on.device == "cuda" else 0.0
@@ -305,7 +305,7 @@ def _work(
     queue = BatchQueue(tasks)
     with closing(pool.stream(resynthesise_clips, queue)) as events:
         for event in events:
-            row = _crashed(plan, event, queue, progress) if isinstance(event, Crash) else event.value
+            row = _crashed(plan, event, queue, progress) if isinstance(event, WorkerCrash) else event.value
             if row is None:
                 continue
             entry = row.model_dump(mode="json", exclude={"metrics", "probes"})
@@ -318,7 +318,7 @@ def _work(
     return changed
 
 
-def _tasks(plan: _Plan, todo: Sequence[str], on: Prepared, seconds: float) -> Iterator[ResynthTask]:
+def _tasks(plan: _Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) -> Iterator[ResynthTask]:
     """Describe the work, a batch or a clip at a time, as workers ask for it."""
     clips = (plan.dataset.clip(clip) for clip in todo)
     for together in plan_batches(clips, seconds) if seconds else ((clip,) for clip in todo):
@@ -332,7 +332,7 @@ def _target(plan: _Plan, clip: str) -> Target:
 
 
 def _crashed(
-    plan: _Plan, crash: Crash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
+    plan: _Plan, crash: WorkerCrash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
 ) -> ClipRow | None:
     """Make the row of a clip that took its worker along; the clips of a batch are first tried one by one."""
     left = crash.task.targets[crash.index :]

@@ -23,7 +23,7 @@ from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure, open_codec
-from codec_superb.base_codec.weights import refuse_useless, told
+from codec_superb.base_codec.weights import check_options_apply, describe_weights
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.files import replacing
 from codec_superb.pipeline.errors import PipelineError
@@ -33,7 +33,7 @@ from codec_superb.pipeline.runs.audio_store import file_name, write_audio
 from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of, to_mono
 from codec_superb.pipeline.runs.selection import select_clips
 from codec_superb.pipeline.workers.devices import chosen_device, refuse_device
-from codec_superb.pipeline.workers.progress import Progress, Silent
+from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,7 @@ def export_tokens(
     import pyarrow.parquet as pq
 
     refuse_device(device, [card_of(codec)])
-    refuse_useless(options, [card_of(codec)])
+    check_options_apply(options, [card_of(codec)])
     card, options = configure(codec, options)
     if card.codebook_entries is None:
         raise PipelineError(f"{card.name} has no tokens: its payload is bytes; choose a codec with codebooks")
@@ -91,7 +91,7 @@ def export_tokens(
     opened = open_dataset(dataset)
     clips = select_clips(opened, limit)
     counter, failed = TokenCounter(card.codebook_entries), dict[str, str]()
-    progress = progress or Silent()
+    progress = progress or SilentProgress()
     progress.start(f"{card.name} on {opened.name}", len(clips), 0)
     make_folder(file.parent, UNWRITTEN)
     coder = open_codec(codec, chosen_device(codec, device), options)
@@ -138,11 +138,11 @@ def decode_tokens(
     table, card = _open(file)
     name = codec or card.name
     refuse_device(device, [card_of(name)])
-    refuse_useless(options, [card_of(name)])
+    check_options_apply(options, [card_of(name)])
     own, options = configure(name, options)
     if own.name != card.name:
         raise PipelineError(f"{file} holds tokens of {card.name}, not of {own.name}")
-    progress = progress or Silent()
+    progress = progress or SilentProgress()
     progress.start(f"{own.name} from {file.name}", table.metadata.num_rows, 0)
     files, failed = list[Path](), dict[str, str]()
     make_folder(out)
@@ -210,8 +210,8 @@ def _refuse_other_weights(file: Path, card: Card, own: Card) -> None:
     before, now = ((its.weights.sha256, its.weights.config_sha256) if its.weights else None for its in (card, own))
     if before != now:
         raise PipelineError(
-            f"{file} was made with other weights of {card.name}: {told(card.weights)}, here {told(own.weights)}; "
-            "name those with --weights, or leave it out for the card's own"
+            f"{file} was made with other weights of {card.name}: {describe_weights(card.weights)}, "
+            f"here {describe_weights(own.weights)}; name those with --weights, or leave it out for the card's own"
         )
 
 

@@ -39,7 +39,7 @@ class ScoreTask(NamedTuple):
     backends: Backends = ()
 
 
-class Scored(NamedTuple):
+class ScoredRun(NamedTuple):
     """The outcome for one run: a value for each of its keys."""
 
     run: int
@@ -52,7 +52,7 @@ def without_first(task: ScoreTask, count: int) -> ScoreTask | None:
     return task._replace(items=rest) if rest else None
 
 
-def score_clip(task: ScoreTask) -> Iterator[Scored]:
+def score_clip(task: ScoreTask) -> Iterator[ScoredRun]:
     """Yield one outcome an item, in the order of the items; what goes wrong becomes failed metrics with the reason."""
     dataset = dataset_of(task.dataset)
     clip: Clip | None = None
@@ -62,10 +62,10 @@ def score_clip(task: ScoreTask) -> Iterator[Scored]:
     except Exception as error:  # noqa: BLE001 - a reference that cannot be read costs its own clip only
         reason = f"the reference cannot be read: {type(error).__name__}: {reason_of(error, clip)}"
         for item in task.items:
-            yield Scored(item.run, all_failed(item.keys, reason))
+            yield ScoredRun(item.run, all_failed(item.keys, reason))
         return
     for item in task.items:
-        yield Scored(item.run, _score(reference, item, task.backends))
+        yield ScoredRun(item.run, _score(reference, item, task.backends))
 
 
 def _score(reference: Signal, item: Resynthesis, backends: Backends) -> dict[str, MetricValue]:

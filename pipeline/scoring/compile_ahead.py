@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 from codec_superb.metrics.table import Backends, backends_of
-from codec_superb.pipeline.workers.executor import Executor, Result
+from codec_superb.pipeline.workers.executor import Executor, TaskResult
 from codec_superb.pipeline.workers.progress import Progress
 
 ONCE = "compiling PESQ for this processor: once on this machine, about 20 s"
@@ -25,7 +25,7 @@ def compile_ahead(keys: Iterable[str], backends: Backends, pool: Executor, progr
     try:
         with closing(pool.stream(_compile, [None])) as events:
             for event in events:
-                if isinstance(event, Result):
+                if isinstance(event, TaskResult):
                     progress.message(event.value)
     finally:
         pool.timeout = timeout

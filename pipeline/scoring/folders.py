@@ -25,14 +25,14 @@ from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of
 from codec_superb.pipeline.scoring.clip import all_failed, compare
 from codec_superb.pipeline.scoring.compile_ahead import compile_ahead
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.pipeline.workers.executor import Crash, Executor
-from codec_superb.pipeline.workers.progress import Progress, Silent
+from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
+from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 NAMED = 20
 """So many files are named in an error; the rest is counted."""
 
 
-class Pair(NamedTuple):
+class FilePair(NamedTuple):
     """A reference and its resynthesis."""
 
     reference: Clip
@@ -62,17 +62,17 @@ def score_folders(
     keys = None if metrics is None else checked_keys(metrics)
     checked_backends(backends)
     pairs = [
-        Pair(first, second, metrics_for(first.category) if keys is None else keys, backends)
+        FilePair(first, second, metrics_for(first.category) if keys is None else keys, backends)
         for first, second in pair_clips(FolderDataset(Path(reference), category), FolderDataset(Path(resynthesis)))
     ]
-    progress = progress or Silent()
+    progress = progress or SilentProgress()
     rows = []
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         compile_ahead((key for pair in pairs for key in pair.keys), backends, pool, progress)
         progress.start(f"score {resynthesis}", len(pairs))
         for event in stack.enter_context(closing(pool.stream(score_files, pairs))):
-            rows.append(_crashed(event) if isinstance(event, Crash) else event.value)
+            rows.append(_crashed(event) if isinstance(event, WorkerCrash) else event.value)
             progress.advance()
     return sorted(rows, key=lambda row: row.clip)
 
@@ -111,12 +111,12 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def score_files(pair: Pair) -> Iterator[ClipRow]:
+def score_files(pair: FilePair) -> Iterator[ClipRow]:
     """Yield the row of one pair, inside a worker."""
     yield _row(pair)
 
 
-def _row(pair: Pair) -> ClipRow:
+def _row(pair: FilePair) -> ClipRow:
     """Read both sides and compare them; a side that cannot be read makes a failed row."""
     row = _blank(pair)
     try:
@@ -142,19 +142,19 @@ def _row(pair: Pair) -> ClipRow:
     )
 
 
-def _blank(pair: Pair) -> ClipRow:
+def _blank(pair: FilePair) -> ClipRow:
     """Begin a row."""
     clip = pair.reference
     return ClipRow(clip=clip.id, dataset=clip.dataset, category=clip.category, status="failed")
 
 
-def _failed(row: ClipRow, pair: Pair, stage: str, error: Exception, reason: str) -> ClipRow:
+def _failed(row: ClipRow, pair: FilePair, stage: str, error: Exception, reason: str) -> ClipRow:
     """End a row without scores."""
     lost = {"stage": stage, "error_type": type(error).__name__, "error": reason}
     return row.model_copy(update={**lost, "metrics": all_failed(pair.keys, reason)})
 
 
-def _crashed(crash: Crash[Pair]) -> ClipRow:
+def _crashed(crash: WorkerCrash[FilePair]) -> ClipRow:
     """Make the row of a pair that took its worker along."""
     lost = {"stage": "worker", "error_type": "WorkerDied", "error": crash.reason}
     update = {**lost, "metrics": all_failed(crash.task.keys, crash.reason)}

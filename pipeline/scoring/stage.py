@@ -14,11 +14,11 @@ from codec_superb.pipeline.runs.folder import find_runs
 from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.probes import drop_probes, kept_probes, with_probes
 from codec_superb.pipeline.runs.provenance import stamp, supersede
-from codec_superb.pipeline.scoring.clip import Resynthesis, Scored, ScoreTask, all_failed, score_clip, without_first
+from codec_superb.pipeline.scoring.clip import Resynthesis, ScoredRun, ScoreTask, all_failed, score_clip, without_first
 from codec_superb.pipeline.scoring.compile_ahead import compile_ahead
 from codec_superb.pipeline.scoring.store import ScoreStore
-from codec_superb.pipeline.workers.executor import Crash, Executor
-from codec_superb.pipeline.workers.progress import Progress, Silent
+from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
+from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 
 def score(
@@ -48,7 +48,7 @@ def score(
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         for group in by_dataset(folders):
-            for outcome in _score_group(group, keys, pool, progress or Silent(), backends, overwrite=overwrite):
+            for outcome in _score_group(group, keys, pool, progress or SilentProgress(), backends, overwrite=overwrite):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
@@ -93,9 +93,9 @@ def _work(
         return
     with closing(pool.stream(score_clip, _tasks(spec, stores, backends), remainder=without_first)) as events:
         for event in events:
-            if isinstance(event, Crash):
+            if isinstance(event, WorkerCrash):
                 lost = event.task.items[event.index]
-                store, outcome = stores[lost.run], Scored(lost.run, all_failed(lost.keys, event.reason))
+                store, outcome = stores[lost.run], ScoredRun(lost.run, all_failed(lost.keys, event.reason))
                 progress.message(f"{store.info.card.name}: {event.task.clip}: {event.reason}")
             else:
                 outcome = event.value

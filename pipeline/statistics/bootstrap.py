@@ -29,7 +29,7 @@ _BLOCK = 1 << 20
 Floats = NDArray[np.float64]
 
 
-def stream(seed: int, *names: str) -> np.random.PCG64:
+def random_stream(seed: int, *names: str) -> np.random.PCG64:
     """Random bits that depend on the seed and the names only, so that adding a dataset changes no other interval."""
     digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
     return np.random.PCG64(int.from_bytes(digest[:16], "little"))
@@ -82,7 +82,7 @@ def standard_deviation(values: Floats) -> float:
     return math.sqrt(math.fsum(((finite - mean(finite)) ** 2).tolist()) / (len(finite) - 1))
 
 
-def tail(n: int) -> float:
+def lower_tail(n: int) -> float:
     """Level of the lower percentile of a 95 % interval over ``n`` clips: 0.001 for 5, 0.019 for 30, 0.025 for many."""
     from scipy.special import stdtrit
 
@@ -99,6 +99,6 @@ def interval(replicates: Floats, n: int) -> tuple[float, float] | None:
     finite = replicates[np.isfinite(replicates)]
     if n < 2 or len(finite) < CONFIDENCE * len(replicates):  # noqa: PLR2004 -- one clip has no spread
         return None
-    level = tail(n)
+    level = lower_tail(n)
     low, high = np.quantile(finite, [level, 1 - level])
     return float(low), float(high)

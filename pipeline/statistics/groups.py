@@ -11,27 +11,27 @@ import numpy as np
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.statistics.bootstrap import Floats, mean, replicate_means, stream
+from codec_superb.pipeline.statistics.bootstrap import Floats, mean, random_stream, replicate_means
 from codec_superb.pipeline.tables.rows import ClipRow
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Group:
+class ClipPool:
     """The clips of one dataset that are of one category: what a dataset score is computed over."""
 
     dataset: str
     category: Category
 
 
-def group_rows(rows: Iterable[ClipRow]) -> dict[Group, list[ClipRow]]:
+def group_rows(rows: Iterable[ClipRow]) -> dict[ClipPool, list[ClipRow]]:
     """Rows by group, groups and clips sorted; PipelineError when a clip occurs twice in a dataset."""
-    groups: dict[Group, list[ClipRow]] = defaultdict(list)
+    groups: dict[ClipPool, list[ClipRow]] = defaultdict(list)
     seen: set[tuple[str, str]] = set()
     for row in rows:
         if (row.dataset, row.clip) in seen:
             raise PipelineError(f"clip {row.clip!r} of {row.dataset!r}: expected one row, got two; give each run once")
         seen.add((row.dataset, row.clip))
-        groups[Group(row.dataset, row.category)].append(row)
+        groups[ClipPool(row.dataset, row.category)].append(row)
     order = sorted(groups, key=lambda group: (group.dataset, CATEGORIES.index(group.category)))
     return {group: sorted(groups[group], key=lambda row: row.clip) for group in order}
 
@@ -48,10 +48,10 @@ def values_of(rows: Sequence[ClipRow], keys: Sequence[str]) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class SharedClips:
     """Several codecs on the clips they share of one group, resampled together."""
 
-    group: Group
+    group: ClipPool
     keys: tuple[str, ...]
     clips: tuple[str, ...]
     values: Floats
@@ -89,8 +89,8 @@ class Joint:
 
 
 def resample(
-    group: Group, codecs: Sequence[Mapping[str, ClipRow]], keys: Sequence[str], seed: int, replicates: int
-) -> Joint:
+    group: ClipPool, codecs: Sequence[Mapping[str, ClipRow]], keys: Sequence[str], seed: int, replicates: int
+) -> SharedClips:
     """Resample the clips that every one of ``codecs`` (clip id to row) has with status ok."""
     shared = set.intersection(*({clip for clip, row in rows.items() if row.status == "ok"} for rows in codecs))
     clips = tuple(sorted(shared))
@@ -98,5 +98,5 @@ def resample(
     values[np.broadcast_to(np.isnan(values).any(axis=1, keepdims=True), values.shape)] = np.nan
     flat = values.reshape(len(clips), len(codecs) * len(keys))
     means = np.array([mean(flat[:, column]) for column in range(flat.shape[1])]).reshape(values.shape[1:])
-    draws = replicate_means(flat, replicates, stream(seed, group.dataset, group.category))
-    return Joint(group, tuple(keys), clips, values, means, draws.reshape(replicates, *values.shape[1:]))
+    draws = replicate_means(flat, replicates, random_stream(seed, group.dataset, group.category))
+    return SharedClips(group, tuple(keys), clips, values, means, draws.reshape(replicates, *values.shape[1:]))

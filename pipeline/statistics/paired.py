@@ -15,7 +15,7 @@ from pydantic import FiniteFloat
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval
-from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
+from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
 from codec_superb.pipeline.tables.record import Record
 from codec_superb.pipeline.tables.rows import ClipRow
 
@@ -103,7 +103,7 @@ def compare_paired(
     Raises PipelineError when a clip has two rows in one of them.
     """
     one, two = group_rows(first), group_rows(second)
-    joints: dict[Group, Joint] = {}
+    joints: dict[ClipPool, SharedClips] = {}
     datasets = []
     for group in [group for group in one if group in two]:
         codecs = [{row.clip: row for row in one[group]}, {row.clip: row for row in two[group]}]
@@ -127,7 +127,7 @@ def compare_paired(
     return PairedComparison(datasets=tuple(datasets), categories=tuple(entry for entry in categories if entry))
 
 
-def _metric(joint: Joint, column: int, codecs: Sequence[dict[str, ClipRow]]) -> PairedMetric:
+def _metric(joint: SharedClips, column: int, codecs: Sequence[dict[str, ClipRow]]) -> PairedMetric:
     key = joint.keys[column]
     sign = 1 if METRICS[key].higher_is_better else -1
     has = [np.array([_has(rows[clip], key) for clip in joint.clips], dtype=bool) for rows in codecs]
@@ -170,7 +170,9 @@ def difference_of(point: Floats, draws: Floats, n: int, sign: int = 1) -> Differ
     )
 
 
-def _category(category: Category, groups: Sequence[Group], joints: dict[Group, Joint]) -> PairedCategory | None:
+def _category(
+    category: Category, groups: Sequence[ClipPool], joints: dict[ClipPool, SharedClips]
+) -> PairedCategory | None:
     members = [group for group in groups if group.category == category]
     if not members:
         return None

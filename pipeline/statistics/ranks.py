@@ -16,7 +16,7 @@ import numpy as np
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.statistics.bootstrap import CONFIDENCE, Floats
-from codec_superb.pipeline.statistics.groups import Group, Joint, group_rows, resample
+from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
 from codec_superb.pipeline.tables.rows import ClipRow
 
 _ByClip = Mapping[str, ClipRow]
@@ -66,7 +66,7 @@ def rank_codecs(
     }
 
 
-def _of(groups: Mapping[Group, Sequence[ClipRow]], category: Category) -> dict[str, dict[str, ClipRow]]:
+def _of(groups: Mapping[ClipPool, Sequence[ClipRow]], category: Category) -> dict[str, dict[str, ClipRow]]:
     """Dataset to clip id to row, of the clips that have a resynthesis."""
     return {
         group.dataset: {row.clip: row for row in members if row.status == "ok"}
@@ -85,7 +85,7 @@ def _rank(category: Category, codecs: Mapping[str, Mapping[str, _ByClip]], seed:
     ranked = [codec for codec in codecs if codec not in unranked]
     joints = [
         resample(
-            Group(dataset, category),
+            ClipPool(dataset, category),
             [codecs[codec][dataset] for codec in ranked],
             overall_metrics(category),
             seed,
@@ -126,7 +126,7 @@ def _unfit(have: Mapping[str, _ByClip], datasets: Sequence[str], category: Categ
     return ""
 
 
-def _scores(joints: Sequence[Joint]) -> tuple[Floats, Floats] | None:
+def _scores(joints: Sequence[SharedClips]) -> tuple[Floats, Floats] | None:
     """Category scores of shape ``(codecs,)`` and ``(replicates, codecs)``."""
     known = [scores for joint in joints if (scores := joint.scores()) is not None]
     if not known or len(known) < len(joints):

@@ -14,7 +14,7 @@ from typing import Any
 from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.submission.check import Known, OpenedSubmission
 from codec_superb.pipeline.submission.findings import Findings
-from codec_superb.pipeline.submission.playable import why_unplayable
+from codec_superb.pipeline.submission.playable import playback_problem
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 from codec_superb.pipeline.tables.rows import ClipRow
 
@@ -184,6 +184,6 @@ def _check_sound(opened: OpenedSubmission, findings: Findings) -> None:
     """Decode every listening sample from its first page to its last."""
     names = [name for sample in opened.submission.samples for name in (sample.reference, sample.resynthesis)]
     for name in names:
-        reason = why_unplayable(opened.members.get(name, b""))
+        reason = playback_problem(opened.members.get(name, b""))
         if reason:
             findings.add(name, "Ogg Opus that decodes, of at most ten seconds", reason, "pack again with --samples")

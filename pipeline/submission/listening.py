@@ -32,7 +32,7 @@ _NOT_FREE = ("-nd", " nd")
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class PackedSample:
     """One sample with its sound."""
 
     sample: Sample
@@ -40,7 +40,7 @@ class Listening:
     resynthesis: bytes
 
 
-def may_be_passed_on(licence: str) -> bool:
+def is_redistributable(licence: str) -> bool:
     """Whether a clip under this licence may be packed; what is not known to be free is not."""
     name = licence.strip().lower()
     return name.startswith(FREE) and not any(mark in name for mark in _NOT_FREE)
@@ -48,7 +48,7 @@ def may_be_passed_on(licence: str) -> bool:
 
 def choose_samples(
     runs: Sequence[tuple[RunFolder, RunInfo]], rows: Sequence[ClipRow], count: int, opened: Mapping[str, Dataset]
-) -> list[Listening]:
+) -> list[PackedSample]:
     """Up to ``count`` samples of the runs; fewer where fewer clips are ok and free, none when ``count`` is 0.
 
     ``opened`` holds datasets that need not be opened again, by name. SubmissionError for a count out of range and
@@ -65,17 +65,17 @@ def choose_samples(
     for _, info in runs:
         refuse_other_state(datasets[info.dataset.name], info.dataset)
     folders = {info.dataset.name: folder for folder, info in runs}
-    chosen: list[Listening] = []
-    for row in in_turn(rows):
+    chosen: list[PackedSample] = []
+    for row in round_robin(rows):
         clip = datasets[row.dataset].clip(row.clip)
-        if may_be_passed_on(clip.licence):
+        if is_redistributable(clip.licence):
             chosen.append(_listening(len(chosen), row, clip, folders[row.dataset]))
         if len(chosen) == count:
             break
     return chosen
 
 
-def in_turn(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
+def round_robin(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
     """Yield clips that are ok, categories in turn, in an order that has nothing to do with names."""
     ok = sorted(
         (row for row in rows if row.status == "ok"),
@@ -85,7 +85,7 @@ def in_turn(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
     return (row for row in chain.from_iterable(turns) if row is not None)
 
 
-def _listening(number: int, row: ClipRow, clip: Clip, folder: RunFolder) -> Listening:
+def _listening(number: int, row: ClipRow, clip: Clip, folder: RunFolder) -> PackedSample:
     reference, rate = load_mono(clip)
     resynthesis, resynthesis_rate = read_audio(folder.audio_path(row.clip), row.resynthesis_sha256 or "")
     sound = ogg_opus(reference, rate), ogg_opus(resynthesis, resynthesis_rate)
@@ -100,4 +100,4 @@ def _listening(number: int, row: ClipRow, clip: Clip, folder: RunFolder) -> List
         reference_sha256=hashlib.sha256(sound[0]).hexdigest(),
         resynthesis_sha256=hashlib.sha256(sound[1]).hexdigest(),
     )
-    return Listening(sample, *sound)
+    return PackedSample(sample, *sound)

@@ -25,7 +25,7 @@ from codec_superb.pipeline.runs.info import ProbeInfo, Provenance, RunInfo, spec
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.check_numbers import counts_of
-from codec_superb.pipeline.submission.listening import Listening, choose_samples
+from codec_superb.pipeline.submission.listening import PackedSample, choose_samples
 from codec_superb.pipeline.submission.schema import (
     CLIPS_NAME,
     PAIRS_NAME,
@@ -228,7 +228,7 @@ def _dataset(run: _Run, folders: Sequence[str]) -> SubmittedDataset:
     )
 
 
-def _sound(chosen: Sequence[Listening]) -> dict[str, bytes]:
+def _sound(chosen: Sequence[PackedSample]) -> dict[str, bytes]:
     sound: dict[str, bytes] = {}
     for listening in chosen:
         sample: Sample = listening.sample

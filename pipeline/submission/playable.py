@@ -10,7 +10,7 @@ _SLACK = 1.0
 """Seconds beyond the longest sample that padding may add."""
 
 
-def why_unplayable(data: bytes) -> str:
+def playback_problem(data: bytes) -> str:
     """Decode Ogg Opus; return '' where it plays, else the reason why it does not.
 
     Stops as soon as more has come out than a sample may hold, whatever the file says about its length.

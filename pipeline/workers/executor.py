@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 START_ATTEMPTS = 3
 """Workers in a row that may die before they are ready; then starting more is pointless."""
-START_PATIENCE = 60.0
+START_TIMEOUT_S = 60.0
 """Seconds a worker may take to start on a busy machine before it counts as hanging."""
 LOG_LIMIT = 1 << 20
 """Bytes of a worker's standard error kept at most."""
@@ -36,7 +36,7 @@ SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
 
 
 @dataclass(frozen=True, slots=True)
-class Result(Generic[T, R]):
+class TaskResult(Generic[T, R]):
     """One value of a task."""
 
     task: T
@@ -44,7 +44,7 @@ class Result(Generic[T, R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Crash(Generic[T]):
+class WorkerCrash(Generic[T]):
     """The worker died, or gave no answer in time, while it computed value ``index`` of ``task``."""
 
     task: T
@@ -101,7 +101,7 @@ class _Worker:
         with suppress(BrokenPipeError, ConnectionResetError):
             self.link.send((function, task))
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """Return the end of what the worker wrote to its standard error."""
         size = self.log.seek(0, os.SEEK_END)
         self.log.seek(max(0, size - 2000))
@@ -113,7 +113,7 @@ class _Worker:
             self.log.truncate(0)
             self.log.seek(0)
 
-    def bury(self, patience: float) -> str:
+    def terminate(self, patience: float) -> str:
         """Wait ``patience`` seconds for the process to end, then end it; return how it ended."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
@@ -168,7 +168,7 @@ class Executor:
         tasks: Iterable[T],
         *,
         remainder: Callable[[T, int], T | None] | None = None,
-    ) -> Generator[Result[T, R] | Crash[T], None, None]:
+    ) -> Generator[TaskResult[T, R] | WorkerCrash[T], None, None]:
         """Call ``function`` on every task in some worker and yield each of its values as it comes, in any order.
 
         Tasks are drawn only as workers become free. After a crash ``remainder(task, index)`` gives the task that is
@@ -216,12 +216,12 @@ class Executor:
         """Whether a worker has had its time; one that still starts is given more, whatever the task may take."""
         if self.timeout is None:
             return False
-        patience = self.timeout if worker.ready else max(self.timeout, START_PATIENCE)
+        patience = self.timeout if worker.ready else max(self.timeout, START_TIMEOUT_S)
         return time.monotonic() - worker.since >= patience
 
     def _receive(
         self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
-    ) -> Iterator[Result[T, R] | Crash[T]]:
+    ) -> Iterator[TaskResult[T, R] | WorkerCrash[T]]:
         """Read one message of ``worker``; one that cannot answer is buried."""
         kind: str
         value: Any
@@ -230,26 +230,26 @@ class Executor:
         except (EOFError, OSError):
             kind, value = "silence", None
         if kind == "silence":
-            yield from self._bury(worker, again, remainder)
+            yield from self._replace_worker(worker, again, remainder)
         elif kind == "ready":
             worker.ready, self._failed_starts = True, 0
             worker.since = time.monotonic()
         elif kind == "value":
             worker.answered += 1
             worker.since = time.monotonic()
-            yield Result(worker.task, value)
+            yield TaskResult(worker.task, value)
         elif kind == "end":
             worker.busy, worker.task = False, None
         else:
             raise value
 
-    def _bury(
+    def _replace_worker(
         self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
-    ) -> Iterator[Crash[T]]:
+    ) -> Iterator[WorkerCrash[T]]:
         """Remove a worker that died or is late, and say which value is lost."""
         late = worker.process.poll() is None and self._is_late(worker)
-        reason = worker.bury(0.0 if late else 1.0)
-        log = worker.last_words()
+        reason = worker.terminate(0.0 if late else 1.0)
+        log = worker.log_tail()
         worker.log.close()
         self._workers.remove(worker)
         if not worker.ready and not late:
@@ -263,4 +263,4 @@ class Executor:
         rest = remainder(worker.task, worker.answered) if remainder is not None else None
         if rest is not None:
             again.append(rest)
-        yield Crash(worker.task, worker.answered, reason, log)
+        yield WorkerCrash(worker.task, worker.answered, reason, log)

@@ -21,7 +21,7 @@ class Progress(Protocol):
         ...
 
 
-class Silent:
+class SilentProgress:
     """Shows nothing."""
 
     def start(self, title: str, total: int, done: int = 0) -> None:

@@ -39,7 +39,7 @@ _Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class UnsentAnswer:
     """An answer as its endpoint makes it."""
 
     body: bytes | str
@@ -49,7 +49,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class EncodedAnswer:
     """An answer ready to be sent, plain and compressed."""
 
     body: bytes
@@ -72,16 +72,16 @@ class AnswerCache:
     def __init__(self, limit: int = LIMIT) -> None:
         self.limit = limit
         self.size = 0
-        self._kept: OrderedDict[_Key, Finished] = OrderedDict()
+        self._kept: OrderedDict[_Key, EncodedAnswer] = OrderedDict()
         self._newest = -1
         self._lock = Lock()
-        self._pending: dict[_Key, asyncio.Future[Finished]] = {}
+        self._pending: dict[_Key, asyncio.Future[EncodedAnswer]] = {}
 
     def __len__(self) -> int:
         """Return the number of answers."""
         return len(self._kept)
 
-    def find(self, key: _Key) -> Finished | None:
+    def find(self, key: _Key) -> EncodedAnswer | None:
         """Look an answer up."""
         with self._lock:
             found = self._kept.get(key)
@@ -89,7 +89,7 @@ class AnswerCache:
                 self._kept.move_to_end(key)
             return found
 
-    def keep(self, key: _Key, answer: Finished) -> None:
+    def keep(self, key: _Key, answer: EncodedAnswer) -> None:
         """Keep an answer; those of older revisions go. One larger than the limit is not kept."""
         revision = key[2]
         with self._lock:
@@ -103,7 +103,7 @@ class AnswerCache:
             while self.size > self.limit:
                 self.size -= self._kept.popitem(last=False)[1].size
 
-    async def get(self, key: _Key, make: Callable[[], Made], *, quick: bool = False) -> Finished:
+    async def get(self, key: _Key, make: Callable[[], UnsentAnswer], *, quick: bool = False) -> EncodedAnswer:
         """Return a kept answer, or make it: a quick one here and now, another in a thread, once for all who wait."""
         found = self.find(key)
         if found is not None:
@@ -117,26 +117,26 @@ class AnswerCache:
         # Shielded, because a visitor who leaves must not take the answer from those who wait too.
         return await asyncio.shield(pending)
 
-    def _make(self, key: _Key, make: Callable[[], Made]) -> Finished:
-        answer = finish(make())
+    def _make(self, key: _Key, make: Callable[[], UnsentAnswer]) -> EncodedAnswer:
+        answer = encode_answer(make())
         self.keep(key, answer)
         return answer
 
 
-def finish(made: Made) -> Finished:
+def encode_answer(made: UnsentAnswer) -> EncodedAnswer:
     """Compress an answer and give it its entity tags."""
     body = made.body.encode() if isinstance(made.body, str) else made.body
     compressed = gzip.compress(body, _LEVEL, mtime=0) if len(body) >= WORTH_COMPRESSING else None
     if compressed is not None and len(compressed) >= len(body):
         compressed = None
     digest = sha256(body).hexdigest()[:24]
-    return Finished(body, compressed, made.media_type, f'"{digest}"', f'"{digest}-gzip"', dict(made.headers))
+    return EncodedAnswer(body, compressed, made.media_type, f'"{digest}"', f'"{digest}-gzip"', dict(made.headers))
 
 
 async def cached(
     request: Request,
     key: str,
-    make: Callable[[Snapshot], Made],
+    make: Callable[[Snapshot], UnsentAnswer],
     *,
     counted: bool = False,
     quick: bool = False,
@@ -172,7 +172,7 @@ def answers_of(request: Request) -> AnswerCache:
     return cache
 
 
-def respond(request: Request, answer: Finished, max_age: int = 0) -> Response:
+def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Response:
     """Send an answer, compressed where the client takes that; only its tag (304) where the client has it already."""
     body, etag = answer.body, answer.etag
     headers = {"Cache-Control": f"public, max-age={max_age}" if max_age else "no-cache", "Vary": "Accept-Encoding"}

@@ -9,14 +9,14 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 
-from codec_superb.server.answers.cache import HTML, Made, cached
+from codec_superb.server.answers.cache import HTML, UnsentAnswer, cached
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.people.page_context import chrome_of, plain_chrome
+from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.server.people.sessions import has_cookie
-from codec_superb.web.site.page import Chrome
+from codec_superb.web.site.page import PageContext
 
-MakePage = Callable[[Snapshot, Chrome], str]
+MakePage = Callable[[Snapshot, PageContext], str]
 
 
 async def public_page(
@@ -28,10 +28,10 @@ async def public_page(
     """
     if has_cookie(request):
         return await run_in_threadpool(_personal, request, title, description, make)
-    chrome = replace(plain_chrome(request, title), description=description)
-    return await cached(request, key, lambda snapshot: Made(make(snapshot, chrome), HTML), quick=quick)
+    page_context = replace(public_page_context(request, title), description=description)
+    return await cached(request, key, lambda snapshot: UnsentAnswer(make(snapshot, page_context), HTML), quick=quick)
 
 
 def _personal(request: Request, title: str, description: str, make: MakePage) -> Response:
-    chrome = replace(chrome_of(request, title), description=description)
-    return HTMLResponse(make(board_of(request).current, chrome))
+    page_context = replace(page_context_of(request, title), description=description)
+    return HTMLResponse(make(board_of(request).current, page_context))

@@ -10,7 +10,7 @@ from fastapi import Request
 from sqlalchemy.exc import SQLAlchemyError
 
 from codec_superb.server.board.repository import revision_number
-from codec_superb.server.board.snapshot import Snapshot, take
+from codec_superb.server.board.snapshot import Snapshot, load_snapshot
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.operations.logs import get_logger
@@ -63,7 +63,7 @@ class Board:
         with self._one_at_a_time, self._database.transaction() as session:
             if self._snapshot is None or revision_number(session) != self._snapshot.revision:
                 with self._measured():
-                    self._snapshot = take(session, self._snapshot)
+                    self._snapshot = load_snapshot(session, self._snapshot)
                 self._settle(len(self._snapshot.runs))
             return self._snapshot
 

@@ -12,12 +12,12 @@ from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Estimate, Source
 
-MetricFigures = tuple[float | None, float | None, float | None, int, int, int, float | None]
+PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, float | None]
 """Value, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a
 million of them on a full board, and the collector of garbage stops looking at tuples of numbers."""
 
 
-class Figures(NamedTuple):
+class CodecFigures(NamedTuple):
     """What one codec reached in one category, over its datasets or on one of them."""
 
     datasets: tuple[str, ...]
@@ -34,12 +34,12 @@ class Figures(NamedTuple):
     decode_rtf: float | None
     largest_lag: int | None
     clipped_samples: int
-    score: MetricFigures
-    metrics: Mapping[str, MetricFigures]
+    score: PackedEstimate
+    metrics: Mapping[str, PackedEstimate]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BoardEntry:
     """One codec: the newest public submission of it, or a codec of a published table."""
 
     codec: str
@@ -57,7 +57,7 @@ class Entry:
     nominal_kbps: float | None
     open_weights: bool | None
     causal: bool | None
-    figures: Mapping[tuple[Category, str], Figures]
+    figures: Mapping[tuple[Category, str], CodecFigures]
     """By category and dataset; '' for all datasets together."""
     definitions: Mapping[str, str] = field(default_factory=dict)
     """Metric key to version of the definition that its values follow."""
@@ -93,13 +93,13 @@ class Entry:
         return self.applications.get(dataset, {}).get(key)
 
 
-def estimate_figures(values: Mapping[str, Any]) -> MetricFigures:
+def pack_estimate(values: Mapping[str, Any]) -> PackedEstimate:
     """Pack the JSON of one metric of a result."""
     get = values.get
     return (get("value"), get("low"), get("high"), get("n", 0), get("undefined", 0), get("failed", 0), get("sd"))
 
 
-def is_open(card: Mapping[str, Any]) -> bool | None:
+def has_open_weights(card: Mapping[str, Any]) -> bool | None:
     """Tell whether anybody can get what the codec needs to run; None where its card does not say.
 
     Classical and lossless codecs: yes. Neural ones: yes where the card names a hub repository or a web address as the
@@ -115,7 +115,9 @@ def is_open(card: Mapping[str, Any]) -> bool | None:
     return not (local or source in {"", "random", "local"})
 
 
-def board_row(entry: Entry, category: Category, dataset: str, rank: tuple[int, int] | None, unranked: str) -> BoardRow:
+def board_row(
+    entry: BoardEntry, category: Category, dataset: str, rank: tuple[int, int] | None, unranked: str
+) -> BoardRow:
     """Make the row of the board."""
     row = entry._rows.get((category, dataset))  # noqa: SLF001 -- its own
     if row is None:
@@ -125,7 +127,7 @@ def board_row(entry: Entry, category: Category, dataset: str, rank: tuple[int, i
     return replace(row, result=replace(row.result, rank=rank), unranked=unranked)
 
 
-def _row_without_rank(entry: Entry, category: Category, dataset: str) -> BoardRow:
+def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> BoardRow:
     figures = entry.figures[category, dataset]
     return BoardRow(
         result=_result(entry, category, figures),
@@ -146,12 +148,12 @@ def _row_without_rank(entry: Entry, category: Category, dataset: str) -> BoardRo
     )
 
 
-def most_undefined(figures: Figures) -> int:
+def most_undefined(figures: CodecFigures) -> int:
     """Count the clips on which the metric is undefined that is undefined most often."""
     return max((values[4] for values in figures.metrics.values()), default=0)
 
 
-def _result(entry: Entry, category: Category, figures: Figures) -> CodecResult:
+def _result(entry: BoardEntry, category: Category, figures: CodecFigures) -> CodecResult:
     return CodecResult(
         codec=entry.codec,
         title=entry.title,
@@ -176,6 +178,6 @@ def _result(entry: Entry, category: Category, figures: Figures) -> CodecResult:
     )
 
 
-def by_codec(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def by_codec(entries: Sequence[BoardEntry]) -> tuple[BoardEntry, ...]:
     """Order entries by codec name, the order in which equals are shown."""
     return tuple(sorted(entries, key=lambda entry: entry.codec))

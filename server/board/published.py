@@ -8,19 +8,19 @@ from functools import cache
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.literature.records import PublishedCodec, PublishedTable, TableName
 from codec_superb.pipeline.literature.tables import literature
-from codec_superb.server.board.entries import Entry, Figures, MetricFigures, by_codec
+from codec_superb.server.board.entries import BoardEntry, CodecFigures, PackedEstimate, by_codec
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
 
 
 @cache
-def published_entries() -> dict[TableName, tuple[Entry, ...]]:
+def published_entries() -> dict[TableName, tuple[BoardEntry, ...]]:
     """Entries by table, ordered by name; the codec is called ``<table>:<id>``."""
     return {table.name: by_codec([_entry(table, codec) for codec in table.codecs]) for table in literature()}
 
 
-def _entry(table: PublishedTable, codec: PublishedCodec) -> Entry:
-    figures: dict[tuple[Category, str], Figures] = {}
+def _entry(table: PublishedTable, codec: PublishedCodec) -> BoardEntry:
+    figures: dict[tuple[Category, str], CodecFigures] = {}
     for category in CATEGORIES:
         datasets = table.datasets.get(category, ())
         if datasets:
@@ -29,7 +29,7 @@ def _entry(table: PublishedTable, codec: PublishedCodec) -> Entry:
         for dataset in datasets:
             score = codec.dataset_scores.get(category, {}).get(dataset)
             figures[category, dataset] = _figures(table, codec, category, (dataset,), score)
-    return Entry(
+    return BoardEntry(
         codec=f"{table.name}:{codec.id}",
         title=codec.name,
         family=codec.family,
@@ -52,11 +52,11 @@ def _entry(table: PublishedTable, codec: PublishedCodec) -> Entry:
 
 def _figures(
     table: PublishedTable, codec: PublishedCodec, category: Category, datasets: tuple[str, ...], score: float | None
-) -> Figures:
+) -> CodecFigures:
     """Figures without intervals and counts, which the tables do not have; the bitrate is the stated one."""
     whole = len(datasets) == len(table.datasets[category])  # metrics are published over all datasets of a table
     metrics = codec.metrics.get(category, {}) if whole else {}
-    return Figures(
+    return CodecFigures(
         datasets=datasets,
         states=(table.name,) * len(datasets),
         complete=True,
@@ -101,5 +101,5 @@ def _loss(key: str, ceiling: float | None, value: float) -> float | None:
     return ceiling - value if APPLICATIONS[key].higher_is_better else value - ceiling
 
 
-def _bare(value: float | None) -> MetricFigures:
+def _bare(value: float | None) -> PackedEstimate:
     return (value, None, None, 0, 0, 0, None)

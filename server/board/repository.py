@@ -10,7 +10,7 @@ from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.server.board.entries import Entry, Figures, estimate_figures, is_open
+from codec_superb.server.board.entries import BoardEntry, CodecFigures, has_open_weights, pack_estimate
 from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Revision, Submission
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
 
@@ -41,7 +41,7 @@ def counted_submissions(session: Session) -> dict[str, Counted]:
     return {codec: Counted(identity, status) for codec, identity, status in session.execute(statement)}
 
 
-def load_entries(session: Session, submissions: Sequence[str]) -> Iterator[Entry]:
+def load_entries(session: Session, submissions: Sequence[str]) -> Iterator[BoardEntry]:
     """Load submissions with all their figures, a hundred at a time."""
     for start in range(0, len(submissions), _AT_ONCE):
         wanted = submissions[start : start + _AT_ONCE]
@@ -77,15 +77,15 @@ def _results() -> Any:
     return select(*(column for column in Result.__table__.columns if column.name not in {"id", "seconds"}))
 
 
-def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> Entry:
+def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
     card: Mapping[str, Any] = head.card
     states = {str(part["name"]): str(part["manifest_hash"]) for part in head.datasets or ()}
     tokens = _claimed_tokens(card)
-    figures: dict[tuple[Category, str], Figures] = {}
+    figures: dict[tuple[Category, str], CodecFigures] = {}
     for row in results:
         category = next(category for category in CATEGORIES if category == row.category)
         figures[category, row.dataset] = _figures(row, states, tokens)
-    return Entry(
+    return BoardEntry(
         codec=head.codec,
         title=card["title"],
         family=card["family"],
@@ -99,7 +99,7 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> Entry:
         kind=card["kind"],
         sampling_rate=card["sampling_rate"],
         nominal_kbps=card["nominal_kbps"],
-        open_weights=is_open(card),
+        open_weights=has_open_weights(card),
         causal=card["causal"],
         figures=figures,
         definitions=head.metrics,
@@ -113,9 +113,9 @@ def _claimed_tokens(card: Mapping[str, Any]) -> float | None:
     return None if rate is None or codebooks is None else rate * codebooks
 
 
-def _figures(row: Row[Any], states: Mapping[str, str], tokens: float | None) -> Figures:
+def _figures(row: Row[Any], states: Mapping[str, str], tokens: float | None) -> CodecFigures:
     datasets = tuple(row.datasets)
-    return Figures(
+    return CodecFigures(
         datasets=datasets,
         states=tuple(states.get(name, "") for name in datasets),
         complete=row.complete,
@@ -130,5 +130,5 @@ def _figures(row: Row[Any], states: Mapping[str, str], tokens: float | None) -> 
         largest_lag=row.largest_lag,
         clipped_samples=row.clipped_samples,
         score=(row.score, row.low, row.high, row.ok, 0, row.failed, None),
-        metrics={key: estimate_figures(values) for key, values in row.metrics.items()},
+        metrics={key: pack_estimate(values) for key, values in row.metrics.items()},
     )

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.literature.records import TABLES
-from codec_superb.server.board.entries import Entry, Figures, by_codec, most_undefined
+from codec_superb.server.board.entries import BoardEntry, CodecFigures, by_codec, most_undefined
 from codec_superb.server.board.published import published_entries
 from codec_superb.server.board.repository import counted_submissions, load_entries, revision_number
 from codec_superb.web.applications import APPLICATIONS
@@ -38,16 +38,18 @@ _MOST_RANKED = 200
 """Choices of filters and metric whose ranks are kept: some 30 kB each with 2,000 codecs."""
 
 
-class Frame:
+class ResultFrame:
     """The codecs of one source that have figures in a category, over all datasets or on one, with arrays of them."""
 
-    def __init__(self, category: Category, dataset: str, entries: Iterable[Entry], before: Frame | None = None) -> None:
+    def __init__(
+        self, category: Category, dataset: str, entries: Iterable[BoardEntry], before: ResultFrame | None = None
+    ) -> None:
         """Collect the figures. Of ``before``, the same of an older snapshot, whatever still holds is taken over."""
         self.category = category
         self.dataset = dataset
         self.entries = [entry for entry in entries if (category, dataset) in entry.figures]
         """In the order of their names."""
-        self.figures: list[Figures] = [entry.figures[category, dataset] for entry in self.entries]
+        self.figures: list[CodecFigures] = [entry.figures[category, dataset] for entry in self.entries]
         self._columns: dict[str, Any] = {}
         if before is not None:
             self._take_over(before)
@@ -57,7 +59,7 @@ class Frame:
         return len(self.entries)
 
     def numbers(self, key: str) -> Numbers:
-        """One number a codec, NaN where it has none: a field of :class:`Figures`, a metric, an application."""
+        """One number a codec, NaN where it has none: a field of :class:`CodecFigures`, a metric, an application."""
         return self._kept(f"number {key}", lambda: self._numbers_at(key, range(len(self))))
 
     def ends(self, key: str) -> tuple[Numbers, Numbers]:
@@ -66,11 +68,11 @@ class Frame:
         return low, self._kept(f"high {key}", lambda: self._ends_at(key, 2, range(len(self))))
 
     def texts(self, of: str) -> list[str]:
-        """One text a codec: an attribute of :class:`Entry`."""
+        """One text a codec: an attribute of :class:`BoardEntry`."""
         return self._kept(f"text {of}", lambda: [getattr(entry, of) for entry in self.entries])
 
     def flags(self, of: str) -> NDArray[np.bool_]:
-        """Where an attribute of :class:`Entry` is True; unknown is not."""
+        """Where an attribute of :class:`BoardEntry` is True; unknown is not."""
         return self._kept(f"flag {of}", lambda: np.array([getattr(e, of) is True for e in self.entries], np.bool_))
 
     def rates(self) -> tuple[int, ...]:
@@ -130,7 +132,7 @@ class Frame:
             return most_undefined(figures)
         if key == "received":
             return None if entry.received is None else date.fromisoformat(entry.received).toordinal()
-        value = getattr(figures if key in Figures._fields else entry, key)
+        value = getattr(figures if key in CodecFigures._fields else entry, key)
         return value
 
     def _estimate(self, key: str, index: int) -> tuple[Any, ...]:
@@ -146,7 +148,7 @@ class Frame:
     def _ends_at(self, key: str, part: int, positions: Iterable[int]) -> Numbers:
         return np.array([_number(self._estimate(key, i)[part]) for i in positions], np.float64)
 
-    def _take_over(self, before: Frame) -> None:
+    def _take_over(self, before: ResultFrame) -> None:
         """Move the arrays of the older frame to the new positions, and read only what it has not."""
         places = {id(entry): i for i, entry in enumerate(before.entries)}
         source = np.array([places.get(id(entry), -1) for entry in self.entries], np.intp)
@@ -202,13 +204,13 @@ class Snapshot:
     """The public state of one revision."""
 
     revision: int
-    runs: tuple[Entry, ...]
+    runs: tuple[BoardEntry, ...]
     """Newest public submission of each codec, by name."""
-    before: dict[tuple[Category, str, SourceFilter], Frame] = field(default_factory=dict)
+    before: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     """Frames of the snapshot that this one follows; each is let go when it has been followed."""
     ranked: Fragments[Any] = field(default_factory=lambda: Fragments(_MOST_RANKED))
     """What ``select`` keeps of this revision."""
-    _frames: dict[tuple[Category, str, SourceFilter], Frame] = field(default_factory=dict)
+    _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -217,7 +219,7 @@ class Snapshot:
         """What is shown when nobody chooses a source."""
         return "runs" if self.runs else "table3"
 
-    def entries(self, source: SourceFilter) -> Sequence[Entry]:
+    def entries(self, source: SourceFilter) -> Sequence[BoardEntry]:
         """Return the codecs of a source."""
         if source == "all":
             return (*self.runs, *(entry for table in TABLES for entry in published_entries()[table]))
@@ -227,17 +229,17 @@ class Snapshot:
             return [entry for entry in self.runs if entry.source == "verified"]
         return published_entries()[source]
 
-    def frame(self, category: Category, dataset: str, source: SourceFilter) -> Frame:
+    def frame(self, category: Category, dataset: str, source: SourceFilter) -> ResultFrame:
         """Return the arrays of a category, dataset ('' for all) and source."""
         key = (category, dataset, source)
         with self._lock:
             found = self._frames.get(key)
             if found is None:
                 before = self.before.pop(key, None)
-                found = self._frames[key] = Frame(category, dataset, self.entries(source), before)
+                found = self._frames[key] = ResultFrame(category, dataset, self.entries(source), before)
         return found
 
-    def frames(self) -> dict[tuple[Category, str, SourceFilter], Frame]:
+    def frames(self) -> dict[tuple[Category, str, SourceFilter], ResultFrame]:
         """Return the frames that have been asked for, and those that were handed over and have not been."""
         with self._lock:
             return {**self.before, **self._frames}
@@ -252,7 +254,7 @@ class Snapshot:
         return found
 
 
-def take(session: Session, before: Snapshot | None) -> Snapshot:
+def load_snapshot(session: Session, before: Snapshot | None) -> Snapshot:
     """Read the current state; what ``before`` holds already is not read again, but for its status.
 
     The revision is read first: should others write meanwhile, the state is newer than its number, and the next look at
@@ -266,7 +268,7 @@ def take(session: Session, before: Snapshot | None) -> Snapshot:
     return Snapshot(revision, by_codec([*kept.values(), *loaded]), before.frames() if before else {})
 
 
-def _kept_entries(before: Snapshot | None, statuses: Mapping[str, str]) -> dict[str, Entry]:
+def _kept_entries(before: Snapshot | None, statuses: Mapping[str, str]) -> dict[str, BoardEntry]:
     """Entries by submission that still count with the status they had; a change of status is read again."""
     return {
         entry.submission: entry

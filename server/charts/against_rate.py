@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.charts.choices import chosen_among
+from codec_superb.server.charts.choices import checked_choice
 from codec_superb.server.charts.rows import datasets_with, rows_of, source_choices, source_text
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.web.applications import APPLICATIONS
@@ -17,19 +17,19 @@ from codec_superb.web.figures.board import application_value, board_chart
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ApplicationRow, BoardRow, Estimate
 from codec_superb.web.site.board.choices import SourceFilter
-from codec_superb.web.site.charts.choices import ChartState, Column, Data, Drawn
+from codec_superb.web.site.charts.choices import ChartData, ChartState, DataColumn, DrawnChart
 from codec_superb.web.text import count
 
 _CLASSIFIES_EVENTS = "aec_"
 
 
-def rate(snapshot: Snapshot, state: ChartState) -> Drawn:
+def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     """Draw a score or metric of a category, over all datasets or on one, against bitrate."""
     source = source_of(snapshot, state)
-    dataset = chosen_among("dataset", state.dataset, ["", *datasets_with(snapshot, source, state.category)])
+    dataset = checked_choice("dataset", state.dataset, ["", *datasets_with(snapshot, source, state.category)])
     frame = snapshot.frame(state.category, dataset, source)
     keys = [key for key in frame.quantities() if key not in APPLICATIONS] or [SCORE_KEY]
-    quantity = quantity_of(chosen_among("metric", state.metric or keys[0], keys))
+    quantity = quantity_of(checked_choice("metric", state.metric or keys[0], keys))
     rows = rows_of(frame)
     data, without = _data(rows, quantity)
     over = f"on {dataset}" if dataset else "over all datasets of each codec"
@@ -39,14 +39,14 @@ def rate(snapshot: Snapshot, state: ChartState) -> Drawn:
         f"{source_text(source)}"
     )
     resolved = replace(state, source=source, dataset=dataset, metric=quantity.key)
-    return Drawn(resolved, f"{quantity.label} against bitrate", caption, board_chart(rows, quantity), data)
+    return DrawnChart(resolved, f"{quantity.label} against bitrate", caption, board_chart(rows, quantity), data)
 
 
-def applications(snapshot: Snapshot, state: ChartState) -> Drawn:
+def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     """Draw an application's metric against bitrate, with what it reaches on the original sound."""
-    key = chosen_among("application", state.application or next(iter(APPLICATIONS)), list(APPLICATIONS))
+    key = checked_choice("application", state.application or next(iter(APPLICATIONS)), list(APPLICATIONS))
     source = application_source(snapshot, state, key)
-    dataset = chosen_among("dataset", state.dataset, ["", *snapshot.datasets(source)])
+    dataset = checked_choice("dataset", state.dataset, ["", *snapshot.datasets(source)])
     rows = with_application(snapshot, source, key, dataset)
     quantity = APPLICATIONS[key]
     ceilings = _ceilings(rows, key)
@@ -58,7 +58,7 @@ def applications(snapshot: Snapshot, state: ChartState) -> Drawn:
     )
     resolved = replace(state, source=source, application=key, dataset=dataset)
     figure = application_chart(rows, quantity, ceilings)
-    return Drawn(resolved, f"{quantity.label}, against bitrate", caption, figure, data)
+    return DrawnChart(resolved, f"{quantity.label}, against bitrate", caption, figure, data)
 
 
 def source_of(snapshot: Snapshot, state: ChartState) -> SourceFilter:
@@ -121,18 +121,18 @@ def value_of(row: BoardRow, quantity: Quantity) -> Estimate | None:
     return quantity.of(row.result)
 
 
-def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[Data, int]:
+def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[ChartData, int]:
     """Make the table, by bitrate; and count the codecs that have a value but no bitrate."""
     columns = [
-        Column("codec", "Codec"),
-        Column("family", "Family"),
-        Column("source", "Source"),
-        Column("model", "Model"),
-        Column("kbps", "kbps", 2),
-        Column(quantity.key, quantity.title, quantity.decimals),
-        Column("low", "95 % from", quantity.decimals),
-        Column("high", "to", quantity.decimals),
-        Column("n", "Clips", 0),
+        DataColumn("codec", "Codec"),
+        DataColumn("family", "Family"),
+        DataColumn("source", "Source"),
+        DataColumn("model", "Model"),
+        DataColumn("kbps", "kbps", 2),
+        DataColumn(quantity.key, quantity.title, quantity.decimals),
+        DataColumn("low", "95 % from", quantity.decimals),
+        DataColumn("high", "to", quantity.decimals),
+        DataColumn("n", "Clips", 0),
     ]
     found, without = [], 0
     for row in rows:
@@ -146,13 +146,13 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[Data, int]:
         model = row.applications[quantity.key].model.name if quantity.key in APPLICATIONS else None
         values = (estimate.value, estimate.low, estimate.high, estimate.n or None)
         found.append((name, row.result.family, row.source_label, model, row.result.kbps, *values))
-    return _without_empty(Data(columns, sorted(found, key=lambda cells: (cells[4], cells[0])))), without
+    return _without_empty(ChartData(columns, sorted(found, key=lambda cells: (cells[4], cells[0])))), without
 
 
-def _without_empty(data: Data) -> Data:
+def _without_empty(data: ChartData) -> ChartData:
     """Leave out the columns that no row has: published tables have no intervals and no counts of clips."""
     kept = [place for place in range(len(data.columns)) if any(row[place] is not None for row in data.rows)]
-    return Data([data.columns[place] for place in kept], [[row[place] for place in kept] for row in data.rows])
+    return ChartData([data.columns[place] for place in kept], [[row[place] for place in kept] for row in data.rows])
 
 
 def _left_out(without: int) -> str:

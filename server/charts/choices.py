@@ -9,7 +9,7 @@ from codec_superb.server.errors import NotFound
 _NAMED = 12
 
 
-class NotThere(NotFound):
+class UnknownChoice(NotFound):
     """A choice that this chart does not have; ``field`` is that of the state."""
 
     def __init__(self, field: str, detail: str) -> None:
@@ -17,10 +17,10 @@ class NotThere(NotFound):
         self.field = field
 
 
-def chosen_among(what: str, value: str, known: Sequence[str]) -> str:
+def checked_choice(what: str, value: str, known: Sequence[str]) -> str:
     """Return ``value``, which must be among ``known``. Raises NotThere, naming the first of those that there are."""
     if value in known:
         return value
     names = ", ".join(name for name in known[:_NAMED] if name) or "none"
     more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    raise NotThere(what, f"{what}: expected one of {names}{more}, got {value[:200]!r}")
+    raise UnknownChoice(what, f"{what}: expected one of {names}{more}, got {value[:200]!r}")

@@ -15,14 +15,14 @@ from codec_superb.pipeline.statistics.bootstrap import Floats
 from codec_superb.pipeline.statistics.correlation import Correlations, Method, correlations
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.against_rate import source_of
-from codec_superb.server.charts.choices import chosen_among
+from codec_superb.server.charts.choices import checked_choice
+from codec_superb.server.charts.defaults import default_dataset, entries_of_commonest_state
 from codec_superb.server.charts.rows import datasets_with, source_text
-from codec_superb.server.charts.usual import dataset_of, entries_of_state
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.server.storage.clip_blocks import Columns, block_columns
 from codec_superb.web.figures.correlation import correlation_chart
-from codec_superb.web.site.charts.choices import ChartState, Column, Data, Drawn
+from codec_superb.web.site.charts.choices import ChartData, ChartState, DataColumn, DrawnChart
 from codec_superb.web.text import count
 
 SEED = "1"
@@ -33,10 +33,10 @@ CLIPS = 1000
 _NAMES: Mapping[Method, str] = {"pearson": "Pearson correlation", "spearman": "Spearman rank correlation"}
 
 
-def metrics(snapshot: Snapshot, state: ChartState) -> Drawn:
+def metrics(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     """Correlate scores, metrics and applications over codecs."""
     source = source_of(snapshot, state)
-    dataset = chosen_among("dataset", state.dataset, ["", *datasets_with(snapshot, source, state.category)])
+    dataset = checked_choice("dataset", state.dataset, ["", *datasets_with(snapshot, source, state.category)])
     frame = snapshot.frame(state.category, dataset, source)
     keys = list(frame.quantities())
     values = np.array([frame.numbers(key) for key in keys], dtype=np.float64).reshape(len(keys), len(frame)).T
@@ -49,9 +49,9 @@ def metrics(snapshot: Snapshot, state: ChartState) -> Drawn:
     return _drawn(resolved, keys, correlations(values, state.method), caption, "codecs")
 
 
-def clips(snapshot: Snapshot, session: Session, state: ChartState) -> Drawn:
+def clips(snapshot: Snapshot, session: Session, state: ChartState) -> DrawnChart:
     """Correlate metrics over the clips of one dataset, those of several codecs pooled."""
-    dataset = dataset_of(snapshot, state.category, state.dataset)
+    dataset = default_dataset(snapshot, state.category, state.dataset)
     sample = _sample(snapshot, session, dataset, state.category) if dataset else _Sample([], np.zeros((0, 0)), 0, 0, 0)
     drawn = f"the same {sample.clips}" if sample.clips < sample.all_clips else f"all {sample.clips}"
     caption = (
@@ -78,7 +78,7 @@ class _Sample:
 
 
 def _sample(snapshot: Snapshot, session: Session, dataset: str, category: Category) -> _Sample:
-    entries = entries_of_state(snapshot, dataset, category)
+    entries = entries_of_commonest_state(snapshot, dataset, category)
     chosen = sorted(entries, key=lambda entry: _hash(entry.codec))[:CODECS]
     ids = [entry.submission for entry in chosen]
     statement = select(ClipBlock.data).where(ClipBlock.submission_id.in_(ids), ClipBlock.dataset == dataset)
@@ -111,21 +111,25 @@ def _hash(name: str) -> bytes:
     return sha256(f"{SEED}\x1f{name}".encode()).digest()
 
 
-def _drawn(state: ChartState, keys: Sequence[str], found: Correlations, caption: str, things: str) -> Drawn:
+def _drawn(state: ChartState, keys: Sequence[str], found: Correlations, caption: str, things: str) -> DrawnChart:
     labels = [quantity_of(key).label for key in keys]
     coefficients = [[float(value) if np.isfinite(value) else None for value in row] for row in found.coefficients]
     counts = [[int(n) for n in row] for row in found.n]
-    columns = [Column("first", "First"), Column("second", "Second"), Column("coefficient", "Coefficient", 3)]
+    columns = [
+        DataColumn("first", "First"),
+        DataColumn("second", "Second"),
+        DataColumn("coefficient", "Coefficient", 3),
+    ]
     rows = [
         (keys[one], keys[two], coefficients[one][two], counts[one][two])
         for one in range(len(keys))
         for two in range(one + 1, len(keys))
     ]
-    matrix = Data(
-        [Column("metric", "Metric"), *(Column(key, label, 2) for key, label in zip(keys, labels, strict=True))],
+    matrix = ChartData(
+        [DataColumn("metric", "Metric"), *(DataColumn(key, label, 2) for key, label in zip(keys, labels, strict=True))],
         [(label, *row) for label, row in zip(labels, coefficients, strict=True)],
     )
     figure = correlation_chart(labels, coefficients, counts, things)
-    data = Data([*columns, Column("n", "n", 0)], rows)
+    data = ChartData([*columns, DataColumn("n", "n", 0)], rows)
     title = f"{_NAMES[state.method]} of metrics over {things}"
-    return Drawn(state, title, caption, figure, data, matrix)
+    return DrawnChart(state, title, caption, figure, data, matrix)

@@ -12,15 +12,15 @@ from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import Category
-from codec_superb.server.answers.cache import HTML, JSON, Made, cached
+from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts import against_rate, correlate, pickers, spread
-from codec_superb.server.charts.choices import NotThere
+from codec_superb.server.charts.choices import UnknownChoice
 from codec_superb.server.charts.files import chart_csv
 from codec_superb.server.database.session import database_of
 from codec_superb.server.leaderboard.schemas import FigureAnswer
-from codec_superb.server.people.page_context import plain_chrome
-from codec_superb.web.site.charts.choices import CHARTS, PICKERS, Chart, ChartState, Drawn, SourceChoice
+from codec_superb.server.people.page_context import public_page_context
+from codec_superb.web.site.charts.choices import CHARTS, PICKERS, Chart, ChartState, DrawnChart, SourceChoice
 from codec_superb.web.site.charts.page import charts_page
 
 router = APIRouter()
@@ -51,11 +51,13 @@ async def page(
     """Show one chart with its pickers, its table and what it says."""
     wanted = state.only(chart)
 
-    def make(snapshot: Snapshot) -> Made:
+    def make(snapshot: Snapshot) -> UnsentAnswer:
         drawn, missing = _nearest(request, snapshot, wanted)
         names = pickers.codec_names(snapshot, drawn.state)
-        chrome = plain_chrome(request, drawn.title)
-        return Made(charts_page(chrome, drawn, pickers.pickers(snapshot, drawn.state), names, missing), HTML)
+        page_context = public_page_context(request, drawn.title)
+        return UnsentAnswer(
+            charts_page(page_context, drawn, pickers.pickers(snapshot, drawn.state), names, missing), HTML
+        )
 
     return await cached(request, f"{chart}?{wanted.query()}", make, counted=True)
 
@@ -72,39 +74,39 @@ ChartName = Annotated[Chart, Path(description=f"One of {', '.join(CHARTS)}")]
 async def data(request: Request, chart: ChartName, state: State) -> Response:
     """Every number of a chart as CSV."""
     headers = {"Content-Disposition": f'attachment; filename="codec-superb-{chart}.csv"'}
-    return await _answer(request, state.only(chart), lambda drawn: Made(chart_csv(drawn), _CSV, headers))
+    return await _answer(request, state.only(chart), lambda drawn: UnsentAnswer(chart_csv(drawn), _CSV, headers))
 
 
 @router.get("/api/v1/charts/{chart}", tags=["charts"], responses={200: {"model": FigureAnswer}})
 async def figure(request: Request, chart: ChartName, state: State) -> Response:
     """Draw a chart as a Plotly figure."""
-    return await _answer(request, state.only(chart), lambda drawn: Made(_json(drawn), JSON))
+    return await _answer(request, state.only(chart), lambda drawn: UnsentAnswer(_json(drawn), JSON))
 
 
-def _json(drawn: Drawn) -> str:
+def _json(drawn: DrawnChart) -> str:
     return json.dumps(drawn.figure, allow_nan=False, separators=(",", ":"))
 
 
-async def _answer(request: Request, state: ChartState, make: Callable[[Drawn], Made]) -> Response:
+async def _answer(request: Request, state: ChartState, make: Callable[[DrawnChart], UnsentAnswer]) -> Response:
     """Answer from memory, or draw in a thread; a drawing counts as a computation."""
     key = f"{state.chart}?{state.query()}"
     return await cached(request, key, lambda snapshot: make(_draw(request, snapshot, state)), counted=True)
 
 
-def _draw(request: Request, snapshot: Snapshot, state: ChartState) -> Drawn:
+def _draw(request: Request, snapshot: Snapshot, state: ChartState) -> DrawnChart:
     if state.chart in _FROM_MEMORY:
         return _FROM_MEMORY[state.chart](snapshot, state)
     with database_of(request).transaction() as session:
         return _FROM_CLIPS[state.chart](snapshot, session, state)
 
 
-def _nearest(request: Request, snapshot: Snapshot, state: ChartState) -> tuple[Drawn, list[str]]:
+def _nearest(request: Request, snapshot: Snapshot, state: ChartState) -> tuple[DrawnChart, list[str]]:
     """Draw for a page, where a choice may have gone with another one (PESQ with speech): say so and show the usual."""
     missing: list[str] = []
     while True:
         try:
             return _draw(request, snapshot, state), missing
-        except NotThere as gone:
+        except UnknownChoice as gone:
             if len(missing) == len(PICKERS[state.chart]):
                 raise
             missing.append(gone.detail)
@@ -112,12 +114,12 @@ def _nearest(request: Request, snapshot: Snapshot, state: ChartState) -> tuple[D
 
 
 _USUAL = ChartState()
-_FROM_MEMORY: dict[Chart, Callable[[Snapshot, ChartState], Drawn]] = {
+_FROM_MEMORY: dict[Chart, Callable[[Snapshot, ChartState], DrawnChart]] = {
     "rate": against_rate.rate,
     "applications": against_rate.applications,
     "metrics": correlate.metrics,
 }
-_FROM_CLIPS: dict[Chart, Callable[[Snapshot, Session, ChartState], Drawn]] = {
+_FROM_CLIPS: dict[Chart, Callable[[Snapshot, Session, ChartState], DrawnChart]] = {
     "clips": correlate.clips,
     "distribution": spread.distribution,
 }

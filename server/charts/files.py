@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
-from codec_superb.server.http.spreadsheets import no_formula
-from codec_superb.web.site.charts.choices import Cell, Drawn
+from codec_superb.server.http.spreadsheets import escape_formula
+from codec_superb.web.site.charts.choices import Cell, DrawnChart
 
 
-def chart_csv(drawn: Drawn) -> str:
+def chart_csv(drawn: DrawnChart) -> str:
     """Write a row of names and the rows; unknown numbers stay empty, and no cell can be taken for a formula."""
     out = io.StringIO()
     writer = csv.writer(out)
@@ -19,4 +19,4 @@ def chart_csv(drawn: Drawn) -> str:
 
 
 def _cell(value: Cell) -> Cell:
-    return no_formula(value) if isinstance(value, str) else value
+    return escape_formula(value) if isinstance(value, str) else value

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.against_rate import application_source
+from codec_superb.server.charts.defaults import entries_of_commonest_state
 from codec_superb.server.charts.rows import datasets_with, source_choices
 from codec_superb.server.charts.spread import metric_keys
-from codec_superb.server.charts.usual import entries_of_state
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.site.charts.choices import PICKERS, ChartState, Option, Picker
@@ -33,7 +33,7 @@ def codec_names(snapshot: Snapshot, state: ChartState) -> list[str]:
     """List the codecs whose clips can be shown."""
     if "codec" not in PICKERS[state.chart] or not state.dataset:
         return []
-    return [entry.codec for entry in entries_of_state(snapshot, state.dataset, state.category)]
+    return [entry.codec for entry in entries_of_commonest_state(snapshot, state.dataset, state.category)]
 
 
 def _categories(_snapshot: Snapshot, _state: ChartState) -> _Choices:

@@ -8,14 +8,14 @@ from codec_superb.metrics.table import Category
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
 from codec_superb.server.board.entries import board_row
-from codec_superb.server.board.snapshot import Frame, Snapshot
+from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.server.leaderboard.select import source_labels
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.board.words import SOURCES
 
 
-def rows_of(frame: Frame) -> list[BoardRow]:
+def rows_of(frame: ResultFrame) -> list[BoardRow]:
     """Make a row for each codec of the frame, without ranks."""
     return [board_row(entry, frame.category, frame.dataset, None, "") for entry in frame.entries]
 

@@ -11,30 +11,30 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import Category
-from codec_superb.server.board.entries import Entry, board_row
+from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.charts.choices import chosen_among
+from codec_superb.server.charts.choices import checked_choice
+from codec_superb.server.charts.defaults import default_dataset, entries_of_commonest_state
 from codec_superb.server.charts.rows import source_text
-from codec_superb.server.charts.usual import dataset_of, entries_of_state
 from codec_superb.server.database.models import ClipBlock
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.server.storage.clip_blocks import block_columns
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.figures.distribution import Summary, distribution_chart, summarise
+from codec_superb.web.figures.distribution import Quantiles, distribution_chart, quantiles_of
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import CodecResult
-from codec_superb.web.site.charts.choices import MOST_CODECS, ChartState, Column, Data, Drawn
+from codec_superb.web.site.charts.choices import MOST_CODECS, ChartData, ChartState, DataColumn, DrawnChart
 from codec_superb.web.theme import family_styles
 
 
-def distribution(snapshot: Snapshot, session: Session, state: ChartState) -> Drawn:
+def distribution(snapshot: Snapshot, session: Session, state: ChartState) -> DrawnChart:
     """Draw boxes of one metric over the clips of a dataset."""
-    dataset = dataset_of(snapshot, state.category, state.dataset)
-    entries = entries_of_state(snapshot, dataset, state.category) if dataset else []
+    dataset = default_dataset(snapshot, state.category, state.dataset)
+    entries = entries_of_commonest_state(snapshot, dataset, state.category) if dataset else []
     chosen = _chosen(entries, state, dataset)
     keys = metric_keys(snapshot, state.category, dataset)
-    quantity = quantity_of(chosen_among("metric", state.metric or _usual(keys), keys) if keys else "stft")
+    quantity = quantity_of(checked_choice("metric", state.metric or _usual(keys), keys) if keys else "stft")
     summaries = _summaries(session, chosen, dataset, state.category, quantity)
     results = [board_row(entry, state.category, dataset, None, "").result for entry in chosen]
     figure = distribution_chart(results, summaries, quantity, family_styles(row.family for row in results))
@@ -46,7 +46,9 @@ def distribution(snapshot: Snapshot, session: Session, state: ChartState) -> Dra
         f"{source_text('runs')}"
     )
     resolved = replace(state, dataset=dataset, metric=quantity.key, codec=tuple(entry.codec for entry in chosen))
-    return Drawn(resolved, f"{quantity.label} from clip to clip", caption, figure, _data(results, summaries, quantity))
+    return DrawnChart(
+        resolved, f"{quantity.label} from clip to clip", caption, figure, _data(results, summaries, quantity)
+    )
 
 
 def metric_keys(snapshot: Snapshot, category: Category, dataset: str) -> list[str]:
@@ -59,27 +61,27 @@ def _usual(keys: Sequence[str]) -> str:
     return "pesq" if "pesq" in keys else keys[0]
 
 
-def _chosen(entries: Sequence[Entry], state: ChartState, dataset: str) -> list[Entry]:
+def _chosen(entries: Sequence[BoardEntry], state: ChartState, dataset: str) -> list[BoardEntry]:
     """Find the named codecs, or take some that are spread over the bitrates."""
     names = list(dict.fromkeys(name.strip() for name in state.codec if name.strip()))
     if len(names) > MOST_CODECS:
         raise BadRequest(f"expected at most {MOST_CODECS} codecs, got {len(names)}")
     by_name = {entry.codec: entry for entry in entries}
     if names:
-        return [by_name[chosen_among("codec", name, list(by_name))] for name in names]
+        return [by_name[checked_choice("codec", name, list(by_name))] for name in names]
     known = sorted(entries, key=lambda entry: _rate(entry, state.category, dataset))
     places = np.linspace(0, len(known) - 1, MOST_CODECS).round().astype(int)
     return [known[place] for place in np.unique(places)] if known else []
 
 
-def _rate(entry: Entry, category: Category, dataset: str) -> tuple[float, str]:
+def _rate(entry: BoardEntry, category: Category, dataset: str) -> tuple[float, str]:
     kbps = entry.figures[category, dataset].kbps
     return (math.inf if kbps is None else kbps, entry.codec)
 
 
 def _summaries(
-    session: Session, entries: Sequence[Entry], dataset: str, category: Category, quantity: Quantity
-) -> dict[str, Summary]:
+    session: Session, entries: Sequence[BoardEntry], dataset: str, category: Category, quantity: Quantity
+) -> dict[str, Quantiles]:
     names = {entry.submission: entry.codec for entry in entries}
     statement = select(ClipBlock.submission_id, ClipBlock.data).where(
         ClipBlock.submission_id.in_(names), ClipBlock.dataset == dataset
@@ -93,21 +95,21 @@ def _summaries(
             for value, own in zip(values, block.categories, strict=False)
             if own == category and math.isfinite(value)
         ]
-        summary = summarise(mine)
+        summary = quantiles_of(mine)
         if summary is not None:
             found[names[submission]] = summary
     return found
 
 
-def _data(results: Sequence[CodecResult], summaries: dict[str, Summary], quantity: Quantity) -> Data:
+def _data(results: Sequence[CodecResult], summaries: dict[str, Quantiles], quantity: Quantity) -> ChartData:
     parts = ("minimum", "p5", "q1", "median", "q3", "p95", "maximum")
     labels = ("Least", "5 %", "25 %", "Median", "75 %", "95 %", "Most")
-    columns = [Column("codec", "Codec"), Column("kbps", "kbps", 2), Column("n", "Clips", 0)]
-    columns += [Column(part, label, quantity.decimals) for part, label in zip(parts, labels, strict=True)]
+    columns = [DataColumn("codec", "Codec"), DataColumn("kbps", "kbps", 2), DataColumn("n", "Clips", 0)]
+    columns += [DataColumn(part, label, quantity.decimals) for part, label in zip(parts, labels, strict=True)]
     rows = []
     for row in sorted(results, key=lambda row: row.kbps):
         summary = summaries.get(row.codec)
         values = [getattr(summary, part) for part in parts] if summary else [None] * len(parts)
         kbps = None if math.isnan(row.kbps) else row.kbps
         rows.append((row.codec, kbps, summary.n if summary else 0, *values))
-    return Data(columns, rows)
+    return ChartData(columns, rows)

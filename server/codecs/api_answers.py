@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from math import isnan
 
-from codec_superb.server.board.entries import Entry
+from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.codecs import schemas
-from codec_superb.server.codecs.pages import Found
+from codec_superb.server.codecs.pages import FoundCodec
 from codec_superb.server.codecs.published import Published
 from codec_superb.server.database.models import Submission
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.codec.view import BandView, CategoryView, SampleView
 
 
-def summary(entry: Entry) -> schemas.CodecSummary:
+def summary(entry: BoardEntry) -> schemas.CodecSummary:
     """Describe a codec of the board for the list."""
     return schemas.CodecSummary(
         name=entry.codec, title=entry.title, family=entry.family, kind=entry.kind, nominal_kbps=entry.nominal_kbps,
@@ -29,7 +29,7 @@ def summary(entry: Entry) -> schemas.CodecSummary:
     )  # fmt: skip
 
 
-def detail(found: Found) -> schemas.CodecDetail:
+def detail(found: FoundCodec) -> schemas.CodecDetail:
     """Describe a codec, with results or from published tables alone."""
     view, measured = found.view, found.measured
     submission = measured.submission if measured else None
@@ -41,7 +41,7 @@ def detail(found: Found) -> schemas.CodecDetail:
         categories=[_category(each) for each in view.categories],
         samples=[_sample(submission.id, each) for each in view.samples] if submission else [],
         history=[
-            schemas.Version(
+            schemas.CodecVersion(
                 submission=each.id, version=each.version, status=each.status, received=each.received,
                 submitter=each.submitter, reason=each.reason,
             )

@@ -8,9 +8,9 @@ from math import isnan
 from statistics import median
 
 from codec_superb.metrics.table import METRICS
-from codec_superb.server.board.entries import Entry, board_row
+from codec_superb.server.board.entries import BoardEntry, board_row
 from codec_superb.server.codecs.scales import SCALES
-from codec_superb.web.figures.radar import RadarAxis, Reading
+from codec_superb.web.figures.radar import AxisValue, RadarAxis
 from codec_superb.web.quantity import from_metric
 from codec_superb.web.rows import CodecResult
 
@@ -31,7 +31,7 @@ class Band:
 
 
 def band_of(
-    own: CodecResult, states: Mapping[str, str], definitions: Mapping[str, str], entries: Sequence[Entry]
+    own: CodecResult, states: Mapping[str, str], definitions: Mapping[str, str], entries: Sequence[BoardEntry]
 ) -> Band | None:
     """Choose the members of the band among the codecs of the board; None without a measured bitrate.
 
@@ -83,5 +83,5 @@ def _value(row: CodecResult, key: str) -> float | None:
     return None if estimate is None else estimate.value
 
 
-def _reading(key: str, value: float) -> Reading:
-    return Reading(value, SCALES[key].of(value))
+def _reading(key: str, value: float) -> AxisValue:
+    return AxisValue(value, SCALES[key].of(value))

@@ -9,17 +9,17 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 
 from codec_superb.metrics.table import Category
-from codec_superb.server.answers.cache import HTML, JSON, Made, cached
+from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import api_answers, schemas
 from codec_superb.server.codecs.figures import distribution_figure, radar_figure
 from codec_superb.server.codecs.pages import find
 from codec_superb.server.codecs.sample_endpoints import router as sample_router
-from codec_superb.server.codecs.service import measured_or_not_found
+from codec_superb.server.codecs.service import newest_results_or_not_found
 from codec_superb.server.database.models import now
 from codec_superb.server.database.session import database_of
-from codec_superb.server.people.page_context import chrome_of, plain_chrome
+from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.server.people.sessions import has_cookie
 from codec_superb.web.site.codec.page import codec_page
 
@@ -38,10 +38,10 @@ async def page(name: Name, request: Request) -> Response:
     if has_cookie(request):
         return await run_in_threadpool(_own_page, request, name)
 
-    def make(snapshot: Snapshot) -> Made:
+    def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
             view = find(request.app.state, session, snapshot, name).view
-        return Made(codec_page(plain_chrome(request, view.title), view), HTML)
+        return UnsentAnswer(codec_page(public_page_context(request, view.title), view), HTML)
 
     return await cached(request, now().date().isoformat(), make)  # the day is in the citation
 
@@ -50,7 +50,7 @@ def _own_page(request: Request, name: str) -> Response:
     """Make the page in the frame of who is logged in."""
     with database_of(request).transaction() as session:
         view = find(request.app.state, session, board_of(request).current, name).view
-    html = codec_page(chrome_of(request, view.title), view)
+    html = codec_page(page_context_of(request, view.title), view)
     return HTMLResponse(html, headers={"Cache-Control": "private, no-store"})
 
 
@@ -62,10 +62,10 @@ async def codecs(
 ) -> Response:
     """List the codecs with public results, by name, with the newest version of each."""
 
-    def make(snapshot: Snapshot) -> Made:
+    def make(snapshot: Snapshot) -> UnsentAnswer:
         chosen = [api_answers.summary(entry) for entry in snapshot.runs[offset : offset + limit]]
         body = schemas.CodecList(total=len(snapshot.runs), limit=limit, offset=offset, codecs=chosen)
-        return Made(body.model_dump_json(), JSON)
+        return UnsentAnswer(body.model_dump_json(), JSON)
 
     return await cached(request, f"{limit} {offset}", make)
 
@@ -74,10 +74,10 @@ async def codecs(
 async def codec(name: Name, request: Request) -> Response:
     """Give a codec's card, results, provenance, samples and history, and what published tables say of it."""
 
-    def make(snapshot: Snapshot) -> Made:
+    def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
             found = find(request.app.state, session, snapshot, name)
-            return Made(api_answers.detail(found).model_dump_json(), JSON)
+            return UnsentAnswer(api_answers.detail(found).model_dump_json(), JSON)
 
     return await cached(request, "", make)
 
@@ -86,9 +86,11 @@ async def codec(name: Name, request: Request) -> Response:
 async def radar(name: Name, category: CategoryChoice, request: Request) -> Response:
     """Draw the codec's metrics against those of the codecs of about its bitrate, as a Plotly figure."""
 
-    def make(snapshot: Snapshot) -> Made:
+    def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
-            return Made(radar_figure(snapshot, measured_or_not_found(session, snapshot, name), category), JSON)
+            return UnsentAnswer(
+                radar_figure(snapshot, newest_results_or_not_found(session, snapshot, name), category), JSON
+            )
 
     return await cached(request, category, make, counted=True)
 
@@ -105,9 +107,9 @@ async def distribution(
 ) -> Response:
     """Draw which share of the clips is at least as good as each value of a metric, a line per dataset."""
 
-    def make(snapshot: Snapshot) -> Made:
+    def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:
-            found = measured_or_not_found(session, snapshot, name)
-            return Made(distribution_figure(request.app.state, session, found, category, metric, dataset), JSON)
+            found = newest_results_or_not_found(session, snapshot, name)
+            return UnsentAnswer(distribution_figure(request.app.state, session, found, category, metric, dataset), JSON)
 
     return await cached(request, f"{category} {metric} {dataset}", make, counted=True)

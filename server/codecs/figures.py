@@ -11,16 +11,16 @@ from codec_superb.metrics.table import METRICS, Category
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import service
 from codec_superb.server.codecs.band import axes
-from codec_superb.server.codecs.keep import kept_of
-from codec_superb.server.codecs.service import Measured
+from codec_superb.server.codecs.codec_caches import codec_caches
+from codec_superb.server.codecs.service import NewestResults
 from codec_superb.server.errors import NotFound
-from codec_superb.web.figures.cumulative import cumulative_chart, reached
+from codec_superb.web.figures.cumulative import cumulative_chart, share_reaching
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.radar import radar_chart
 from codec_superb.web.quantity import from_metric
 
 
-def radar_figure(snapshot: Snapshot, found: Measured, category: Category) -> bytes:
+def radar_figure(snapshot: Snapshot, found: NewestResults, category: Category) -> bytes:
     """Draw the codec against its bitrate band. Raises NotFound for a category without results."""
     own = service.category_of(found, category)
     near = service.band(snapshot, found, own)
@@ -28,7 +28,7 @@ def radar_figure(snapshot: Snapshot, found: Measured, category: Category) -> byt
 
 
 def distribution_figure(
-    state: Any, session: Session, found: Measured, category: Category, metric: str, dataset: str
+    state: Any, session: Session, found: NewestResults, category: Category, metric: str, dataset: str
 ) -> bytes:
     """Draw the spread of a metric over the clips of one dataset, or of each where ``dataset`` is ''.
 
@@ -41,16 +41,18 @@ def distribution_figure(
         raise NotFound(f"no metric {metric!r}; there are {', '.join(METRICS)}")
     key = (found.submission.id, category, metric, dataset)
     chosen = [dataset] if dataset else list(datasets)
-    return kept_of(state).distributions.get(key, lambda: _distribution(session, found, category, metric, chosen))
+    return codec_caches(state).distributions.get(key, lambda: _distribution(session, found, category, metric, chosen))
 
 
-def _distribution(session: Session, found: Measured, category: Category, metric: str, datasets: list[str]) -> bytes:
+def _distribution(
+    session: Session, found: NewestResults, category: Category, metric: str, datasets: list[str]
+) -> bytes:
     row = METRICS[metric]
     curves = []
     for name in datasets:
         values = service.values_of(session, found, category, name).get(metric)
         if values is not None:
-            curves.append(reached(found.title(name), values.tolist(), higher_is_better=row.higher_is_better))
+            curves.append(share_reaching(found.title(name), values.tolist(), higher_is_better=row.higher_is_better))
     return _json(cumulative_chart(curves, from_metric(row)))
 
 

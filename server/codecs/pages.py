@@ -9,36 +9,36 @@ from sqlalchemy.orm import Session
 
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import service
-from codec_superb.server.codecs.keep import kept_of
+from codec_superb.server.codecs.codec_caches import codec_caches
 from codec_superb.server.codecs.listening import sample_views
 from codec_superb.server.codecs.published import Published, published_names, published_page
-from codec_superb.server.codecs.service import Measured
+from codec_superb.server.codecs.service import NewestResults
 from codec_superb.server.database.models import now
 from codec_superb.web.site.codec.view import CodecView
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCodec:
     """One codec and its view."""
 
     view: CodecView
-    measured: Measured | None
+    measured: NewestResults | None
     """None for a codec that only published tables know."""
     published: list[Published]
 
 
-def find(state: Any, session: Session, snapshot: Snapshot, name: str) -> Found:
+def find(state: Any, session: Session, snapshot: Snapshot, name: str) -> FoundCodec:
     """Find a codec by its name. Raises NotFound with near matches.
 
     What rests on the submission alone is kept in ``state``, that of the application.
     """
-    measured = service.measured(session, name)
+    measured = service.newest_results(session, name)
     published = service.published_entries(name, measured)
     if measured is None:
         if not published:
             raise service.unknown_codec(name, [*service.known_names(snapshot), *published_names()])
-        return Found(published_page(published, name), None, published)
-    identity, kept = measured.submission.id, kept_of(state)
+        return FoundCodec(published_page(published, name), None, published)
+    identity, kept = measured.submission.id, codec_caches(state)
     view = service.view_of(
         session,
         snapshot,
@@ -51,4 +51,4 @@ def find(state: Any, session: Session, snapshot: Snapshot, name: str) -> Found:
         ),
         samples=kept.samples.get(identity, lambda: sample_views(session, measured.submission)),
     )
-    return Found(view, measured, published)
+    return FoundCodec(view, measured, published)

@@ -9,12 +9,12 @@ from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from codec_superb.server.codecs import repository
-from codec_superb.server.codecs.keep import kept_of
+from codec_superb.server.codecs.codec_caches import codec_caches
 from codec_superb.server.codecs.listening import Picture, pictures
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.errors import NotFound
-from codec_superb.server.http.file_answers import answer, kept, sound_answer
+from codec_superb.server.http.file_answers import answer, cache_control_of, sound_answer
 from codec_superb.server.people.access import Caller, Identity
 from codec_superb.server.people.limits import check_limit
 from codec_superb.server.storage.samples import Side, sample, stored_sound
@@ -39,7 +39,7 @@ def listen(
     """Send the reference or the resynthesis of a sample as Ogg Opus, whole or in part (``Range``)."""
     found = _visible(session, submission_id, caller)
     content = stored_sound(request.app.state.settings.files, found, sample(found, number), side)
-    return sound_answer(request, content, kept(found))
+    return sound_answer(request, content, cache_control_of(found))
 
 
 @router.get(
@@ -61,11 +61,11 @@ def spectrogram(
     """
     found = _visible(session, submission_id, caller)
     chosen = sample(found, number)
-    drawn, key = kept_of(request.app.state).pictures, (found.id, number)
+    drawn, key = codec_caches(request.app.state).pictures, (found.id, number)
     if key not in drawn:
         check_limit(request, caller, "computations")
     made = drawn.get(key, lambda: pictures(session, request.app.state.settings.files, found, chosen))
-    return answer(request, made[picture], "image/png", kept(found))
+    return answer(request, made[picture], "image/png", cache_control_of(found))
 
 
 def _visible(session: Session, submission_id: str, caller: Identity) -> Submission:

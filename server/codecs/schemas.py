@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict
 from codec_superb.metrics.table import Category
 
 
-class Answer(BaseModel):
+class ApiModel(BaseModel):
     """Base of the answers."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-class Estimate(Answer):
+class Estimate(ApiModel):
     """A mean over clips, or an overall score."""
 
     value: float | None
@@ -34,7 +34,7 @@ class Estimate(Answer):
     """Sample standard deviation over the clips; None over several datasets."""
 
 
-class CategoryScore(Answer):
+class CategoryScore(ApiModel):
     """One category in the list of codecs."""
 
     category: Category
@@ -46,7 +46,7 @@ class CategoryScore(Answer):
     """No clip failed and none is missing."""
 
 
-class CodecSummary(Answer):
+class CodecSummary(ApiModel):
     """One codec in the list."""
 
     name: str
@@ -65,7 +65,7 @@ class CodecSummary(Answer):
     categories: list[CategoryScore]
 
 
-class CodecList(Answer):
+class CodecList(ApiModel):
     """One page of the codecs with public results, by name."""
 
     total: int
@@ -75,7 +75,7 @@ class CodecList(Answer):
     codecs: list[CodecSummary]
 
 
-class Results(Answer):
+class Results(ApiModel):
     """Results in one category, over all datasets or on one."""
 
     datasets: list[str]
@@ -100,7 +100,7 @@ class Results(Answer):
     metrics: dict[str, Estimate]
 
 
-class BandMember(Answer):
+class BandMember(ApiModel):
     """Another codec of about the same bitrate."""
 
     name: str
@@ -108,7 +108,7 @@ class BandMember(Answer):
     kbps: float | None
 
 
-class BitrateBand(Answer):
+class BitrateBand(ApiModel):
     """Codecs whose measured bitrate is about the same, on the same datasets."""
 
     low: float
@@ -119,7 +119,7 @@ class BitrateBand(Answer):
     """Codecs left out because they were measured on other datasets."""
 
 
-class CategoryResults(Answer):
+class CategoryResults(ApiModel):
     """Everything of one category."""
 
     category: Category
@@ -130,7 +130,7 @@ class CategoryResults(Answer):
     """None where the bitrate is not known."""
 
 
-class ListeningSample(Answer):
+class ListeningSample(ApiModel):
     """A clip to listen to."""
 
     clip: str
@@ -146,7 +146,7 @@ class ListeningSample(Answer):
     """Paths of PNG pictures: ``reference``, ``resynthesis``, ``difference``."""
 
 
-class Version(Answer):
+class CodecVersion(ApiModel):
     """One version of the codec's results."""
 
     submission: str
@@ -159,7 +159,7 @@ class Version(Answer):
     """Why it was accepted or withdrawn, where somebody gave a reason."""
 
 
-class CurrentVersion(Version):
+class CurrentVersion(CodecVersion):
     """The version whose results are shown."""
 
     complete: bool
@@ -170,7 +170,7 @@ class CurrentVersion(Version):
     """Metric key to version of its definition."""
 
 
-class PublishedFigures(Answer):
+class PublishedFigures(ApiModel):
     """What a published table says of this very configuration; not re-run here."""
 
     table: str
@@ -188,7 +188,7 @@ class PublishedFigures(Answer):
     dataset_applications: dict[str, dict[str, float]]
 
 
-class CodecDetail(Answer):
+class CodecDetail(ApiModel):
     """One codec with all of its public results."""
 
     name: str
@@ -202,11 +202,11 @@ class CodecDetail(Answer):
     """With manifest hashes, counts and the provenance of each stage, as in ``submission.json``."""
     categories: list[CategoryResults]
     samples: list[ListeningSample]
-    history: list[Version]
+    history: list[CodecVersion]
     published: list[PublishedFigures]
 
 
-class FigureAnswer(Answer):
+class FigureAnswer(ApiModel):
     """A Plotly figure in the colours of the light palette."""
 
     data: list[dict[str, Any]]

@@ -22,15 +22,15 @@ from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.errors import NotFound
 from codec_superb.server.storage.clip_blocks import Values, category_values
 from codec_superb.server.submissions.applications import stored_applications
-from codec_superb.web.figures.distribution import summarise
+from codec_superb.web.figures.distribution import quantiles_of
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.codec.view import (
+    BandNeighbour,
     BandView,
     CategoryView,
     CodecView,
     DatasetResult,
     Mark,
-    Neighbour,
     SampleView,
     Spread,
     SubmissionView,
@@ -44,7 +44,7 @@ _LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class NewestResults:
     """The newest public results of a codec."""
 
     submission: Submission
@@ -68,19 +68,19 @@ class Measured:
         return next((entry.title for entry in self.datasets if entry.name == dataset), dataset)
 
 
-def measured(session: Session, name: str) -> Measured | None:
+def newest_results(session: Session, name: str) -> NewestResults | None:
     """Find the newest public results of a codec; None for a codec without."""
     # PostgreSQL takes no zero character, and no name has one.
     found = repository.newest(session, name) if len(name) <= _LONGEST_NAME and "\0" not in name else None
     if found is None:
         return None
     datasets = tuple(SubmittedDataset.model_validate(entry) for entry in found.document["datasets"])
-    return Measured(found, Card.model_validate(found.card), datasets)
+    return NewestResults(found, Card.model_validate(found.card), datasets)
 
 
-def measured_or_not_found(session: Session, snapshot: Snapshot, name: str) -> Measured:
+def newest_results_or_not_found(session: Session, snapshot: Snapshot, name: str) -> NewestResults:
     """Find the newest public results of a codec. Raises NotFound with near matches."""
-    found = measured(session, name)
+    found = newest_results(session, name)
     if found is None:
         raise unknown_codec(name, known_names(snapshot))
     return found
@@ -102,7 +102,7 @@ def unknown_codec(name: str, known: Iterable[str]) -> NotFound:
     return NotFound(f"no codec {name!r} has public results; {hint}")
 
 
-def category_of(found: Measured, category: Category) -> CodecResult:
+def category_of(found: NewestResults, category: Category) -> CodecResult:
     """Return the results of a category over all datasets. Raises NotFound, naming the categories that there are."""
     result = found.result(category)
     if result is None:
@@ -111,32 +111,32 @@ def category_of(found: Measured, category: Category) -> CodecResult:
     return result
 
 
-def band(snapshot: Snapshot, found: Measured, own: CodecResult) -> Band | None:
+def band(snapshot: Snapshot, found: NewestResults, own: CodecResult) -> Band | None:
     """Find the codecs of about the same bitrate on the same datasets; None where the bitrate is not known."""
     states = {dataset.name: dataset.manifest_hash for dataset in found.datasets}
     return band_of(own, states, found.submission.metrics, snapshot.runs)
 
 
-def values_of(session: Session, found: Measured, category: str, dataset: str) -> Mapping[str, Values]:
+def values_of(session: Session, found: NewestResults, category: str, dataset: str) -> Mapping[str, Values]:
     """Read the values of single clips of one dataset."""
     block = repository.clip_block(session, found.submission.id, dataset)
     return {} if block is None else category_values(block, category)
 
 
-def spreads(session: Session, found: Measured, category: str) -> list[Spread]:
+def spreads(session: Session, found: NewestResults, category: str) -> list[Spread]:
     """Quantiles of each metric on each dataset, metric by metric in the order of the table."""
     by_dataset = {part.datasets[0]: values_of(session, found, category, part.datasets[0])
                   for part in found.parts(category)}  # fmt: skip
     made = []
     for key in METRICS:
         for dataset, values in by_dataset.items():
-            summary = summarise(values[key].tolist()) if key in values else None
+            summary = quantiles_of(values[key].tolist()) if key in values else None
             if summary is not None:
                 made.append(Spread(dataset, key, summary))
     return made
 
 
-def published_entries(name: str, found: Measured | None) -> list[Published]:
+def published_entries(name: str, found: NewestResults | None) -> list[Published]:
     """Find the published tables that hold this configuration; of a measured codec, those of its own family."""
     return entries_of(name, None if found is None else found.card.family)
 
@@ -144,7 +144,7 @@ def published_entries(name: str, found: Measured | None) -> list[Published]:
 def view_of(
     session: Session,
     snapshot: Snapshot,
-    found: Measured,
+    found: NewestResults,
     published: Sequence[Published],
     *,
     base_url: str,
@@ -194,7 +194,9 @@ def _marks(submission: Submission, card: Card) -> list[Mark]:
     return found
 
 
-def _category(snapshot: Snapshot, found: Measured, category: Category, spreads_of: SpreadsOf) -> CategoryView | None:
+def _category(
+    snapshot: Snapshot, found: NewestResults, category: Category, spreads_of: SpreadsOf
+) -> CategoryView | None:
     overall = found.result(category)
     if overall is None:
         return None
@@ -211,7 +213,7 @@ def _category(snapshot: Snapshot, found: Measured, category: Category, spreads_o
 
 
 def _band_view(near: Band) -> BandView:
-    members = [Neighbour(row.codec, row.title, row.kbps) for row in near.members]
+    members = [BandNeighbour(row.codec, row.title, row.kbps) for row in near.members]
     return BandView(near.low, near.high, FACTOR, members, near.other_datasets)
 
 
@@ -229,7 +231,7 @@ def _history(versions: Sequence[Submission]) -> list[VersionView]:
     ]  # fmt: skip
 
 
-def _relatives(snapshot: Snapshot, card: Card) -> list[Neighbour]:
+def _relatives(snapshot: Snapshot, card: Card) -> list[BandNeighbour]:
     members = [entry for entry in snapshot.runs if entry.family == card.family and entry.codec != card.name]
-    found = [Neighbour(entry.codec, entry.title, entry.nominal_kbps) for entry in members]
+    found = [BandNeighbour(entry.codec, entry.title, entry.nominal_kbps) for entry in members]
     return sorted(found, key=lambda each: (each.kbps is None, each.kbps or 0.0, each.name))

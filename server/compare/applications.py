@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.submissions.applications import stored_applications
-from codec_superb.web.report.applications import group_rows
+from codec_superb.web.report.applications import group_application_rows
 from codec_superb.web.rows import ApplicationRow
 from codec_superb.web.site.compare.view import FEWEST, ComparedApplication, ComparedFigure, LeftOutItem
 
@@ -25,7 +25,7 @@ def compare_applications(
     rows = [row for submission in submissions for row in _rows(session, submission)]
     order = {submission.codec.name: place for place, submission in enumerate(submissions)}
     compared, left_out = [], []
-    for group in group_rows(rows):
+    for group in group_application_rows(rows):
         members = sorted(group.rows, key=lambda row: order[row.codec])
         name = group.dataset.rpartition("@")[0]
         if len(members) < FEWEST:

@@ -10,17 +10,17 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, Response
 from pydantic import TypeAdapter
 
-from codec_superb.server.answers.cache import HTML, JSON, Made, cached
+from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
 from codec_superb.server.compare import service
 from codec_superb.server.compare.clip import compared_clip
 from codec_superb.server.compare.repository import public_names
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
-from codec_superb.server.http.single_flight import kept_of
+from codec_superb.server.http.single_flight import comparison_cache
 from codec_superb.server.leaderboard.schemas import FigureAnswer
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import CountedComputation, check_limit
-from codec_superb.server.people.page_context import chrome_of, plain_chrome
+from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.web.figures.forest import forest_chart
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.site.clip import ComparedClip
@@ -52,7 +52,7 @@ MetricKey = Annotated[str, Query(description="`score` or a metric's key", max_le
 @router.get("/api/v1/compare", tags=["compare"], responses={200: {"model": Comparison}})
 async def comparison(request: Request, codec: Codecs) -> Response:
     """Compare two to six codecs on the clips they share; every difference is codec minus baseline."""
-    return await cached(request, _key(codec), lambda _: Made(_JSON.dump_json(_compare(request, codec)), JSON))
+    return await cached(request, _key(codec), lambda _: UnsentAnswer(_JSON.dump_json(_compare(request, codec)), JSON))
 
 
 @router.get("/api/v1/compare/figure", tags=["compare"], responses={200: {"model": FigureAnswer}})
@@ -79,18 +79,18 @@ async def compare_codecs(
         return HTMLResponse(page.body, error.status)
 
 
-def _figure(request: Request, names: list[str], metric: str) -> Made:
+def _figure(request: Request, names: list[str], metric: str) -> UnsentAnswer:
     found = _compare(request, names)
     choices = metric_choices(found)
     if metric not in {quantity.key for quantity in choices}:
         raise NotFound(f"no difference by {metric!r}; there are {', '.join(quantity.key for quantity in choices)}")
     quantity = compare_page.default_choice(metric, choices)
     figure = forest_chart(compare_page.forest_rows(found, metric), quantity, found.codecs[0].title)
-    return Made(json.dumps(figure, allow_nan=False, separators=(",", ":")), JSON)
+    return UnsentAnswer(json.dumps(figure, allow_nan=False, separators=(",", ":")), JSON)
 
 
-def _page(request: Request, names: list[str], metric: str) -> Made:
-    chosen = service.wanted(names)
+def _page(request: Request, names: list[str], metric: str) -> UnsentAnswer:
+    chosen = service.cleaned_names(names)
     if len(chosen) < FEWEST:
         with database_of(request).transaction() as session:
             service.find_submissions(session, chosen)
@@ -102,7 +102,7 @@ def _page(request: Request, names: list[str], metric: str) -> Made:
     title = " and ".join([", ".join(entry.title for entry in found.codecs[:-1]), found.codecs[-1].title])
     page = render(
         "compare.html.j2",
-        plain_chrome(request, f"{title} compared"),
+        public_page_context(request, f"{title} compared"),
         comparison=found,
         chosen=[entry.name for entry in found.codecs],
         quantity=quantity,
@@ -115,7 +115,7 @@ def _page(request: Request, names: list[str], metric: str) -> Made:
         most=MOST,
         page=compare_page,
     )
-    return Made(page, HTML)
+    return UnsentAnswer(page, HTML)
 
 
 ClipId = Annotated[str, Query(description="Id of the clip", max_length=1000)]
@@ -127,7 +127,7 @@ def clip_rows(
     session: ReadTransaction, codec: Codecs, dataset: DatasetName, clip: ClipId, _counted: CountedComputation
 ) -> ComparedClip:
     """Answer with the rows of one clip, a column for each codec."""
-    return compared_clip(session, service.find_submissions(session, service.wanted(codec)), dataset, clip)
+    return compared_clip(session, service.find_submissions(session, service.cleaned_names(codec)), dataset, clip)
 
 
 @router.get("/compare/clip", include_in_schema=False)
@@ -140,12 +140,12 @@ def clip_page(
     _counted: CountedComputation,
 ) -> HTMLResponse:
     """Show the rows of one clip."""
-    names = service.wanted(codec)
+    names = service.cleaned_names(codec)
     found = compared_clip(session, service.find_submissions(session, names), dataset, clip)
     return HTMLResponse(
         render(
             "compare_clip.html.j2",
-            chrome_of(request, f"{found.clip} through {len(names)} codecs"),
+            page_context_of(request, f"{found.clip} through {len(names)} codecs"),
             found=found,
             quantity_of=quantity_of,
             compare=compare_page.compare_url(names),
@@ -155,7 +155,7 @@ def clip_page(
 
 def _key(names: list[str], metric: str = "") -> str:
     """Write what an answer depends on beside its path."""
-    return compare_page.compare_url(service.wanted(names, most=None), "", metric=metric)
+    return compare_page.compare_url(service.cleaned_names(names, most=None), "", metric=metric)
 
 
 def _compare(request: Request, names: list[str]) -> Comparison:
@@ -163,20 +163,20 @@ def _compare(request: Request, names: list[str]) -> Comparison:
         check_limit(request, Identity(None, ANONYMOUS), "computations")
 
     with database_of(request).transaction() as session:
-        return service.compare(session, names, kept_of(request), on_miss=count)
+        return service.compare(session, names, comparison_cache(request), on_miss=count)
 
 
-def _chooser(request: Request, names: list[str], error: ServerError | None = None) -> Made:
+def _chooser(request: Request, names: list[str], error: ServerError | None = None) -> UnsentAnswer:
     """Ask for codecs in a form that works without a script; what was typed stays in it."""
     with database_of(request).transaction() as session:
         known = public_names(session)
     page = render(
         "compare_chooser.html.j2",
-        plain_chrome(request, "Compare codecs"),
-        chosen=service.wanted(names, most=None)[:MOST],
+        public_page_context(request, "Compare codecs"),
+        chosen=service.cleaned_names(names, most=None)[:MOST],
         known=known,
         fewest=FEWEST,
         most=MOST,
         error=error,
     )
-    return Made(page, HTML)
+    return UnsentAnswer(page, HTML)

@@ -83,7 +83,7 @@ class HiddenSound:
 
 
 @dataclass(frozen=True, slots=True)
-class Blind:
+class BlindTestKey:
     """The hidden side of one test: made anew for each request from what the address says and the service's key."""
 
     key: str

@@ -12,14 +12,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from codec_superb.server.compare.listening import Blind, opened_address, parse_choices, shared_samples
-from codec_superb.server.compare.service import find_submissions, wanted
+from codec_superb.server.compare.listening import BlindTestKey, opened_address, parse_choices, shared_samples
+from codec_superb.server.compare.service import cleaned_names, find_submissions
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.http.file_answers import sound_in_parts
-from codec_superb.server.http.single_flight import kept_of, sounds_of
-from codec_superb.server.people.page_context import chrome_of
+from codec_superb.server.http.single_flight import comparison_cache, listening_sound_cache
+from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.people.secret import key_of
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.compare.page import compare_url
@@ -44,15 +44,15 @@ def listening_test(
 ) -> Response:
     """Show the test; without a seed one is drawn and put into the address, so that the test can be repeated."""
     if seed is None:
-        return RedirectResponse(compare_url(wanted(codec), PATH, seed=secrets.token_urlsafe(6)), 303)
+        return RedirectResponse(compare_url(cleaned_names(codec), PATH, seed=secrets.token_urlsafe(6)), 303)
     blind = _by_name(request, session, codec, seed)
     page = render(
         "listening.html.j2",
-        chrome_of(request, "Blind listening"),
+        page_context_of(request, "Blind listening"),
         test=blind.test(),
-        compare=compare_url(wanted(codec)),
-        action=compare_url(wanted(codec), PATH, seed=seed),
-        again=compare_url(wanted(codec), PATH),
+        compare=compare_url(cleaned_names(codec)),
+        action=compare_url(cleaned_names(codec), PATH, seed=seed),
+        again=compare_url(cleaned_names(codec), PATH),
     )
     return HTMLResponse(page, headers={"Cache-Control": "private, no-store"})
 
@@ -75,11 +75,11 @@ def reveal(
     blind = _by_name(request, session, codec, seed)
     page = render(
         "listening_key.html.j2",
-        chrome_of(request, "Blind listening: the key"),
+        page_context_of(request, "Blind listening: the key"),
         revealed=blind.reveal(parse_choices(fields)),
-        compare=compare_url(wanted(codec)),
-        same=compare_url(wanted(codec), PATH, seed=seed),
-        again=compare_url(wanted(codec), PATH),
+        compare=compare_url(cleaned_names(codec)),
+        same=compare_url(cleaned_names(codec), PATH, seed=seed),
+        again=compare_url(cleaned_names(codec), PATH),
     )
     return HTMLResponse(page, headers={"Cache-Control": "private, no-store"})
 
@@ -98,15 +98,15 @@ def sound(request: Request, session: ReadTransaction, address: str) -> Response:
     settings: Settings = request.app.state.settings
     blind = _blind(request, session, [found[identity] for identity in ids], seed)
     hidden = blind.sound(clip, place)
-    content = sounds_of(request).get(hidden.key, partial(hidden.read, settings.files))
+    content = listening_sound_cache(request).get(hidden.key, partial(hidden.read, settings.files))
     # No entity tag, no name: both could be compared with the samples of a codec's page.
     headers = {"Cache-Control": "private, max-age=3600", "Content-Disposition": "inline"}
     return sound_in_parts(content, request.headers.get("range", ""), headers)
 
 
-def _by_name(request: Request, session: Session, names: list[str], seed: str) -> Blind:
+def _by_name(request: Request, session: Session, names: list[str], seed: str) -> BlindTestKey:
     """Find what the test is made of. BadRequest for too few codecs, NotFound where no clip is shared."""
-    chosen = wanted(names)
+    chosen = cleaned_names(names)
     if len(chosen) < FEWEST:
         raise BadRequest(f"expected {FEWEST} to {MOST} codecs, got {len(chosen)}; choose them at /compare")
     blind = _blind(request, session, find_submissions(session, chosen), seed)
@@ -115,7 +115,7 @@ def _by_name(request: Request, session: Session, names: list[str], seed: str) ->
     return blind
 
 
-def _blind(request: Request, session: Session, submissions: list[Submission], seed: str) -> Blind:
+def _blind(request: Request, session: Session, submissions: list[Submission], seed: str) -> BlindTestKey:
     key = ("samples", tuple(submission.id for submission in submissions))
-    clips = kept_of(request).get(key, partial(shared_samples, session, submissions))
-    return Blind(key_of(request), seed, submissions, clips)
+    clips = comparison_cache(request).get(key, partial(shared_samples, session, submissions))
+    return BlindTestKey(key_of(request), seed, submissions, clips)

@@ -17,11 +17,11 @@ from codec_superb.web.rows import Gap
 from codec_superb.web.site.compare.view import (
     CategoryGap,
     ClipGap,
+    CodecPair,
     DatasetGap,
     Extremes,
     LeftOutItem,
     MetricGap,
-    Pair,
     verdict_of,
 )
 
@@ -29,15 +29,15 @@ EXTREMES = 5
 """Clips named at each end."""
 
 
-def compare_pair(codec: Results, baseline: Results) -> Pair:
+def compare_pair(codec: Results, baseline: Results) -> CodecPair:
     """Compare on the clips that both have; a pair that shares nothing says why in ``reason``."""
     names = codec.card.name, baseline.card.name
     try:
         report = compare_results(codec, baseline)
     except PipelineError as error:
-        return Pair(*names, reason=str(error), categories=(), datasets=(), left_out=())
+        return CodecPair(*names, reason=str(error), categories=(), datasets=(), left_out=())
     rows = _rows_by_group(codec.rows), _rows_by_group(baseline.rows)
-    return Pair(
+    return CodecPair(
         *names,
         reason="",
         categories=[

@@ -24,11 +24,11 @@ from codec_superb.server.compare.repository import (
 )
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
-from codec_superb.server.http.single_flight import Kept
-from codec_superb.web.site.compare.view import FEWEST, MOST, CodecScore, ComparedCodec, Comparison, Pair
+from codec_superb.server.http.single_flight import SingleFlightCache
+from codec_superb.web.site.compare.view import FEWEST, MOST, CodecPair, CodecScore, ComparedCodec, Comparison
 
 
-def wanted(names: Sequence[str], most: int | None = MOST) -> list[str]:
+def cleaned_names(names: Sequence[str], most: int | None = MOST) -> list[str]:
     """Clean a list of names: blanks and repetitions go, the order stays. Raises BadRequest for more than ``most``."""
     chosen = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     if most is not None and len(chosen) > most:
@@ -62,12 +62,12 @@ def _not_found(missing: Sequence[str], known: Sequence[str]) -> ServerError:
     )
 
 
-def compare(session: Session, names: Sequence[str], kept: Kept, on_miss: Callable[[], None]) -> Comparison:
+def compare(session: Session, names: Sequence[str], kept: SingleFlightCache, on_miss: Callable[[], None]) -> Comparison:
     """Compare 2 to 6 codecs, the first being the baseline; ``on_miss`` is called once before anything is computed.
 
     Raises BadRequest for another number of codecs, NotFound for an unknown one.
     """
-    chosen = wanted(names)
+    chosen = cleaned_names(names)
     if len(chosen) < FEWEST:
         raise BadRequest(f"expected {FEWEST} to {MOST} codecs, got {len(chosen)}; name them with codec=…&codec=…")
     submissions = find_submissions(session, chosen)
@@ -104,7 +104,7 @@ class _Side:
         return results_with_rows(self.session, self.submission)
 
 
-def _pair(codec: _Side, baseline: _Side) -> Pair:
+def _pair(codec: _Side, baseline: _Side) -> CodecPair:
     pair = compare_pair(codec.results, baseline.results)
     del codec.results  # 30 MB for 5,000 clips; the baseline's are needed for the next pair
     return pair

@@ -68,7 +68,7 @@ def _begin_sqlite(connection: Any) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("write") else "BEGIN")
 
 
-def changed(session: Session) -> None:
+def bump_revision(session: Session) -> None:
     """Say that what the public sees has changed; in the transaction that changes it, as its last statement."""
     session.execute(update(Revision).values(number=Revision.number + 1))
     session.info[_CHANGED] = True

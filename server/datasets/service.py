@@ -17,7 +17,7 @@ from codec_superb.data_manifests.manifest import Manifest, PackagesSource
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.submission.check import KnownDataset
 from codec_superb.server.database.models import Dataset
-from codec_superb.server.database.session import changed
+from codec_superb.server.database.session import bump_revision
 from codec_superb.server.datasets.clips import pack_clips, unpack_clips
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.people.audit import record
@@ -83,7 +83,7 @@ def add(session: Session, facts: DatasetFacts, *, actor: str = COMMAND_LINE) -> 
         session, actor, "dataset.added", facts.name, manifest_hash=facts.known.manifest_hash, counts=wanted["counts"]
     )
     session.flush()
-    changed(session)
+    bump_revision(session)
     return True
 
 

@@ -31,13 +31,13 @@ class ErrorAnswer(BaseModel):
     problems: list[ProblemAnswer]
 
 
-def described(errors: dict[int, str]) -> dict[int | str, dict[str, Any]]:
+def error_responses(errors: dict[int, str]) -> dict[int | str, dict[str, Any]]:
     """Document the errors of a path: status to description."""
     return {status: {"model": ErrorAnswer, "description": text} for status, text in errors.items()}
 
 
 EVERYWHERE: dict[int | str, dict[str, Any]] = {
-    **described({
+    **error_responses({
         400: "a parameter does not fit; problems names each",
         404: "nothing of that name is public",
         429: "too many requests; Retry-After says when to go on",

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from codec_superb.server.errors import BadRequest, NotFound, ServerError, TooLarge, Unavailable
 from codec_superb.server.http.methods import allowed_methods
 from codec_superb.server.operations.logs import get_logger
-from codec_superb.server.people.page_context import chrome_of, plain_chrome
+from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.web.site.page import render
 
 DATABASE_ERRORS = (OperationalError, InterfaceError, PoolTimeout)
@@ -73,12 +73,12 @@ def answer(request: Request, error: ServerError) -> Response:
     if wants_page:
         title = HTTPStatus(error.status).phrase
         # Where the service itself is at fault it is asked nothing more: who is logged in may be what it cannot know.
-        chrome = (
-            chrome_of(request, title)
+        page_context = (
+            page_context_of(request, title)
             if error.status < HTTPStatus.INTERNAL_SERVER_ERROR
-            else plain_chrome(request, title)
+            else public_page_context(request, title)
         )
-        page = render("error.html.j2", chrome, error=error, title=title)
+        page = render("error.html.j2", page_context, error=error, title=title)
         return HTMLResponse(page, error.status, error.headers)
     body = {"error": type(error).__name__, "detail": error.detail, "problems": error.problems}
     return JSONResponse(body, error.status, error.headers)

@@ -15,7 +15,7 @@ from codec_superb.server.database.models import PUBLIC, Submission
 _RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 
 
-def kept(submission: Submission) -> str:
+def cache_control_of(submission: Submission) -> str:
     """Choose how long an answer made of a submission's fixed content is kept: for good, unless it is not public."""
     public = submission.status in PUBLIC
     return "public, max-age=31536000, immutable" if public else "private, no-store"

@@ -18,12 +18,12 @@ from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from codec_superb.server.errors import InternalError
 from codec_superb.server.http.error_pages import answer
-from codec_superb.server.operations.logs import TOLD, get_logger
+from codec_superb.server.operations.logs import LOGGED_MARK, get_logger
 from codec_superb.server.operations.meters import UNMATCHED, Meters, meters
 
-PROBES = frozenset({"/healthz", "/readyz", "/metrics-internal"})
+HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/metrics-internal"})
 """Asked every few seconds: successes are counted, but logged as debug only."""
-GONE = 499
+CLIENT_CLOSED_REQUEST = 499
 """Status in logs and meters of a request whose client left before the answer began."""
 _ID = re.compile(rb"[A-Za-z0-9_.-]{8,64}")
 _log = get_logger("codec_superb.server.requests")
@@ -62,7 +62,7 @@ class UnexpectedErrors:
         except Exception as error:
             _log.exception("unexpected error", route=route_of(scope))
             if began:  # the status is out: all that is left is to break the connection off
-                setattr(error, TOLD, True)
+                setattr(error, LOGGED_MARK, True)
                 raise
             number = scope.get("state", {}).get("request_id", "unknown")
             apology = InternalError(f"a fault of this service, not of the request; it is logged as request {number}")
@@ -102,7 +102,7 @@ class Observer:
             status = status or InternalError.status
             raise
         finally:
-            self._end(scope, status or GONE, sent, time.perf_counter() - began)
+            self._end(scope, status or CLIENT_CLOSED_REQUEST, sent, time.perf_counter() - began)
             reset_contextvars(**tokens)
 
     def _end(self, scope: Scope, status: int, sent: int, seconds: float) -> None:
@@ -110,7 +110,7 @@ class Observer:
         route, method = route_of(scope), scope["method"]
         self.meters.request(method, route, status, seconds)
         good, ours = status < HTTPStatus.BAD_REQUEST, status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        log = _log.debug if route in PROBES and good else _log.warning if ours else _log.info
+        log = _log.debug if route in HEALTH_PATHS and good else _log.warning if ours else _log.info
         caller = _caller(scope.get("state", {}))
         log(
             "request", method=method, route=route, path=scope["path"][:200], status=status,

@@ -12,7 +12,7 @@ from fastapi import Request
 _Answer = TypeVar("_Answer")
 
 
-class Kept:
+class SingleFlightCache:
     """The answers asked for last, by a key that names everything they depend on: none ever becomes wrong."""
 
     def __init__(self, most: int) -> None:
@@ -60,19 +60,19 @@ _SOUNDS = 100
 """Of a megabyte at most, and usually a tenth of it."""
 
 
-def kept_of(request: Request) -> Kept:
+def comparison_cache(request: Request) -> SingleFlightCache:
     """Return the comparisons that this process keeps; made on first use."""
     return _own(request, "kept", _MOST)
 
 
-def sounds_of(request: Request) -> Kept:
+def listening_sound_cache(request: Request) -> SingleFlightCache:
     """Return the sounds of listening tests that this process keeps; made on first use."""
     return _own(request, "kept_sounds", _SOUNDS)
 
 
-def _own(request: Request, name: str, most: int) -> Kept:
+def _own(request: Request, name: str, most: int) -> SingleFlightCache:
     state = request.app.state
     if not hasattr(state, name):
-        setattr(state, name, Kept(most))
-    kept: Kept = getattr(state, name)
+        setattr(state, name, SingleFlightCache(most))
+    kept: SingleFlightCache = getattr(state, name)
     return kept

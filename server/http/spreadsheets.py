@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-SIGNS = r"=+\-@\t\r"
+FORMULA_SIGNS = r"=+\-@\t\r"
 """How formulas begin, for a class of a regular expression."""
-_BEGINS = re.compile(f"[{SIGNS}]")
+_BEGINS = re.compile(f"[{FORMULA_SIGNS}]")
 
 
-def no_formula(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Return a text that is one for a spreadsheet too."""
     return f"'{text}" if _BEGINS.match(text) else text

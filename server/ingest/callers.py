@@ -9,7 +9,7 @@ from fastapi import Request
 
 from codec_superb.server.database.session import database_of
 from codec_superb.server.errors import Unauthenticated
-from codec_superb.server.people.access import ANONYMOUS, Identity, identify, note_use, use_is_news
+from codec_superb.server.people.access import ANONYMOUS, Identity, identify, last_use_is_old, note_use
 from codec_superb.server.people.limits import check_limit
 
 
@@ -30,13 +30,13 @@ def bearer(request: Request, secret: str) -> Identity:
     database = database_of(request)
     with database.transaction() as session:
         caller = identify(request, session, secret)
-        news = use_is_news(session, caller.token_id)
+        news = last_use_is_old(session, caller.token_id)
     if news and caller.token_id is not None:
         note_use(database, caller.token_id)
     request.state.identity = caller  # for the log
     return caller
 
 
-def counted(request: Request, caller: Identity) -> None:
+def count_upload(request: Request, caller: Identity) -> None:
     """Count the upload against the limit of its token or address. Raises TooManyRequests."""
     check_limit(request, caller, "uploads")

@@ -1,4 +1,4 @@
-"""Has uploads checked by children of the nursery: at most so many at once, each within time and memory."""
+"""Has uploads checked by children of the fork server: at most so many at once, each within time and memory."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ import anyio
 
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.server.errors import Refused, Unavailable
-from codec_superb.server.ingest.nursery import OUT_OF_MEMORY
-from codec_superb.server.ingest.outcome import BLOCK_LIMIT, DOCUMENT_LIMIT, Checked, Untrustworthy, read_outcome
+from codec_superb.server.ingest.fork_server import OUT_OF_MEMORY
+from codec_superb.server.ingest.outcome import BLOCK_LIMIT, DOCUMENT_LIMIT, Checked, InvalidOutcome, read_outcome
 from codec_superb.server.ingest.task import write_task
 from codec_superb.server.settings import Settings
 
-WAITING = 32
+MAX_WAITING_UPLOADS = 32
 """Uploads that may wait for a check; the next is told to come back."""
-PATIENCE = 60.0
+SLOT_TIMEOUT_S = 60.0
 """Seconds an upload waits for its check to begin."""
-START_PATIENCE = 60.0
-"""Seconds the nursery may take to import everything on a busy machine."""
+START_TIMEOUT_S = 60.0
+"""Seconds the fork server may take to import everything on a busy machine."""
 _MARGIN = 5.0
-"""Seconds beyond a child's time after which the whole nursery counts as hanging."""
+"""Seconds beyond a child's time after which the whole fork server counts as hanging."""
 _SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Checker:
-    """One nursery and the queue in front of it; lives as long as the service runs in this process."""
+    """One fork server and the queue in front of it; lives as long as the service runs in this process."""
 
     def __init__(self, settings: Settings) -> None:
-        """Start the nursery, which gets ready while the service begins to answer."""
+        """Start the fork server, which gets ready while the service begins to answer."""
         self._settings = settings
         self._slots = anyio.Semaphore(settings.check_workers)
         self._lock = threading.Lock()
-        self._nursery: _Nursery | None = _Nursery(settings)
+        self._fork_server: _ForkServerProcess | None = _ForkServerProcess(settings)
 
     @property
     def pid(self) -> int | None:
-        """Process id of the nursery, which is also that of its process group; None when there is none."""
-        return None if self._nursery is None else self._nursery.pid
+        """Process id of the fork server, which is also that of its process group; None when there is none."""
+        return None if self._fork_server is None else self._fork_server.pid
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def slot(self) -> AsyncIterator[None]:
         """Wait for a free worker without holding a thread. Raises Unavailable when too many wait, or too long."""
         busy = Unavailable(
             f"expected a free worker, got {self._settings.check_workers} that are busy; try again in half a minute",
             headers={"Retry-After": "30"},
         )
-        if self._slots.statistics().tasks_waiting >= WAITING:
+        if self._slots.statistics().tasks_waiting >= MAX_WAITING_UPLOADS:
             raise busy
         try:
-            with anyio.fail_after(PATIENCE):
+            with anyio.fail_after(SLOT_TIMEOUT_S):
                 await self._slots.acquire()
         except TimeoutError:
             raise busy from None
@@ -78,11 +78,11 @@ class Checker:
         folder = self._settings.incoming
         with tempfile.TemporaryFile(dir=folder) as task, tempfile.TemporaryFile(dir=folder) as result:
             write_task(task, self._settings.upload_limit, states)
-            self._judge(self._run(upload, task, result))
+            self._raise_for_exit_status(self._run(upload, task, result))
             try:
                 checked = read_outcome(result)
-            except Untrustworthy as error:
-                raise self._overdone(f"a check that left nothing useful ({error})") from error
+            except InvalidOutcome as error:
+                raise self._limit_refusal(f"a check that left nothing useful ({error})") from error
         outcome = checked.outcome
         if outcome.problems:
             count = len(outcome.problems) + outcome.more
@@ -97,29 +97,29 @@ class Checker:
         """Let a child work; return its exit status as ``os.wait`` gives it, None when it could not be had."""
         for _ in range(2):
             with self._lock:
-                if self._nursery is None or not self._nursery.alive:
-                    self._bury()
-                    self._nursery = _Nursery(self._settings)
-                nursery = self._nursery
+                if self._fork_server is None or not self._fork_server.alive:
+                    self._stop_fork_server()
+                    self._fork_server = _ForkServerProcess(self._settings)
+                server = self._fork_server
             try:
-                return nursery.ask(upload, task, result)
-            except _Gone:
-                nursery.end()  # it may be on its way out only
+                return server.ask(upload, task, result)
+            except _ForkServerGone:
+                server.end()  # it may be on its way out only
         raise Unavailable("the process that checks submissions cannot be started; try again in a minute",
                           headers={"Retry-After": "60"})  # fmt: skip
 
-    def _judge(self, status: int | None) -> None:
+    def _raise_for_exit_status(self, status: int | None) -> None:
         """Raise Refused for a child that did not end by itself."""
         if status == 0:
             return
         code = None if status is None else os.waitstatus_to_exitcode(status)
         if code is None or code in {-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL}:
-            raise self._overdone(f"more than {self._settings.check_seconds:g} s of checking")
+            raise self._limit_refusal(f"more than {self._settings.check_seconds:g} s of checking")
         if code in {OUT_OF_MEMORY, -signal.SIGABRT}:
-            raise self._overdone(f"more than {self._settings.check_memory / 1e6:.0f} MB of memory for checking it")
-        raise self._overdone(f"a check that ended with code {code}")
+            raise self._limit_refusal(f"more than {self._settings.check_memory / 1e6:.0f} MB of memory for checking it")
+        raise self._limit_refusal(f"a check that ended with code {code}")
 
-    def _overdone(self, got: str) -> Refused:
+    def _limit_refusal(self, got: str) -> Refused:
         limits = f"{self._settings.check_seconds:g} s and {self._settings.check_memory / 1e6:.0f} MB"
         problem = Problem(
             path="the file",
@@ -129,28 +129,28 @@ class Checker:
         )
         return Refused("the submission could not be checked within the limits", problems=[problem.model_dump()])
 
-    def _bury(self) -> None:
-        if self._nursery is not None:
-            self._nursery.end()
-            self._nursery = None
+    def _stop_fork_server(self) -> None:
+        if self._fork_server is not None:
+            self._fork_server.end()
+            self._fork_server = None
 
     def close(self) -> None:
-        """End the nursery and all children."""
+        """End the fork server and all children."""
         with self._lock:
-            self._bury()
+            self._stop_fork_server()
 
 
-def _harmless(environment: Mapping[str, str]) -> dict[str, str]:
+def _without_service_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Leave out the service's own settings: a password has no place in a process that reads a stranger's file."""
     prefix = Settings.model_config.get("env_prefix", "")
     return {name: value for name, value in environment.items() if not name.startswith(prefix)}
 
 
-class _Gone(Exception):
-    """The nursery has ended."""
+class _ForkServerGone(Exception):
+    """The fork server has ended."""
 
 
-class _Nursery:
+class _ForkServerProcess:
     """The child program, from the service's side."""
 
     def __init__(self, settings: Settings) -> None:
@@ -163,7 +163,7 @@ class _Nursery:
             "memory": settings.check_memory,
             "written": DOCUMENT_LIMIT + BLOCK_LIMIT,
         }
-        program = Path(__file__).with_name("nursery.py")
+        program = Path(__file__).with_name("fork_server.py")
         argument = json.dumps({"path": sys.path, "limits": limits})
         # The pools of Arrow and of the C library reserve address space, which the limit counts; a thread forbids forks.
         frugal = {
@@ -177,7 +177,7 @@ class _Nursery:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[its.fileno()],
-                env=_harmless(os.environ) | dict.fromkeys(_SINGLE_THREAD, "1") | frugal,
+                env=_without_service_settings(os.environ) | dict.fromkeys(_SINGLE_THREAD, "1") | frugal,
                 start_new_session=True,
             )
 
@@ -207,14 +207,14 @@ class _Nursery:
                 self.end()
                 return None
             except OSError as error:
-                raise _Gone from error
-        if len(status) < 4:  # noqa: PLR2004 -- as the nursery sends it
-            raise _Gone
+                raise _ForkServerGone from error
+        if len(status) < 4:  # noqa: PLR2004 -- as the fork server sends it
+            raise _ForkServerGone
         return int.from_bytes(status, "big")
 
     def _wait_until_ready(self) -> None:
         if not self._ready:
-            self._control.settimeout(START_PATIENCE)
+            self._control.settimeout(START_TIMEOUT_S)
             if not self._control.recv(1):
                 raise ConnectionError
             self._control.settimeout(None)

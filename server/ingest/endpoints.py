@@ -7,8 +7,8 @@ from typing import Any
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 
-from codec_superb.server.http.error_answers import described
-from codec_superb.server.ingest.callers import caller_of, counted
+from codec_superb.server.http.error_answers import error_responses
+from codec_superb.server.ingest.callers import caller_of, count_upload
 from codec_superb.server.ingest.receive import FORM, RAW, receive
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check_permission, ingest
@@ -42,7 +42,7 @@ _ERRORS = {
     openapi_extra={"requestBody": _BODY},
     responses={
         200: {"model": Receipt, "description": "this very file was accepted before: nothing has changed"},
-        **described(_ERRORS),
+        **error_responses(_ERRORS),
     },
 )
 async def upload(request: Request, response: Response) -> Receipt:
@@ -50,7 +50,7 @@ async def upload(request: Request, response: Response) -> Receipt:
     settings = request.app.state.settings
     caller = await run_sync(caller_of, request)
     check_permission(settings, caller)
-    counted(request, caller)
+    count_upload(request, caller)
     async with receive(request, settings) as received:
         receipt, new = await ingest(request.app, received, caller)
     response.status_code = 201 if new else 200

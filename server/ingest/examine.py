@@ -1,7 +1,7 @@
 """What the checking process does with one file: the whole check, then everything that the service stores of it.
 
-Runs inside the limits that :mod:`codec_superb.server.ingest.nursery` sets. Whatever the file does to it, an outcome is
-written or the process ends; neither is trusted by the service.
+Runs inside the limits that :mod:`codec_superb.server.ingest.fork_server` sets. Whatever the file does to it, an outcome
+is written or the process ends; neither is trusted by the service.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import BinaryIO
 
 import av
 
-from codec_superb.applications.table import FIGURES
-from codec_superb.pipeline.aggregates.evidence import figure_function
+from codec_superb.applications.table import PROBE_METRICS
+from codec_superb.pipeline.aggregates.evidence import probe_metric_function
 from codec_superb.pipeline.aggregates.summary import summarise, summarise_dataset
-from codec_superb.pipeline.statistics.bootstrap import tail
+from codec_superb.pipeline.statistics.bootstrap import lower_tail
 from codec_superb.pipeline.submission.admission import check_admission
 from codec_superb.pipeline.submission.check import OpenedSubmission, check_and_open
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.tables.clips import open_table, write_table
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.server.ingest.outcome import Accepted, BlockInfo, Outcome, write_outcome
+from codec_superb.server.ingest.outcome import Accepted, BlockInfo, CheckOutcome, write_outcome
 from codec_superb.server.ingest.task import OpenedTask
 
 _EXAMPLE = ClipRow(clip="a", dataset="a", category="speech", status="ok")
@@ -34,9 +34,9 @@ def warm_up() -> None:
     table = io.BytesIO()
     write_table(table, [_EXAMPLE], ["pesq"], compression="zstd")
     list(open_table(table, own=True))
-    for figure in FIGURES.values():
-        figure_function(figure)
-    tail(2)
+    for figure in PROBE_METRICS.values():
+        probe_metric_function(figure)
+    lower_tail(2)
 
 
 def run(file: BinaryIO, task: BinaryIO, result: BinaryIO) -> None:
@@ -50,12 +50,12 @@ def run(file: BinaryIO, task: BinaryIO, result: BinaryIO) -> None:
     write_outcome(result, outcome, blocks)
 
 
-def examine(file: BinaryIO, task: OpenedTask) -> tuple[Outcome, Sequence[bytes]]:
+def examine(file: BinaryIO, task: OpenedTask) -> tuple[CheckOutcome, Sequence[bytes]]:
     """Return the outcome and, without problems, the blocks of clip rows."""
     report, opened = check_and_open(
         file, known=task.known, file_limit=task.task.file_limit, more=[partial(check_admission, known=task.known)]
     )
-    verdict = Outcome(problems=report.problems, more=report.more, notes=report.notes, accepted=None)
+    verdict = CheckOutcome(problems=report.problems, more=report.more, notes=report.notes, accepted=None)
     if opened is None or not report.ok:
         return verdict, []
     accepted, blocks = _accept(opened)
@@ -92,9 +92,9 @@ def _block(rows: Sequence[ClipRow], metrics: Collection[str], probes: Collection
     return out.getvalue()
 
 
-def _broken(error: Exception) -> Outcome:
+def _broken(error: Exception) -> CheckOutcome:
     findings = Findings()
     findings.add(
         "the file", "a submission as pack writes it", f"{type(error).__name__}: {error}", "pack the runs again"
     )
-    return Outcome(problems=tuple(findings.problems), more=0, notes=(), accepted=None)
+    return CheckOutcome(problems=tuple(findings.problems), more=0, notes=(), accepted=None)

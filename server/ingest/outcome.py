@@ -1,7 +1,7 @@
 """What a check hands back to the service: validated, because the process that wrote it read a stranger's file.
 
-On disk: eight bytes with the length of a JSON document, the document (:class:`Outcome`), then the Parquet blocks one
-after another.
+On disk: eight bytes with the length of a JSON document, the document (:class:`CheckOutcome`), then the Parquet blocks
+one after another.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, BinaryIO
 
 from pydantic import Field, ValidationError
 
-from codec_superb.pipeline.aggregates.summary import Summary
+from codec_superb.pipeline.aggregates.summary import ResultSummary
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.pipeline.submission.schema import Name, Submission
 from codec_superb.pipeline.tables.record import Record
@@ -39,9 +39,9 @@ class Accepted(Record):
     """Everything that is stored of a submission without problems."""
 
     submission: Submission
-    categories: tuple[Summary, ...]
+    categories: tuple[ResultSummary, ...]
     """By category, over all datasets."""
-    datasets: tuple[Summary, ...]
+    datasets: tuple[ResultSummary, ...]
     """By dataset and category."""
     blocks: tuple[BlockInfo, ...]
     clips: Count
@@ -50,7 +50,7 @@ class Accepted(Record):
     complete: bool
 
 
-class Outcome(Record):
+class CheckOutcome(Record):
     """The verdict."""
 
     problems: tuple[Problem, ...]
@@ -65,16 +65,16 @@ class Outcome(Record):
 class Checked:
     """An outcome with its blocks."""
 
-    outcome: Outcome
+    outcome: CheckOutcome
     blocks: tuple[bytes, ...]
     """In the order of ``accepted.blocks``."""
 
 
-class Untrustworthy(Exception):
+class InvalidOutcome(Exception):
     """The process that checked left something that is no outcome."""
 
 
-def write_outcome(file: BinaryIO, outcome: Outcome, blocks: Sequence[bytes]) -> None:
+def write_outcome(file: BinaryIO, outcome: CheckOutcome, blocks: Sequence[bytes]) -> None:
     """Write an outcome as :func:`read_outcome` reads it."""
     document = outcome.model_dump_json().encode()
     file.write(_HEAD.pack(len(document)))
@@ -88,17 +88,17 @@ def read_outcome(file: BinaryIO) -> Checked:
     size = file.seek(0, 2)
     file.seek(0)
     if not _HEAD.size < size <= _HEAD.size + DOCUMENT_LIMIT + BLOCK_LIMIT:
-        raise Untrustworthy(f"expected an outcome, got {size} bytes")
+        raise InvalidOutcome(f"expected an outcome, got {size} bytes")
     (length,) = _HEAD.unpack(file.read(_HEAD.size))
     if length > min(DOCUMENT_LIMIT, size - _HEAD.size):
-        raise Untrustworthy(f"expected a document of at most {DOCUMENT_LIMIT} bytes inside {size}, got {length}")
+        raise InvalidOutcome(f"expected a document of at most {DOCUMENT_LIMIT} bytes inside {size}, got {length}")
     try:
-        outcome = Outcome.model_validate_json(file.read(length), strict=True)
+        outcome = CheckOutcome.model_validate_json(file.read(length), strict=True)
     except ValidationError as error:
-        raise Untrustworthy(f"expected an outcome: {error.error_count()} fields do not fit") from error
+        raise InvalidOutcome(f"expected an outcome: {error.error_count()} fields do not fit") from error
     if (outcome.accepted is None) != bool(outcome.problems):
-        raise Untrustworthy("expected either problems or results")
+        raise InvalidOutcome("expected either problems or results")
     infos = outcome.accepted.blocks if outcome.accepted else ()
     if sum(info.size for info in infos) != size - _HEAD.size - length:
-        raise Untrustworthy("expected blocks of the sizes that the document gives")
+        raise InvalidOutcome("expected blocks of the sizes that the document gives")
     return Checked(outcome, tuple(file.read(info.size) for info in infos))

@@ -7,12 +7,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from codec_superb.server.errors import ServerError
-from codec_superb.server.ingest.callers import bearer, counted
+from codec_superb.server.ingest.callers import bearer, count_upload
 from codec_superb.server.ingest.receive import receive
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.ingest.service import check_permission, ingest
 from codec_superb.server.people.access import ANONYMOUS, Identity
-from codec_superb.server.people.page_context import chrome_of
+from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.settings import Settings
 from codec_superb.web.site.page import render
 
@@ -38,7 +38,7 @@ async def send(request: Request) -> HTMLResponse:
 async def _take(request: Request) -> tuple[Receipt, bool]:
     """Receive first: the token is a field of the same form. The address is counted before anything comes."""
     settings: Settings = request.app.state.settings
-    counted(request, Identity(None, ANONYMOUS))
+    count_upload(request, Identity(None, ANONYMOUS))
     async with receive(request, settings) as received:
         caller = await run_sync(bearer, request, received.fields.get("token", ""))
         check_permission(settings, caller)
@@ -56,7 +56,7 @@ def _page(
     settings: Settings = request.app.state.settings
     page = render(
         "submit.html.j2",
-        chrome_of(request, "Submit results"),
+        page_context_of(request, "Submit results"),
         receipt=receipt,
         new=new,
         error=error,

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from codec_superb.pipeline.aggregates.metrics import MetricAggregate
-from codec_superb.pipeline.aggregates.summary import Summary
+from codec_superb.pipeline.aggregates.summary import ResultSummary
 from codec_superb.server.database.models import ClipBlock, Codec, Result, Submission
 from codec_superb.server.ingest.outcome import Accepted, Checked
 
@@ -39,7 +39,7 @@ def new_id() -> str:
     return "".join(secrets.choice(_LETTERS) for _ in range(_ID_LENGTH))
 
 
-def described(accepted: Accepted) -> dict[str, object]:
+def submission_columns(accepted: Accepted) -> dict[str, object]:
     """Columns of a submission that follow from its file."""
     submission = accepted.submission
     whole = submission.model_dump(mode="json")
@@ -78,7 +78,7 @@ def blocks(identity: str, checked: Checked) -> Iterable[ClipBlock]:
         yield ClipBlock(submission_id=identity, dataset=info.dataset, rows=info.rows, data=data)
 
 
-def _result(summary: Summary, dataset: str) -> Result:
+def _result(summary: ResultSummary, dataset: str) -> Result:
     same = summary.model_dump(exclude={"datasets", "score", "metrics"})
     score = summary.score
     return Result(

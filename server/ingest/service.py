@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, Codec, Submission
-from codec_superb.server.database.session import Database, changed
+from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.datasets.service import packed_states
 from codec_superb.server.errors import Conflict, ServerError, Unavailable
 from codec_superb.server.ingest import repository
@@ -26,7 +26,7 @@ from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import Identity
 from codec_superb.server.people.audit import record
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.submission_files import adding, move_in
+from codec_superb.server.storage.submission_files import hold_off_cleaning, move_in
 
 _ATTEMPTS = 5
 """Transactions that may meet another one that stores the same file, codec or version."""
@@ -63,7 +63,7 @@ async def _ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Recei
         return known, False
     async with AsyncExitStack() as turn:
         with meters(app).waiting():
-            await turn.enter_async_context(checker.turn())
+            await turn.enter_async_context(checker.slot())
         with meters(app).checking():
             checked = await run_sync(_check, database, checker, upload)
     return await run_sync(store, database, settings, upload, checked, caller)
@@ -92,7 +92,7 @@ def store(
     assert accepted is not None  # the checker raises otherwise
     with database.transaction() as session:
         check_name(session, accepted.submission.codec.name, caller)
-    with adding(settings):
+    with hold_off_cleaning(settings):
         move_in(settings, upload.path, upload.sha256)
         for _ in range(_ATTEMPTS):
             try:
@@ -123,7 +123,7 @@ def _name(
         account_id=caller.account_id,
         notes=list(checked.outcome.notes),
         warnings=[],
-        **repository.described(accepted),
+        **repository.submission_columns(accepted),
     )
     submission.results.extend(repository.results(accepted))
     session.add(submission)
@@ -133,7 +133,7 @@ def _name(
     submission.warnings = list(warnings_for(session, submission.id))
     _note(session, submission, accepted, caller)
     if submission.status in PUBLIC:
-        changed(session)
+        bump_revision(session)
     return receipt(submission, settings), True
 
 

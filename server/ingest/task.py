@@ -1,6 +1,6 @@
 """What a check is given besides the file: limits, and the clips of every dataset that the service knows.
 
-On disk: one line of JSON (:class:`Task`), then the packed clips of the datasets one after another.
+On disk: one line of JSON (:class:`CheckTask`), then the packed clips of the datasets one after another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class PackedState(Record):
     size: int
 
 
-class Task(Record):
+class CheckTask(Record):
     """The line."""
 
     file_limit: int
@@ -37,7 +37,7 @@ def write_task(file: BinaryIO, file_limit: int, states: Mapping[str, tuple[str, 
     for name, (manifest_hash, clips) in states.items():
         packed[name] = PackedState(manifest_hash=manifest_hash, offset=offset, size=len(clips))
         offset += len(clips)
-    file.write(Task(file_limit=file_limit, states=packed).model_dump_json().encode() + b"\n")
+    file.write(CheckTask(file_limit=file_limit, states=packed).model_dump_json().encode() + b"\n")
     for _, clips in states.values():
         file.write(clips)
     file.flush()
@@ -49,7 +49,7 @@ class OpenedTask:
     def __init__(self, file: BinaryIO) -> None:
         file.seek(0)
         self._file = file
-        self.task = Task.model_validate_json(file.readline())
+        self.task = CheckTask.model_validate_json(file.readline())
         self._behind = file.tell()
         self._opened: dict[str, KnownDataset] = {}
 

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from codec_superb.server.answers.cache import JSON, Made, cached
+from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.leaderboard import answers, exports
@@ -22,7 +22,7 @@ from codec_superb.web.site.board.choices import BoardState, BoardView, to_query
 
 router = APIRouter(prefix="/api/v1/leaderboard", tags=["leaderboard"])
 _CSV, _PARQUET = "text/csv; charset=utf-8", "application/vnd.apache.parquet"
-Make = Callable[[Snapshot, BoardState], Made]
+Make = Callable[[Snapshot, BoardState], UnsentAnswer]
 _FILE: dict[str, Any] = {"type": "string", "format": "binary"}
 
 
@@ -47,7 +47,7 @@ async def answer(request: Request, make: Make, *, counted: bool = False, quick: 
 async def leaderboard(request: Request) -> Response:
     """One page of the leaderboard as chosen: rows with intervals and ranks, and what else can be chosen."""
     return await answer(
-        request, lambda snapshot, state: Made(answers.board_json(select(snapshot, state)), JSON), quick=True
+        request, lambda snapshot, state: UnsentAnswer(answers.board_json(select(snapshot, state)), JSON), quick=True
     )
 
 
@@ -57,10 +57,10 @@ async def chart(request: Request) -> Response:
     return await answer(request, _chart, counted=True)
 
 
-def _chart(snapshot: Snapshot, state: BoardState) -> Made:
+def _chart(snapshot: Snapshot, state: BoardState) -> UnsentAnswer:
     view = select_all(snapshot, state)
     figure = board_chart(view.rows, quantity_of(state.metric))
-    return Made(json.dumps(figure, allow_nan=False, separators=(",", ":")), JSON)
+    return UnsentAnswer(json.dumps(figure, allow_nan=False, separators=(",", ":")), JSON)
 
 
 @router.get(".json", responses={200: {"model": BoardAnswer}}, openapi_extra=STATE_PARAMETERS)
@@ -94,9 +94,9 @@ async def as_parquet(request: Request) -> Response:
 def _file(write: Callable[[BoardView], bytes | str], ending: str, media_type: str) -> Make:
     """Make the answer a file of all rows."""
 
-    def make(snapshot: Snapshot, state: BoardState) -> Made:
+    def make(snapshot: Snapshot, state: BoardState) -> UnsentAnswer:
         view = select_all(snapshot, state)
         name = f"codec-superb-{state.category}-{view.revision}.{ending}"
-        return Made(write(view), media_type, {"Content-Disposition": f'attachment; filename="{name}"'})
+        return UnsentAnswer(write(view), media_type, {"Content-Disposition": f'attachment; filename="{name}"'})
 
     return make

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from codec_superb.metrics.table import METRICS
-from codec_superb.server.http.spreadsheets import no_formula
+from codec_superb.server.http.spreadsheets import escape_formula
 from codec_superb.server.leaderboard.answers import row_answer
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.site.board.choices import BoardView, to_query
@@ -89,7 +89,7 @@ def board_csv(view: BoardView) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
-    return no_formula(value) if isinstance(value, str) else value
+    return escape_formula(value) if isinstance(value, str) else value
 
 
 def board_parquet(view: BoardView) -> bytes:

@@ -18,7 +18,7 @@ from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.address import with_query
 from codec_superb.web.site.board.choices import BoardState, to_query
 from codec_superb.web.site.board.page import leaderboard_page
-from codec_superb.web.site.page import Chrome
+from codec_superb.web.site.page import PageContext
 
 router = APIRouter(include_in_schema=False)
 _ABOUT = "Sound codecs on the same clips: bitrate against what survives of speech, audio and music, with intervals."
@@ -32,8 +32,8 @@ async def leaderboard(request: Request) -> Response:
     if any(not value.strip() for _, value in request.query_params.multi_items()):  # as forms without scripts send them
         return RedirectResponse(with_query("/", short), 303)
 
-    def make(snapshot: Snapshot, chrome: Chrome) -> str:
-        return leaderboard_page(select(snapshot, state), front_rows(snapshot, state), chrome)
+    def make(snapshot: Snapshot, page_context: PageContext) -> str:
+        return leaderboard_page(select(snapshot, state), front_rows(snapshot, state), page_context)
 
     return await public_page(request, "Leaderboard", _ABOUT, make, key=short, quick=True)
 

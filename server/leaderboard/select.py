@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
-from codec_superb.server.board.entries import Figures, board_row
+from codec_superb.server.board.entries import CodecFigures, board_row
 from codec_superb.server.board.ranks import Places, rank_ranges
-from codec_superb.server.board.snapshot import Frame, Snapshot
+from codec_superb.server.board.snapshot import ResultFrame, Snapshot
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
 from codec_superb.web.rows import BoardRow
@@ -32,7 +32,7 @@ _Indices = NDArray[np.intp]
 class Ranked:
     """The codecs of a frame that pass the filters, with their ranks."""
 
-    frame: Frame
+    frame: ResultFrame
     key: str
     """Quantity by which they are ranked."""
     passed: _Mask
@@ -109,7 +109,7 @@ def _basis(source: SourceFilter) -> RankBasis:
     return "values" if source in TABLES else "intervals"
 
 
-def _passed(frame: Frame, state: BoardState) -> _Mask:
+def _passed(frame: ResultFrame, state: BoardState) -> _Mask:
     passed = np.ones(len(frame), np.bool_)
     for key, low, high in (
         ("kbps", state.kbps_min, state.kbps_max),
@@ -128,7 +128,7 @@ def _passed(frame: Frame, state: BoardState) -> _Mask:
     return passed
 
 
-def _most_common(frame: Frame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
+def _most_common(frame: ResultFrame, passed: _Mask, key: str) -> tuple[int, tuple[str, ...]]:
     """Choose the combination of datasets that most codecs have; in a tie the larger, then the first by name."""
     combinations = frame.combinations(key)
     counts = np.bincount(combinations.numbers[passed], minlength=len(combinations.datasets))
@@ -189,7 +189,7 @@ def _elsewhere(mine: Sequence[str], ranked: Sequence[str]) -> str:
     return f"not run on {', '.join(missing)}" if missing else "run on further datasets besides those ranked"
 
 
-def _incomplete(figures: Figures) -> str:
+def _incomplete(figures: CodecFigures) -> str:
     if figures.failed:
         return f"incomplete: {figures.failed} of {figures.clips} clips failed"
     return "incomplete: not all clips of the datasets were run, or a metric failed on some"
@@ -217,7 +217,7 @@ def _descending(state: BoardState, key: str) -> bool:
     return COLUMNS[key] if key in COLUMNS else quantity_of(key).higher_is_better
 
 
-def _by_text(frame: Frame, found: _Indices, key: str, *, descending: bool) -> _Indices:
+def _by_text(frame: ResultFrame, found: _Indices, key: str, *, descending: bool) -> _Indices:
     """Sort by a text; what has none stands last either way."""
     texts = frame.texts("title" if key == "codec" else key)
     there = [i for i in found.tolist() if texts[i]]
@@ -225,7 +225,7 @@ def _by_text(frame: Frame, found: _Indices, key: str, *, descending: bool) -> _I
     return np.array([*there, *(i for i in found.tolist() if not texts[i])], np.intp)
 
 
-def _found(frame: Frame, search: str) -> _Mask:
+def _found(frame: ResultFrame, search: str) -> _Mask:
     if not search:
         return np.ones(len(frame), np.bool_)
     wanted = search.casefold()
@@ -258,7 +258,7 @@ def _row(ranked: Ranked, position: int, state: BoardState) -> BoardRow:
     return board_row(entry, state.category, state.dataset, (best, worst) if best else None, reason)
 
 
-def _choices(snapshot: Snapshot, frame: Frame, source: SourceFilter) -> Choices:
+def _choices(snapshot: Snapshot, frame: ResultFrame, source: SourceFilter) -> Choices:
     return Choices(
         datasets=snapshot.datasets(source, frame.category),
         metrics=frame.quantities(),

@@ -68,7 +68,7 @@ def parse(
     return state
 
 
-class _Wrong(Exception):
+class _InvalidValue(Exception):
     """A value that does not fit; the text says what was expected."""
 
 
@@ -80,14 +80,14 @@ def _one(given: dict[str, list[str]], name: str, default: T, read: Callable[[str
         raise _bad(name, "one value", f"{len(values)} values")
     try:
         return read(values[0])
-    except _Wrong as wrong:
+    except _InvalidValue as wrong:
         raise _bad(name, str(wrong), values[0]) from None
 
 
 def _choice(choices: Collection[Any]) -> Callable[[str], Any]:
     def read(text: str) -> Any:
         if text not in choices:
-            raise _Wrong(f"one of {', '.join(choices)}")
+            raise _InvalidValue(f"one of {', '.join(choices)}")
         return text
 
     return read
@@ -99,13 +99,13 @@ def _amount(text: str) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
-        raise _Wrong("a number of at least 0")
+        raise _InvalidValue("a number of at least 0")
     return value + 0.0  # so that -0 is written as 0
 
 
 def _whole(text: str, most: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
-        raise _Wrong(f"a whole number from 1 to {most}")
+        raise _InvalidValue(f"a whole number from 1 to {most}")
     return int(text)
 
 
@@ -118,19 +118,19 @@ def _rates(texts: Collection[str]) -> tuple[int, ...]:
         raise _bad("rates", f"at most {_MOST_RATES} sampling rates", f"{len(texts)}")
     try:
         return tuple(sorted({_whole(text, 10_000_000) for text in texts}))
-    except _Wrong as wrong:
+    except _InvalidValue as wrong:
         raise _bad("rates", f"{wrong}, in Hz", ", ".join(texts)) from None
 
 
 def _yes_or_no(text: str) -> bool:
     if text.lower() not in YES + NO:
-        raise _Wrong("1 or 0")
+        raise _InvalidValue("1 or 0")
     return text.lower() in YES
 
 
 def _search(text: str) -> str:
     if len(text) > _LONGEST_SEARCH:
-        raise _Wrong(f"at most {_LONGEST_SEARCH} characters")
+        raise _InvalidValue(f"at most {_LONGEST_SEARCH} characters")
     return text
 
 

@@ -7,14 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from codec_superb.server.database.session import WriteTransaction
-from codec_superb.server.http.error_answers import described
+from codec_superb.server.http.error_answers import error_responses
 from codec_superb.server.moderation.schemas import DecisionAnswer, DecisionRequest
 from codec_superb.server.moderation.service import decide
 from codec_superb.server.people.access import ModeratingCaller
 
 router = APIRouter(prefix="/api/v1", tags=["moderation"])
 SubmissionId = Annotated[str, Path(pattern="^[a-z0-9]{1,12}$", description="Id of a submission, as in links.")]
-_REFUSALS = described(
+_REFUSALS = error_responses(
     {
         400: "A reason is missing, or a parameter does not fit.",
         401: "No token, or one that is wrong, expired or revoked.",

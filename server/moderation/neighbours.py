@@ -11,7 +11,7 @@ from sqlalchemy import Executable, or_, select
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, Codec, Result, Submission
-from codec_superb.server.moderation.band import BAND
+from codec_superb.server.moderation.score_deviation import BAND
 
 _MOST_NAMED = 500
 """Submissions that a statement names one by one."""
@@ -20,7 +20,7 @@ _ROUNDING = 1.001
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class ComparedResult:
     """One other codec on one dataset in one category."""
 
     codec: str
@@ -32,21 +32,21 @@ class Neighbour:
     high: float | None
 
 
-def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[Neighbour]]:
+def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[ComparedResult]]:
     """Load them by category and dataset: those of the same family, and those of about the same bitrate.
 
     Rows without bitrate or score are left out.
     """
     others = {entry.submission: entry for entry in _others(session, submission)}
-    newest: dict[tuple[str, str, str], tuple[int, Neighbour]] = {}
+    newest: dict[tuple[str, str, str], tuple[int, ComparedResult]] = {}
     for identity, category, dataset, kbps, score, low, high in session.execute(_near(submission, others.values())):
         other = others.get(identity)
         if other is None:
             continue
         key = (category, dataset, other.codec)
         if key not in newest or newest[key][0] < other.version:
-            newest[key] = other.version, Neighbour(other.codec, other.family, other.kind, kbps, score, low, high)
-    found: dict[tuple[str, str], list[Neighbour]] = defaultdict(list)
+            newest[key] = other.version, ComparedResult(other.codec, other.family, other.kind, kbps, score, low, high)
+    found: dict[tuple[str, str], list[ComparedResult]] = defaultdict(list)
     for (category, dataset, _), (_, neighbour) in sorted(newest.items()):
         found[category, dataset].append(neighbour)
     return found

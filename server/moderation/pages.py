@@ -17,7 +17,7 @@ from codec_superb.server.moderation.service import DECISIONS, REASON_LIMIT, choi
 from codec_superb.server.moderation.view import submission_view
 from codec_superb.server.people.csrf import FIELD, verify
 from codec_superb.server.people.forms import Form
-from codec_superb.server.people.page_context import chrome_of
+from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.people.sessions import Moderator
 from codec_superb.server.storage.samples import Side, sample, stored_sound
 from codec_superb.web.site.board.paging import page_links
@@ -106,4 +106,4 @@ def listen(
 
 
 def _page(request: Request, template: str, title: str, **context: object) -> Response:
-    return HTMLResponse(render(template, chrome_of(request, title), **context), headers=_OWN)
+    return HTMLResponse(render(template, page_context_of(request, title), **context), headers=_OWN)

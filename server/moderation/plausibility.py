@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.errors import NotFound
-from codec_superb.server.moderation.band import BAND, deviation
-from codec_superb.server.moderation.neighbours import Neighbour, neighbours_of
+from codec_superb.server.moderation.neighbours import ComparedResult, neighbours_of
+from codec_superb.server.moderation.score_deviation import BAND, deviation
 from codec_superb.web.text import kbps as kbps_text
 from codec_superb.web.text import number, significant
 
@@ -67,7 +67,7 @@ def _owner(submission: Submission) -> Warnings:
         yield "owner", f"the name {submission.codec.name} belongs to {owner.name}, this file came from {sender}"
 
 
-def _weaker_setting(card: Card, row: Result, near: Sequence[Neighbour]) -> Warnings:
+def _weaker_setting(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a score below that of a setting of the family with a lower bitrate, by more than both intervals."""
     if row.kbps is None or row.high is None:
         return
@@ -85,7 +85,7 @@ def _weaker_setting(card: Card, row: Result, near: Sequence[Neighbour]) -> Warni
         yield "weaker setting", text
 
 
-def _outlier(card: Card, row: Result, near: Sequence[Neighbour]) -> Warnings:
+def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a score far from the scores of the codecs of about the same bitrate."""
     if row.score is None or not row.kbps or card.kind == "lossless":
         return
@@ -104,13 +104,13 @@ def _outlier(card: Card, row: Result, near: Sequence[Neighbour]) -> Warnings:
         yield "outlier", text
 
 
-def _lag(_card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+def _lag(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a delay that the codec's wrapper did not remove: STOI falls with it."""
     if row.largest_lag is not None and row.largest_lag > LAG:
         yield "lag", f"a clip came back {row.largest_lag} samples early or late; more than {LAG} changes scores"
 
 
-def _clipping(_card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+def _clipping(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
     """Warn of many samples beyond full scale."""
     samples = _samples(row)
     if samples and row.clipped_samples > CLIPPED_SHARE * samples:
@@ -126,7 +126,7 @@ def _samples(row: Result) -> float | None:
     return row.compression_ratio * 1000 * row.kbps * row.seconds / 16
 
 
-def _bitrate(card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+def _bitrate(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a measured bitrate that is not the one in the name."""
     if card.nominal_kbps is None or row.kbps is None:
         return
@@ -138,14 +138,14 @@ def _bitrate(card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
         yield "bitrate", f"measured {kbps_text(row.kbps)} kbps, nominal {kbps_text(card.nominal_kbps)} kbps{note}"
 
 
-def _speed(_card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+def _speed(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
     """Warn of computing that took no time: it was not measured, or nothing was computed."""
     for name, factor in (("encoding", row.encode_rtf), ("decoding", row.decode_rtf)):
         if factor is not None and factor <= 0:
             yield "speed", f"{name} took no time at all: it was not measured, or not done"
 
 
-def _exactness(card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
+def _exactness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a lossless codec that loses something, and of any other that loses nothing."""
     distance = (row.metrics.get("stft") or {}).get("value")
     if distance is None:
@@ -159,6 +159,6 @@ def _exactness(card: Card, row: Result, _near: Sequence[Neighbour]) -> Warnings:
         yield "exact", f"a {card.kind} codec came back exactly: the STFT distance is {significant(distance)}"
 
 
-_RULES: tuple[Callable[[Card, Result, Sequence[Neighbour]], Warnings], ...] = (
+_RULES: tuple[Callable[[Card, Result, Sequence[ComparedResult]], Warnings], ...] = (
     _weaker_setting, _outlier, _lag, _clipping, _bitrate, _speed, _exactness,
 )  # fmt: skip

@@ -25,7 +25,7 @@ class ResultTable:
 
 
 @dataclass(frozen=True, slots=True)
-class SampleView:
+class ModeratedSample:
     """One clip to listen to."""
 
     clip: str
@@ -35,20 +35,20 @@ class SampleView:
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionView:
+class ModeratedSubmission:
     """The parts of the page."""
 
     tables: Sequence[ResultTable]
     card: Pairs
     provenance: Sequence[tuple[str, Pairs]]
     """By dataset."""
-    samples: Sequence[SampleView]
+    samples: Sequence[ModeratedSample]
 
 
-def submission_view(submission: Submission) -> SubmissionView:
+def submission_view(submission: Submission) -> ModeratedSubmission:
     """Put a submission into words; its document must have been loaded."""
     document = submission.document
-    return SubmissionView(
+    return ModeratedSubmission(
         tables=[table for category in CATEGORIES if (table := _table(category, submission.results)) is not None],
         card=[(name, _plain(value)) for name, value in submission.card.items() if value not in (None, [], {})],
         provenance=[(entry["name"], list(_provenance(entry))) for entry in document.get("datasets", ())],
@@ -105,8 +105,8 @@ def _provenance(entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "packages", ", ".join(f"{name} {version}" for name, version in sorted(stamp["packages"].items()))
 
 
-def _sample(entry: dict[str, Any]) -> SampleView:
-    return SampleView(
+def _sample(entry: dict[str, Any]) -> ModeratedSample:
+    return ModeratedSample(
         clip=entry["clip"], dataset=entry["dataset"], category=entry["category"],
         credit=f"{entry['attribution']}, {entry['licence']}",
     )  # fmt: skip

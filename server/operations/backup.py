@@ -24,9 +24,9 @@ from codec_superb.server.errors import OperationError
 from codec_superb.server.operations.backup_file import (
     CHUNK,
     MANIFEST,
+    BackupManifest,
+    BackupTable,
     HashingStream,
-    Manifest,
-    Table,
     file_name,
     table_name,
 )
@@ -38,16 +38,16 @@ SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class FinishedBackup:
     """A backup that was made."""
 
     path: Path
     size: int
     """Bytes of the file."""
-    manifest: Manifest
+    manifest: BackupManifest
 
 
-def make_backup(settings: Settings, target: Path) -> Made:
+def make_backup(settings: Settings, target: Path) -> FinishedBackup:
     """Write a backup to the file ``target``, or into the folder ``target`` under a name with the time.
 
     Raises OperationError, leaving nothing behind, where something is in the way, the database does not answer, or a
@@ -66,17 +66,17 @@ def make_backup(settings: Settings, target: Path) -> Made:
         raise unusable(settings, error) from error
     finally:
         engine.dispose()
-    return Made(path, path.stat().st_size, manifest)
+    return FinishedBackup(path, path.stat().st_size, manifest)
 
 
-def _write(archive: zipfile.ZipFile, engine: Engine, folder: Path) -> Manifest:
+def _write(archive: zipfile.ZipFile, engine: Engine, folder: Path) -> BackupManifest:
     with _one_view(engine) as connection:
         created = now().isoformat(timespec="seconds")
         revision = _revision(connection)
         tables = {table.name: _add_table(archive, connection, table.name) for table in Base.metadata.sorted_tables}
         wanted = connection.execute(select(Submission.file_sha256, Submission.file_size).order_by(Submission.id)).all()
     files = _add_files(archive, folder, [(sha256, size) for sha256, size in wanted])
-    manifest = Manifest(
+    manifest = BackupManifest(
         created=created, program=__version__, schema_revision=revision, database=engine.dialect.name,
         tables=tables, files=files,
     )  # fmt: skip
@@ -103,11 +103,11 @@ def _revision(connection: Connection) -> str:
     return found
 
 
-def _add_table(archive: zipfile.ZipFile, connection: Connection, name: str) -> Table:
+def _add_table(archive: zipfile.ZipFile, connection: Connection, name: str) -> BackupTable:
     with archive.open(table_name(name), "w", force_zip64=True) as member:
         stream = HashingStream(member)
         rows = write_table(connection, Base.metadata.tables[name], stream)
-    return Table(bytes=stream.size, sha256=stream.sha256, rows=rows)
+    return BackupTable(bytes=stream.size, sha256=stream.sha256, rows=rows)
 
 
 def _add_files(archive: zipfile.ZipFile, folder: Path, wanted: Sequence[tuple[str, int]]) -> dict[str, int]:

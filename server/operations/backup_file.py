@@ -33,13 +33,13 @@ class Part(BaseModel):
     sha256: Sha256
 
 
-class Table(Part):
+class BackupTable(Part):
     """The rows of one table."""
 
     rows: NonNegativeInt
 
 
-class Manifest(BaseModel):
+class BackupManifest(BaseModel):
     """What a backup holds; a backup that holds anything else is damaged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,7 +52,7 @@ class Manifest(BaseModel):
     schema_revision: str
     database: str
     """Kind of the database that it was taken from."""
-    tables: dict[TableName, Table]
+    tables: dict[TableName, BackupTable]
     files: dict[Sha256, NonNegativeInt]
     """Size of each submission file, by its SHA-256."""
 
@@ -123,11 +123,11 @@ class BackupFile:
         if (stream.size, stream.sha256) != (part.bytes, part.sha256):
             raise _damaged(self.path, f"{name}: expected {part.bytes} bytes with SHA-256 {part.sha256}, got others")
 
-    def _read_manifest(self) -> Manifest:
+    def _read_manifest(self) -> BackupManifest:
         with _damage_named(self.path):
             if self._archive.getinfo(MANIFEST).file_size > _MANIFEST_LIMIT:
                 raise zipfile.BadZipFile("the manifest is too large")
-            manifest = Manifest.model_validate_json(self._archive.read(MANIFEST))
+            manifest = BackupManifest.model_validate_json(self._archive.read(MANIFEST))
         listed, found = [MANIFEST, *manifest.parts], self._archive.namelist()
         if sorted(listed) != sorted(found):
             odd = sorted({*listed} ^ {*found}) or ["a name that occurs twice"]

@@ -12,7 +12,7 @@ from structlog.stdlib import BoundLogger, ProcessorFormatter
 
 QUIET = ("alembic", "asyncio", "multipart", "uvicorn")
 """Libraries whose remarks below a warning are of no use to a maintainer."""
-TOLD = "_codec_superb_told"
+LOGGED_MARK = "_codec_superb_told"
 """Attribute of an exception whose traceback has been logged."""
 
 
@@ -68,4 +68,4 @@ def _processors(log_format: str, *, colours: bool) -> Sequence[Any]:
 def _once(record: logging.LogRecord) -> bool:
     """Drop what the server says about an exception that we have logged already, with the number of its request."""
     error = record.exc_info[1] if record.exc_info else None
-    return error is None or not (record.name.startswith("uvicorn") and getattr(error, TOLD, False))
+    return error is None or not (record.name.startswith("uvicorn") and getattr(error, LOGGED_MARK, False))

@@ -21,7 +21,7 @@ from codec_superb.server.database import migrate
 from codec_superb.server.database.models import AuditEntry, Base, Dataset, Revision, Submission
 from codec_superb.server.database.session import make_engine
 from codec_superb.server.errors import OperationError
-from codec_superb.server.operations.backup_file import BackupFile, Manifest, file_name, open_backup, table_name
+from codec_superb.server.operations.backup_file import BackupFile, BackupManifest, file_name, open_backup, table_name
 from codec_superb.server.operations.preparation import check_url, make_storage, unusable
 from codec_superb.server.operations.table_dump import read_table
 from codec_superb.server.settings import Settings
@@ -30,7 +30,7 @@ PREPARED = frozenset({AuditEntry.__tablename__, Dataset.__tablename__, Revision.
 """Tables that have rows in a service nobody has used yet."""
 
 
-def verify_backup(path: Path) -> Manifest:
+def verify_backup(path: Path) -> BackupManifest:
     """Read a whole backup and return its manifest. Raises OperationError where anything is not as it says."""
     with open_backup(path) as backup, Path(os.devnull).open("wb") as nowhere:
         for name in backup.manifest.parts:
@@ -38,7 +38,7 @@ def verify_backup(path: Path) -> Manifest:
         return backup.manifest
 
 
-def restore_backup(settings: Settings, path: Path, *, replace: bool = False) -> Manifest:
+def restore_backup(settings: Settings, path: Path, *, replace: bool = False) -> BackupManifest:
     """Make database and storage what they were when the backup was made; the kind of database may be another.
 
     ``replace`` allows to remove what is there. Raises OperationError, with everything as it was before, where the
@@ -58,7 +58,7 @@ def restore_backup(settings: Settings, path: Path, *, replace: bool = False) -> 
     return manifest
 
 
-def _put(settings: Settings, manifest: Manifest, staged: Path, *, replace: bool) -> None:
+def _put(settings: Settings, manifest: BackupManifest, staged: Path, *, replace: bool) -> None:
     engine = make_engine(settings.database_url)
     try:
         with _one_transaction(engine) as connection:
@@ -136,7 +136,7 @@ def _outdate(connection: Connection, number: int) -> None:
     connection.execute(update(Revision).values(number=newest + 1))
 
 
-def _load(connection: Connection, manifest: Manifest, staged: Path) -> None:
+def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> None:
     """Make the backup's schema and insert its rows; the tables are those of that schema, not of the models."""
     migrate.upgrade_within(connection, manifest.schema_revision)
     found = MetaData()

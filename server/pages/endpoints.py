@@ -16,7 +16,7 @@ from codec_superb.web.site.api_page import api_page
 from codec_superb.web.site.assets import asset_named
 from codec_superb.web.site.datasets_page import datasets_page
 from codec_superb.web.site.metrics_page import metrics_page
-from codec_superb.web.site.page import Chrome
+from codec_superb.web.site.page import PageContext
 
 router = APIRouter(include_in_schema=False)
 _A_DAY = {"Cache-Control": "public, max-age=86400"}
@@ -35,9 +35,9 @@ async def datasets(request: Request) -> Response:
     """Show all datasets."""
     database = database_of(request)
 
-    def make(snapshot: Snapshot, chrome: Chrome) -> str:
+    def make(snapshot: Snapshot, page_context: PageContext) -> str:
         with database.transaction() as session:
-            return datasets_page(dataset_views(session, snapshot), chrome)
+            return datasets_page(dataset_views(session, snapshot), page_context)
 
     about = "Datasets of the benchmark: categories, clips, licences, and which of them submissions are checked against."
     return await public_page(request, "Datasets", about, make)
@@ -47,7 +47,7 @@ async def datasets(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Show the metric table."""
     about = "Definitions of every metric, of the overall score, and of intervals and ranks."
-    return await public_page(request, "Metrics", about, lambda _, chrome: metrics_page(chrome))
+    return await public_page(request, "Metrics", about, lambda _, page_context: metrics_page(page_context))
 
 
 @router.get("/about")
@@ -55,8 +55,8 @@ async def about(request: Request) -> Response:
     """Say what this is."""
     settings: Settings = request.app.state.settings
 
-    def make(_: Snapshot, chrome: Chrome) -> str:
-        return about_page(_sources(), chrome, anonymous_uploads=settings.anonymous_uploads)
+    def make(_: Snapshot, page_context: PageContext) -> str:
+        return about_page(_sources(), page_context, anonymous_uploads=settings.anonymous_uploads)
 
     words = "What Codec-SUPERB is, how its numbers are made and checked, and whose published figures it shows."
     return await public_page(request, "About", words, make)
@@ -83,7 +83,7 @@ async def api_docs(request: Request) -> Response:
     settings: Settings = request.app.state.settings
     document, server = request.app.openapi(), settings.base_url.rstrip("/")
     about = "Paths, parameters and answers of the API of the leaderboard, with examples."
-    return await public_page(request, "API", about, lambda _, chrome: api_page(document, server, chrome))
+    return await public_page(request, "API", about, lambda _, page_context: api_page(document, server, page_context))
 
 
 @router.get("/robots.txt")

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, joinedload
 from codec_superb.server.database.models import Token, now
 from codec_superb.server.database.session import Database, ReadTransaction, database_of
 from codec_superb.server.errors import Forbidden, Unauthenticated
-from codec_superb.server.people.attempts import check_wrong_tokens, count_wrong_token
+from codec_superb.server.people.rate_counters import check_wrong_tokens, count_wrong_token
 
 Scope = Literal["submit", "moderate", "metrics"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -99,7 +99,7 @@ def _valid_token(session: Session, which: ColumnElement[bool]) -> Token:
     return token
 
 
-def use_is_news(session: Session, token_id: int | None) -> bool:
+def last_use_is_old(session: Session, token_id: int | None) -> bool:
     """Whether the last use that is stored of a token is older than an hour."""
     token = session.get_one(Token, token_id)
     return token.last_used is None or token.last_used < now() - _USE_IS_NEWS
@@ -123,7 +123,7 @@ def _caller(request: Request, session: ReadTransaction, background: BackgroundTa
     if scheme.lower() != "bearer" or not secret:
         raise Unauthenticated("expected the header Authorization: Bearer TOKEN", headers={"WWW-Authenticate": "Bearer"})
     caller = identify(request, session, secret)
-    if caller.token_id is not None and use_is_news(session, caller.token_id):
+    if caller.token_id is not None and last_use_is_old(session, caller.token_id):
         # After the answer: the endpoint's own transaction may hold the only right to write that SQLite gives.
         background.add_task(note_use, database_of(request), caller.token_id)
     request.state.identity = caller  # for the log

@@ -11,8 +11,15 @@ from codec_superb.server.people.access import ANONYMOUS, Identity, identify
 from codec_superb.server.people.csrf import FIELD, bind_login, issue_for_login, verify, verify_login
 from codec_superb.server.people.forms import Form
 from codec_superb.server.people.limits import check_limit
-from codec_superb.server.people.page_context import chrome_of
-from codec_superb.server.people.sessions import HOME, Moderator, close_session, open_session, own_page, session_of
+from codec_superb.server.people.page_context import page_context_of
+from codec_superb.server.people.sessions import (
+    HOME,
+    Moderator,
+    close_session,
+    open_session,
+    safe_redirect_target,
+    session_of,
+)
 from codec_superb.web.site.page import render
 
 router = APIRouter(include_in_schema=False)
@@ -22,7 +29,7 @@ router = APIRouter(include_in_schema=False)
 def login_form(request: Request, next: str = HOME) -> Response:  # noqa: A002 - the usual name of the parameter
     """Show the form; who is logged in is led on."""
     if session_of(request) is not None:
-        return RedirectResponse(own_page(next), 303)
+        return RedirectResponse(safe_redirect_target(next), 303)
     return _form_page(request, next)
 
 
@@ -37,7 +44,7 @@ def login(request: Request, form: Form, session: WriteTransaction) -> Response:
         identity.require("moderate")
     except ServerError as error:
         return _form_page(request, target, error)
-    response = RedirectResponse(own_page(target), 303)
+    response = RedirectResponse(safe_redirect_target(target), 303)
     open_session(request, response, session, identity)
     bind_login(request, response, "")
     return response
@@ -55,7 +62,13 @@ def logout(request: Request, form: Form, moderator: Moderator, session: WriteTra
 def _form_page(request: Request, target: str, error: ServerError | None = None) -> Response:
     """Render the form, with the reason where a login was refused; each one has a token of its own."""
     token, nonce = issue_for_login(request)
-    page = render("login.html.j2", chrome_of(request, "Log in"), csrf=token, target=own_page(target), error=error)
+    page = render(
+        "login.html.j2",
+        page_context_of(request, "Log in"),
+        csrf=token,
+        target=safe_redirect_target(target),
+        error=error,
+    )
     headers = {"Cache-Control": "no-store"} | ({} if error is None else error.headers)
     response = HTMLResponse(page, 200 if error is None else error.status, headers)
     bind_login(request, response, nonce)

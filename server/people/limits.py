@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from codec_superb.server.people.access import Caller, Identity
-from codec_superb.server.people.attempts import Kind, address_of, count
+from codec_superb.server.people.rate_counters import Kind, address_of, count_request
 
 
 def check_limit(request: Request, caller: Identity, kind: Kind) -> None:
     """Count the request. Raises TooManyRequests, with the seconds to wait, when the limit is used up."""
-    count(request, kind, f"token {caller.token_id}" if caller.token_id is not None else address_of(request))
+    count_request(request, kind, f"token {caller.token_id}" if caller.token_id is not None else address_of(request))
 
 
 @cache

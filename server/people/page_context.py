@@ -9,17 +9,17 @@ from fastapi import Request
 from codec_superb import __version__
 from codec_superb.server.people.csrf import issue
 from codec_superb.server.people.sessions import session_of
-from codec_superb.web.site.page import Chrome
+from codec_superb.web.site.page import PageContext
 
 
-def chrome_of(request: Request, title: str) -> Chrome:
+def page_context_of(request: Request, title: str) -> PageContext:
     """Describe the frame of a page. For a moderator it is personal: such a page must not be kept for others."""
     session = session_of(request)
     if session is None:
-        return plain_chrome(request, title)
-    return replace(plain_chrome(request, title), account=session.identity.name, csrf=issue(request))
+        return public_page_context(request, title)
+    return replace(public_page_context(request, title), account=session.identity.name, csrf=issue(request))
 
 
-def plain_chrome(request: Request, title: str) -> Chrome:
+def public_page_context(request: Request, title: str) -> PageContext:
     """Describe the frame of a page that is the same for everybody."""
-    return Chrome(title=title, path=request.scope["path"], version=__version__)
+    return PageContext(title=title, path=request.scope["path"], version=__version__)

@@ -151,7 +151,7 @@ def _moderator(request: Request, session: ReadTransaction) -> ModeratorSession:
     raise _refusal(request)
 
 
-def own_page(target: str) -> str:
+def safe_redirect_target(target: str) -> str:
     """Return where a login leads: ``target`` if it is a page of moderators, their first page for anything else.
 
     No address from outside ever gets into a redirect.
@@ -162,7 +162,7 @@ def own_page(target: str) -> str:
 def _refusal(request: Request) -> ServerError:
     if request.method in {"GET", "HEAD"}:
         return LoginNeeded(
-            "log in as a moderator", headers={"Location": f"/login?next={own_page(request.scope['path'])}"}
+            "log in as a moderator", headers={"Location": f"/login?next={safe_redirect_target(request.scope['path'])}"}
         )
     return Unauthenticated("the session has ended: log in in another window, then send the form again from here")
 

@@ -85,7 +85,7 @@ def revoke(session: Session, which: str, *, actor: str) -> TokenRow:
     return _row(token)
 
 
-def every(session: Session) -> list[TokenRow]:
+def all_tokens(session: Session) -> list[TokenRow]:
     """List all tokens in the order in which they were made."""
     return [
         _row(token) for token in session.scalars(select(Token).options(joinedload(Token.account)).order_by(Token.id))

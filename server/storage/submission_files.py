@@ -25,18 +25,18 @@ from codec_superb.server.database.models import Submission as Row
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
-OLD = 600.0
+ORPHAN_AGE_S = 600.0
 """Seconds after which a leftover is surely one; an upload that is received or checked was written to more recently."""
 _NAME = re.compile(r"([0-9a-f]{64})\.zip")
 
 
-def file_of(settings: Settings, sha256: str) -> Path:
+def submission_path(settings: Settings, sha256: str) -> Path:
     """Where the submission with this SHA-256 lies."""
     return settings.files / f"{sha256}.zip"
 
 
 @contextmanager
-def adding(settings: Settings) -> Iterator[None]:
+def hold_off_cleaning(settings: Settings) -> Iterator[None]:
     """Hold off cleaning while a file is moved in and named in the database; any number of processes at once."""
     with _locked(settings, fcntl.LOCK_SH):
         yield
@@ -44,7 +44,7 @@ def adding(settings: Settings) -> Iterator[None]:
 
 def move_in(settings: Settings, upload: Path, sha256: str) -> Path:
     """Move a received file, which is on the disk already, to its place, and make the move durable."""
-    place = file_of(settings, sha256)
+    place = submission_path(settings, sha256)
     upload.replace(place)
     folder = os.open(settings.files, os.O_RDONLY)
     try:
@@ -54,12 +54,12 @@ def move_in(settings: Settings, upload: Path, sha256: str) -> Path:
     return place
 
 
-def clean(settings: Settings, database: Database, *, older_than: float | None = None) -> int:
+def remove_orphans(settings: Settings, database: Database, *, older_than: float | None = None) -> int:
     """Remove uploads that were broken off and files that no submission names; return how many.
 
     ``older_than`` in seconds, by default what an upload can take at most. Does nothing while another process is adding.
     """
-    age = OLD + settings.check_seconds if older_than is None else older_than
+    age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
     removed = sum(_remove(path) for path in _old(settings.incoming, age))
     try:
         with _locked(settings, fcntl.LOCK_EX | fcntl.LOCK_NB), database.transaction() as session:
@@ -101,7 +101,7 @@ def public_file(settings: Settings, sha256: str, *, has_contact: bool) -> Path:
 
     The second form has hashes of its own, passes ``check`` like the first, and is made when first asked for.
     """
-    original = file_of(settings, sha256)
+    original = submission_path(settings, sha256)
     if not has_contact:
         return original
     public = settings.files / f"{sha256}.public.zip"

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from codec_superb.server.database.session import ReadTransaction
-from codec_superb.server.people.page_context import chrome_of
+from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.submissions import repository, service
 from codec_superb.server.submissions.endpoints import Identity
 from codec_superb.web.site.page import render
@@ -21,7 +21,7 @@ def submission_page(request: Request, session: ReadTransaction, identity: Identi
     previous = repository.previous_public(session, found)
     page = render(
         "submission.html.j2",
-        chrome_of(request, f"{found.codec.name}, version {found.version}"),
+        page_context_of(request, f"{found.codec.name}, version {found.version}"),
         it=service.detail(session, identity),
         previous=previous.id if previous else None,
         versions=service.history(session, found.codec.name).versions,
@@ -34,4 +34,4 @@ def diff_page(request: Request, session: ReadTransaction, old: Identity, new: Id
     """Show what changed between two versions."""
     found = service.diff(session, old, new)
     title = f"{found.codec}: version {found.old.version} to {found.new.version}"
-    return HTMLResponse(render("submission_diff.html.j2", chrome_of(request, title), it=found))
+    return HTMLResponse(render("submission_diff.html.j2", page_context_of(request, title), it=found))

@@ -90,7 +90,7 @@ class SubmissionDetail(SubmissionItem):
     results: list[ResultItem]
 
 
-class Version(_Answer):
+class SubmissionVersion(_Answer):
     """One version of a codec's results in its history."""
 
     version: int
@@ -107,7 +107,7 @@ class History(_Answer):
     """The versions of a codec's results, newest first, but those that wait for a moderator."""
 
     codec: str
-    versions: list[Version]
+    versions: list[SubmissionVersion]
 
 
 class Change(_Answer):

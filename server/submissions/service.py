@@ -22,7 +22,7 @@ from codec_superb.server.submissions.schemas import (
     SubmissionDetail,
     SubmissionItem,
     SubmissionList,
-    Version,
+    SubmissionVersion,
 )
 
 _QUANTITIES = (
@@ -93,7 +93,7 @@ def history(session: Session, codec: str) -> History:
     if not found:
         raise NotFound(f"there are no results of a codec {codec[:60]!r}")
     versions = [
-        Version(
+        SubmissionVersion(
             version=entry.version,
             id=entry.id if entry.status in PUBLIC else None,
             status=entry.status,

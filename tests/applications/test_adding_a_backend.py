@@ -14,7 +14,7 @@ from support_metrics import speech
 
 from codec_superb.applications import catalogue
 from codec_superb.applications.catalogue import BackendEntry, choose, open_backend
-from codec_superb.applications.interface import Item, Question, Sound
+from codec_superb.applications.interface import Item, ScoringInput, Sound
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-backend.md"
 
@@ -48,7 +48,7 @@ def test_the_backend_of_the_guide_answers_for_its_probes(mel_voice: str) -> None
     assert "at least 512 samples, got 100" in str(short)
     assert not isinstance(same, Exception)
     assert not isinstance(low, Exception)
-    question = Question("made", [one, two], {"one": same, "two": same}, {"one": same, "two": low})
+    question = ScoringInput("made", [one, two], {"one": same, "two": same}, {"one": same, "two": low})
     scored = catalogue.score("sim", question)
     assert scored.outcomes["one"].resynthesis["similarity"] == pytest.approx(1.0, abs=1e-6)
     assert 0.2 < scored.outcomes["two"].resynthesis["similarity"] < 0.999

@@ -9,7 +9,7 @@ from support_asr import item
 
 from codec_superb.applications.errors import OutOfMemory, PredictionFailed
 from codec_superb.applications.interface import Prediction, Sound
-from codec_superb.applications.memory import is_out_of_memory, memory_watched
+from codec_superb.applications.memory import is_out_of_memory, raises_out_of_memory
 from codec_superb.applications.one_by_one import one_by_one
 
 ERRORS = [
@@ -27,27 +27,27 @@ def test_every_librarys_way_is_known(error: Exception) -> None:
     """What torch, CTranslate2, ONNX Runtime and Python raise becomes OutOfMemory, with what did not fit."""
     assert is_out_of_memory(error)
     expected = r"a batch of 9 clips does not fit into memory: .+"
-    with pytest.raises(OutOfMemory, match=expected) as caught, memory_watched("a batch of 9 clips"):
+    with pytest.raises(OutOfMemory, match=expected) as caught, raises_out_of_memory("a batch of 9 clips"):
         raise error
     assert caught.value.__cause__ is error
 
 
 def test_torch_really_runs_out() -> None:
     """An allocation of a million gigabytes on the CPU is known for what it is."""
-    with pytest.raises(OutOfMemory), memory_watched("a million gigabytes"):
+    with pytest.raises(OutOfMemory), raises_out_of_memory("a million gigabytes"):
         torch.empty(10**15)
 
 
 def test_numpy_really_runs_out() -> None:
     """So is one of numpy."""
-    with pytest.raises(OutOfMemory), memory_watched("a million gigabytes"):
+    with pytest.raises(OutOfMemory), raises_out_of_memory("a million gigabytes"):
         np.ones(10**15, np.uint8)
 
 
 @pytest.mark.parametrize("error", [ValueError("bad shape"), PredictionFailed("silent"), KeyboardInterrupt()])
 def test_other_errors_stay(error: BaseException) -> None:
     """Anything else passes unchanged."""
-    with pytest.raises(type(error)) as caught, memory_watched("a clip"):
+    with pytest.raises(type(error)) as caught, raises_out_of_memory("a clip"):
         raise error
     assert caught.value is error
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from codec_superb.applications.figures import Evidence, Floats
-from codec_superb.applications.precision import mean_average_precision
+from codec_superb.applications.average_precision import mean_average_precision
+from codec_superb.applications.metric_functions import Evidence, Floats
 
 
 def evidence(ranks: list[tuple[int, int, int]]) -> Evidence:

@@ -17,8 +17,8 @@ from sklearn.metrics import roc_curve
 
 from codec_superb.applications import verification
 from codec_superb.applications.asv.speechbrain_import import import_speechbrain
-from codec_superb.applications.figures import Evidence
-from codec_superb.applications.table import FIGURES
+from codec_superb.applications.metric_functions import Evidence
+from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.applications.verification import equal_error_rate, minimum_detection_cost
 
 _BOTH = [equal_error_rate, minimum_detection_cost]
@@ -85,7 +85,7 @@ class TestByHand:
     def test_the_table_points_here(self) -> None:
         """The figures of the table are these functions."""
         for key, function in (("asv_eer_pct", equal_error_rate), ("asv_mindcf", minimum_detection_cost)):
-            module, _, name = FIGURES[key].target.partition(":")
+            module, _, name = PROBE_METRICS[key].target.partition(":")
             assert getattr(importlib.import_module(module), name) is function
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from support_checkpoints import xcodec2
 
-from codec_superb.base_codec.families.channel_blocks import CHANNELS, ChannelBlocks, bend_in_blocks
+from codec_superb.base_codec.families.channel_blocks import CHANNELS, ChannelBlocks, use_blockwise_activations
 from codec_superb.base_codec.torchaudio_import import mend_torchaudio
 
 
@@ -21,7 +21,7 @@ def test_blocks_of_channels_give_the_same_bits(name: str) -> None:
     for parameter in whole.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
     blocks = copy.deepcopy(whole)
-    bend_in_blocks(blocks)
+    use_blockwise_activations(blocks)
     replaced = [module for module in blocks.modules() if isinstance(module, ChannelBlocks)]
     widths = {module.activation.act.alpha.numel() for module in replaced}
     assert len(replaced) == 36

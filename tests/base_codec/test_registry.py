@@ -48,9 +48,9 @@ def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     package.mkdir()
     (package / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
-    registry.forget()
+    registry.reload_catalogue()
     yield package
-    registry.forget()
+    registry.reload_catalogue()
     for name in [name for name in sys.modules if name.split(".")[0] == "other_codecs"]:
         del sys.modules[name]
 

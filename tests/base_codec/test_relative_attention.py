@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from codec_superb.base_codec.families.relative_attention import QUERIES, attend_in_blocks
+from codec_superb.base_codec.families.relative_attention import QUERIES, use_blockwise_attention
 from codec_superb.base_codec.torchaudio_import import mend_torchaudio
 
 
@@ -41,14 +41,14 @@ def test_blocks_give_what_one_go_gives(frames: int) -> None:
     """One frame, less than the farthest distance, one block and several: the same hidden states within 1e-5."""
     model = encoder()
     expected = heard(model, frames)
-    attend_in_blocks(model)
+    use_blockwise_attention(model)
     torch.testing.assert_close(heard(model, frames), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_places_are_heard() -> None:
     """Other distance embeddings give other hidden states: the biases of the blocks are not lost."""
     model = encoder()
-    attend_in_blocks(model)
+    use_blockwise_attention(model)
     before = heard(model, 100)
     for layer in model.encoder.layers:
         torch.nn.init.zeros_(layer.self_attn.attention.distance_embedding.weight)
@@ -60,7 +60,7 @@ def test_half_precision_is_near() -> None:
     model = encoder()
     exact = heard(model, 700)
     expected = heard(model, 700, torch.bfloat16)
-    attend_in_blocks(model)
+    use_blockwise_attention(model)
     got = heard(model, 700, torch.bfloat16)
     assert (got - exact).abs().mean() < 2 * (expected - exact).abs().mean()
 
@@ -71,9 +71,9 @@ def test_masks_and_other_kinds_of_positions_stay_with_transformers() -> None:
     mask = torch.ones(2, 90, dtype=torch.long)
     mask[1, 60:] = 0
     expected = heard(model, 90, attention_mask=mask)
-    attend_in_blocks(model)
+    use_blockwise_attention(model)
     assert torch.equal(heard(model, 90, attention_mask=mask), expected)
     rotary = encoder(position_embeddings_type="rotary")
     kinds = [type(layer.self_attn) for layer in rotary.encoder.layers]
-    attend_in_blocks(rotary)
+    use_blockwise_attention(rotary)
     assert [type(layer.self_attn) for layer in rotary.encoder.layers] == kinds

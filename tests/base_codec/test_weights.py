@@ -103,7 +103,7 @@ def test_the_hubs_cache_is_used_at_the_pinned_revision(tmp_path: Path, monkeypat
     assert pinned is not None
     assert pinned.revision is not None
     snapshot = hub_cache(tmp_path, monkeypatch, pinned.revision)
-    found = weights.locate(registry.card(NAME))
+    found = weights.locate_weights(registry.card(NAME))
     assert (found.folder, found.source, found.revision) == (snapshot, pinned.source, pinned.revision)
 
 
@@ -111,10 +111,12 @@ def test_another_revision_is_not_the_pinned_one(tmp_path: Path, monkeypatch: pyt
     """A cache with another revision does not serve the card, but can be asked for by name."""
     hub_cache(tmp_path, monkeypatch, "0" * 40)
     with pytest.raises(MissingWeights, match="at revision c1dbe2ae"):
-        weights.locate(registry.card(NAME))
+        weights.locate_weights(registry.card(NAME))
     asked = CodecOptions(weights=f"facebook/encodec_24khz@{'0' * 40}")
-    assert weights.locate(registry.card(NAME), asked).revision == "0" * 40
-    assert weights.locate(registry.card(NAME), CodecOptions(weights="facebook/encodec_24khz")).revision == "0" * 40
+    assert weights.locate_weights(registry.card(NAME), asked).revision == "0" * 40
+    assert (
+        weights.locate_weights(registry.card(NAME), CodecOptions(weights="facebook/encodec_24khz")).revision == "0" * 40
+    )
 
 
 def test_a_checkpoint_of_another_model_is_refused() -> None:

@@ -6,7 +6,7 @@ import pytest
 from typer.main import get_group
 
 from codec_superb.cli.app import app
-from codec_superb.cli.arguments import RepeatedOption, spread
+from codec_superb.cli.arguments import RepeatedOption, repeat_option_names
 from codec_superb.cli.main import call
 
 GROUP = get_group(app)
@@ -14,10 +14,10 @@ GROUP = get_group(app)
 
 def test_values_after_one_name_are_repeated() -> None:
     """`--codec a b` is read as `--codec a --codec b`."""
-    assert spread(["resynth", "--codec", "a", "b", "--dataset", "d"], GROUP) == (
+    assert repeat_option_names(["resynth", "--codec", "a", "b", "--dataset", "d"], GROUP) == (
         ["resynth", "--codec", "a", "--codec", "b", "--dataset", "d"]
     )
-    assert spread(["resynth", "--codec=a", "b"], GROUP) == ["resynth", "--codec=a", "--codec", "b"]
+    assert repeat_option_names(["resynth", "--codec=a", "b"], GROUP) == ["resynth", "--codec=a", "--codec", "b"]
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_values_after_one_name_are_repeated() -> None:
 )
 def test_what_the_parser_understands_stays_as_it_is(plain: list[str]) -> None:
     """A positional after a single-valued option, a value that looks like an option, flags, the usual spelling."""
-    assert spread(plain, GROUP) == plain
+    assert repeat_option_names(plain, GROUP) == plain
 
 
 def test_double_dash_ends_the_values() -> None:
     """What follows `--` is positional."""
-    assert spread(["score", "--metric", "pesq", "stoi", "--", "runs", "--metric"], GROUP) == (
+    assert repeat_option_names(["score", "--metric", "pesq", "stoi", "--", "runs", "--metric"], GROUP) == (
         ["score", "--metric", "pesq", "--metric", "stoi", "--", "runs", "--metric"]
     )
 
@@ -59,7 +59,7 @@ def test_double_dash_ends_the_values() -> None:
 def test_one_value_is_one(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Several values of an option that takes one are refused by name: none is dropped without a word."""
     with pytest.raises(RepeatedOption) as caught:
-        spread(arguments, GROUP)
+        repeat_option_names(arguments, GROUP)
     assert str(caught.value) == f"{told}; keep one of them"
     assert call(arguments) == 2
     assert capsys.readouterr().err == f"codec-superb: {told}; keep one of them\n"

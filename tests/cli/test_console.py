@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_table
-from codec_superb.data_manifests.progress import Progress
+from codec_superb.data_manifests.progress import ProgressUpdate
 
 HEAD = ("codec", "kbps", "pesq", "stoi")
 ROWS = [("opus_12k incomplete", "11.46", "3.969", "0.965"), ("codec2_700", "0.71", "1.417", "0.726")]
@@ -61,5 +61,5 @@ def test_a_download_ends_at_its_total(capsys: pytest.CaptureFixture[str]) -> Non
     """Megabytes are rounded, and still the last line says that all of them are there."""
     show = DatasetProgress(TerminalProgress())
     for done in (0, 900_000, 1_900_000, 2_400_000):
-        show(Progress("download", done, 2_400_000, "birds.tar.gz"))
+        show(ProgressUpdate("download", done, 2_400_000, "birds.tar.gz"))
     assert "3/3" in capsys.readouterr().err

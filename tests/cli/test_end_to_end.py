@@ -213,7 +213,7 @@ def test_doctor_imports_each_package_for_real(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(doctor.MODULES, "pesq", "broken_here")
     monkeypatch.setattr(doctor.metadata, "requires", lambda _name: ["pesq", "numpy", "PyYAML", "lc3py", "pypi-simple"])
-    monkeypatch.setattr(doctor, "LOOKS", (doctor.LOOKS[1],))
+    monkeypatch.setattr(doctor, "CHECKS", (doctor.CHECKS[1],))
     assert call(["doctor", "--json"]) == 3
     findings = json.loads(capsys.readouterr().out)["findings"]
     (fault,) = [finding for finding in findings if finding["state"] == "fault"]
@@ -229,6 +229,6 @@ def test_doctor_on_a_home_that_cannot_be_written(
 
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "file/home"))
-    monkeypatch.setattr(doctor, "LOOKS", (doctor.LOOKS[-1],))
+    monkeypatch.setattr(doctor, "CHECKS", (doctor.CHECKS[-1],))
     assert call(["doctor"]) == 0
     assert "cannot be written" in capsys.readouterr().out

@@ -11,7 +11,7 @@ import pytest
 import soundfile
 from support_checkpoints import checkpoint
 
-from codec_superb.base_codec.isolation.environment import MARK, find
+from codec_superb.base_codec.isolation.environment import MARK, find_environment
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.cli.commands import doctor
 from codec_superb.cli.main import call
@@ -125,7 +125,7 @@ def test_doctor_says_which_environment_a_family_needs(
 ) -> None:
     """Not built, interrupted, built: each is told with the command by the lock's own name; git where code needs it."""
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
-    monkeypatch.setattr(doctor, "LOOKS", (doctor._codecs,))
+    monkeypatch.setattr(doctor, "CHECKS", (doctor._codecs,))
 
     def found(family: str) -> tuple[str, str]:
         call(["doctor", "--json"])
@@ -136,7 +136,7 @@ def test_doctor_says_which_environment_a_family_needs(
     assert state == "optional"
     assert "7 settings, environment sq-codec not built: codec-superb codecs env build sq-codec;" in detail
     assert detail.endswith("weights: zhai-lw/SQCodec")
-    folder = find(open_lock("sq-codec")).folder
+    folder = find_environment(open_lock("sq-codec")).folder
     folder.mkdir(parents=True)
     assert "environment sq-codec interrupted: codec-superb codecs env build sq-codec" in found("sqcodec")[1]
     (folder / MARK).write_text("{}")
@@ -158,7 +158,7 @@ def test_doctor_says_that_a_neural_codec_needs_weights(
     from codec_superb.cli.commands import doctor
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(doctor, "LOOKS", (doctor.LOOKS[3],))
+    monkeypatch.setattr(doctor, "CHECKS", (doctor.CHECKS[3],))
     assert call(["doctor", "--json"]) == 0
     findings = {finding["subject"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
     assert findings["codec encodec"]["state"] == "optional"

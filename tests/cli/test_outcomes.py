@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codec_superb.cli.outcomes import SHOWN, say_failures
+from codec_superb.cli.outcomes import SHOWN, print_failures
 from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
 
 
@@ -18,14 +18,14 @@ def outcome(codec: str, stage: str, *clips: str) -> RunOutcome:
 
 def test_a_clip_that_no_codec_reads_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """Not one a codec and a stage: the same cause is told once, with the number of codecs."""
-    say_failures([outcome(codec, stage, "a.wav") for stage in ("resynth", "score") for codec in ("one", "two")])
+    print_failures([outcome(codec, stage, "a.wav") for stage in ("resynth", "score") for codec in ("one", "two")])
     assert capsys.readouterr().err == "  failed: 2 codecs / birds / a.wav (load): no audio\n"
 
 
 def test_what_is_not_shown_is_counted_once(capsys: pytest.CaptureFixture[str]) -> None:
     """25 clips that failed in resynth and stand in score's list too are 25, of which the rest is counted."""
     clips = [f"{number}.wav" for number in range(25)]
-    say_failures([outcome("one", "resynth", *clips), outcome("one", "score", *clips)])
+    print_failures([outcome("one", "resynth", *clips), outcome("one", "score", *clips)])
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == SHOWN + 1
     assert lines[0] == "  failed: one / birds / 0.wav (load): no audio"

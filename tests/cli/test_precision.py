@@ -9,7 +9,7 @@ import pytest
 from support_checkpoints import checkpoint
 from support_home import home_with_models
 
-from codec_superb.cli.commands.precision import say_variant
+from codec_superb.cli.commands.precision import print_variant
 from codec_superb.cli.main import call
 from codec_superb.pipeline.precision import PrecisionReport, Speed, VariantReport
 from codec_superb.web.text import significant
@@ -70,7 +70,7 @@ def test_precision_prints_and_writes_what_half_precision_costs(
 def test_a_speed_of_a_thousandth_is_not_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """Where compilation takes most of the time, the ratio keeps its digits, as the seconds of short clips do."""
     speed = Speed(clips=2, float32_s=0.0421, variant_s=19.14, ratio=0.0022, median_ratio=1.284)
-    say_variant(
+    print_variant(
         VariantReport(variant="float32+compile", failed=(), comparison=None, tokens=None, speed=speed),
     )
     assert capsys.readouterr().out == (

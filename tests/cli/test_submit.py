@@ -16,7 +16,7 @@ import uvicorn
 from support_ingest import categories, drawn, register, token_of
 
 from codec_superb.cli.main import call
-from codec_superb.cli.uploading import Sent, ServerUnreachable, send
+from codec_superb.cli.uploading import ServerUnreachable, UploadResult, send
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database
@@ -194,7 +194,7 @@ class TestRetries:
     def test_an_answer_that_breaks_off(self, moody: str, tmp_path: Path) -> None:
         """The server died between the head of its answer and the body: nobody knows what it kept, so ask again."""
         _Moody.answers[:] = [(201, {"Content-Length": "217"}, {}), (200, {}, {"id": "x"})]
-        assert send(packed(tmp_path, "half_16k"), moody, None, first_pause=0.01) == Sent(200, {"id": "x"})
+        assert send(packed(tmp_path, "half_16k"), moody, None, first_pause=0.01) == UploadResult(200, {"id": "x"})
 
     def test_not_for_ever(self, moody: str, tmp_path: Path) -> None:
         """After the last attempt it says why."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from codec_superb.applications.ultra.protocol import DATASETS
-from codec_superb.cli.figures import CodecFigure, ultra_notes
+from codec_superb.cli.application_metrics import CodecProbeMetric, ultra_notes
 from codec_superb.pipeline.aggregates.interval import Score
 from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
 
 
-def figures(models: dict[str, str]) -> list[CodecFigure]:
+def figures(models: dict[str, str]) -> list[CodecProbeMetric]:
     """Make every figure that the average needs, of one codec, by the published models or those of ``models``."""
     probes = {"sim_pct": "sim", "utmos": "utmos", "dnsmos_ovrl": "dnsmos", "dnsmos_p808": "dnsmos"}
     nothing = Score(value=0.0, low=None, high=None)  # an error rate of 0 is a figure like any other
@@ -21,7 +21,7 @@ def figures(models: dict[str, str]) -> list[CodecFigure]:
                 probe=probe, figure=key, dataset=row.name, n=9, left_out=0, failed=0, pairs=0,
                 reference=nothing, resynthesis=nothing, loss=nothing,
             )  # fmt: skip
-            made.append(CodecFigure("opus_24k", backend, numbers))
+            made.append(CodecProbeMetric("opus_24k", backend, numbers))
     return made
 
 

@@ -14,7 +14,7 @@ from codec_superb.data_manifests.audio.samples import decode_exactly, samples_sh
 from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
 from codec_superb.data_manifests.errors import UnknownDataset
 from codec_superb.data_manifests.files import file_sha256
-from codec_superb.data_manifests.progress import Progress
+from codec_superb.data_manifests.progress import ProgressUpdate
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def _index(root: str, expected: int = 3) -> DatasetIndex:
 
 def test_a_dataset_that_is_right_is_right(dataset: Path) -> None:
     """Nothing is missing, changed or extra, and each clip is told once."""
-    seen: list[Progress] = []
+    seen: list[ProgressUpdate] = []
     report = check(dataset, seen.append)
     assert report.right
     assert (report.name, report.clips, report.expected_clips) == ("stored", 3, 3)

@@ -24,7 +24,7 @@ from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared,
 from codec_superb.data_manifests.home import HOME_VARIABLE, datasets_home, packages_home
 from codec_superb.data_manifests.manifest import Manifest
 from codec_superb.data_manifests.preparation import how_to_get, prepare_manifest
-from codec_superb.data_manifests.progress import Progress
+from codec_superb.data_manifests.progress import ProgressUpdate
 from codec_superb.data_manifests.stored_dataset import StoredDataset
 
 _SDIST, _WHEEL = "birds-1.tar.gz", "bees-2-py3-none-any.whl"
@@ -165,7 +165,7 @@ def test_another_version_replaces_the_first(tiny: Manifest) -> None:
 
 def test_progress_counts_bytes_and_clips(tiny: Manifest) -> None:
     """Downloads end at the size of all files, cutting at the number of clips; neither ever goes back."""
-    seen: list[Progress] = []
+    seen: list[ProgressUpdate] = []
     prepare_manifest(tiny, seen.append)
     assert tiny.source.kind == "packages"
     sizes = sum(file.size for file in tiny.source.files.values())

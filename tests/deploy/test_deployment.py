@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from codec_superb.server.http.requests import PROBES
+from codec_superb.server.http.requests import HEALTH_PATHS
 from codec_superb.server.serving import AFTER_SHUTDOWN
 from codec_superb.server.settings import MEGABYTE, Settings
 
@@ -126,7 +126,7 @@ class TestProxy:
     def test_hides_what_is_internal(self) -> None:
         """All probes but the plain sign of life are answered 404 by the proxy itself."""
         (matcher,) = re.findall(r"@internal path (.*)", CADDYFILE)
-        for path in PROBES - {"/healthz"}:
+        for path in HEALTH_PATHS - {"/healthz"}:
             assert {path, f"{path}/*"} <= set(matcher.split())
         assert "respond @internal 404" in CADDYFILE
 

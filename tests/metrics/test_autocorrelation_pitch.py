@@ -9,13 +9,13 @@ import parselmouth
 import pytest
 from support_metrics import coded, noise, singing, speech
 
-from codec_superb.metrics.autocorrelation_pitch import Analysis, track
+from codec_superb.metrics.autocorrelation_pitch import PitchSettings, track
 
-PUBLISHED = Analysis(50.0, 1100.0, voicing_threshold=0.6, step=256)
+PUBLISHED = PitchSettings(50.0, 1100.0, voicing_threshold=0.6, step=256)
 RATES = [4_000, 8_000, 16_000, 22_050, 44_100, 48_000]
 
 
-def praat(sound: np.ndarray, rate: int, analysis: Analysis = PUBLISHED) -> np.ndarray:
+def praat(sound: np.ndarray, rate: int, analysis: PitchSettings = PUBLISHED) -> np.ndarray:
     """Return Praat's F0 per frame."""
     pitch = parselmouth.Sound(sound, rate).to_pitch_ac(
         time_step=analysis.step / rate,
@@ -68,7 +68,7 @@ def test_frames_stand_where_praat_puts_them(samples: int) -> None:
 
 def test_other_settings_equal_praat() -> None:
     """Range, threshold and step are parameters, not constants of the published metric."""
-    analysis = Analysis(75.0, 600.0, voicing_threshold=0.45, step=160)
+    analysis = PitchSettings(75.0, 600.0, voicing_threshold=0.45, step=160)
     sound = speech(16_000, 1.2)
     np.testing.assert_allclose(track(sound, 16_000, analysis), praat(sound, 16_000, analysis), rtol=1e-3)
 

@@ -11,7 +11,7 @@ from typing import Any
 from support_metrics import coded, speech
 
 from codec_superb.metrics import compiled as module
-from codec_superb.metrics.compiled import can_be_kept, compiled, is_kept
+from codec_superb.metrics.compiled import can_be_cached, compiled, is_cached
 from codec_superb.metrics.score import prepare, score_pair
 from codec_superb.metrics.table import METRICS
 
@@ -22,8 +22,8 @@ def test_loops_compile_where_nothing_can_be_kept() -> None:
     exec("def twice(x):\n    return 2.0 * x", namespace)
     twice = compiled()(namespace["twice"])
     assert twice(21.0) == 42.0
-    assert not can_be_kept(twice)
-    assert not is_kept(twice)
+    assert not can_be_cached(twice)
+    assert not is_cached(twice)
 
 
 def test_threads_get_the_same_values() -> None:

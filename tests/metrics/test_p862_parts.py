@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from codec_superb.metrics.p862 import filters, realign
 from codec_superb.metrics.p862.alignment import coarse, delays, frames
 from codec_superb.metrics.p862.alignment.utterances import Utterances
-from codec_superb.metrics.p862.arithmetic import powers, stepwise
+from codec_superb.metrics.p862.arithmetic import exact_fft as stepwise
+from codec_superb.metrics.p862.arithmetic import powers
 from codec_superb.metrics.p862.tables import RECEIVER, listening_filter, rate_tables
 
 F32 = np.float32
@@ -22,7 +23,7 @@ SECTIONS = [rate_tables(8000).alignment, rate_tables(16000).alignment, listening
 def plain_transform(re: Signal, im: Signal) -> tuple[Signal, Signal]:
     """Stage by stage, every product and sum of float32 numbers rounded by itself; bins in reversed-bit order."""
     re, im = re.copy(), im.copy()
-    table = stepwise.turns(len(re))
+    table = stepwise.twiddle_factors(len(re))
     half = len(re) // 2
     while half:
         for block in range(len(re) // (2 * half)):
@@ -45,7 +46,7 @@ class TestTransforms:
         """Vectors, joined stages and blocks for the caches change no bit."""
         re, im = np.random.default_rng(length).standard_normal((2, length)).astype(F32)
         expected = plain_transform(re, im)
-        table = stepwise.turns(length)
+        table = stepwise.twiddle_factors(length)
         stepwise.transform(re, im, table.cosines, table.sines)
         np.testing.assert_array_equal([re, im], expected)
 
@@ -54,7 +55,7 @@ class TestTransforms:
         """In natural order after reordering, to the precision of float32; of a real signal too."""
         signal = np.random.default_rng(1).standard_normal(length).astype(F32)
         re, im = signal.copy(), np.full(length, np.nan, F32)
-        table = stepwise.turns(length)
+        table = stepwise.twiddle_factors(length)
         stepwise.transform_real(re, im, table.cosines, table.sines)
         bins = np.empty((2, length), F32)
         stepwise.reorder(re, bins[0], length)
@@ -67,7 +68,7 @@ class TestTransforms:
         """Signals side by side get the bits that each gets alone."""
         signals = np.random.default_rng(2).standard_normal((16, length)).astype(F32)
         re, im = signals.T.ravel().copy(), np.full(16 * length, np.nan, F32)
-        table = stepwise.turns(length)
+        table = stepwise.twiddle_factors(length)
         stepwise.transform_real_lanes(re, im, table.cosines, table.sines)
         for lane, signal in enumerate(signals):
             expected = plain_transform(signal, np.zeros(length, F32))
@@ -77,7 +78,7 @@ class TestTransforms:
         """The peak stands at the delay of the second signal."""
         first = np.random.default_rng(3).standard_normal(300).astype(F32)
         second = np.concatenate([np.zeros(17, F32), first])
-        found = stepwise.correlation(first, second, -1.0, stepwise.turns(1024), np.empty((6, 1024), F32))
+        found = stepwise.correlation(first, second, -1.0, stepwise.twiddle_factors(1024), np.empty((6, 1024), F32))
         assert int(np.argmax(found)) == 17
         assert found[17] / 1024 == pytest.approx(float(first @ first), rel=1e-5)
 
@@ -110,7 +111,7 @@ class TestFilters:
         for hertz in (150, 200, 500, 1000, 3400):
             tone = np.sin(2 * np.pi * hertz * time).astype(F32)
             heard = tone.copy()
-            filters.receive(heard, 16000)
+            filters.receiver_filter(heard, 16000)
             gain = 10 * np.log10(np.mean(heard[4000:12000] ** 2) / np.mean(tone[4000:12000] ** 2))
             assert gain == pytest.approx(np.interp(hertz, RECEIVER.hertz, RECEIVER.decibel) - 12, abs=0.1)
 
@@ -133,7 +134,7 @@ class TestFrames:
         # The last frame ends at sample 9264, and compiled code reads there whether the array goes on or not.
         first, second = np.random.default_rng(7).standard_normal((2, 9300)).astype(F32)
         first[37:] += second[:-37]
-        at = frames.bench(length)
+        at = frames.workspace(length)
         found = []
         for plain in (True, False):
             at.plain[0] = plain
@@ -146,7 +147,7 @@ class TestFrames:
     def test_a_lag_at_the_limit_is_left_to_the_plain_transform(self) -> None:
         """An impulse answered by two of which one is 1 % weaker: rounding says whether it has a vote."""
         first, second = np.zeros((2, 6000), F32)
-        at = frames.bench(1024)
+        at = frames.workspace(1024)
         flat = np.ones(1024, F32)
         first[1000], second[1100], second[1180] = 1, 1, F32(0.99)
         at.plain[0] = False
@@ -157,7 +158,7 @@ class TestFrames:
 
     def test_equal_lags_raise_a_doubt(self) -> None:
         """Where two lags have the same votes, the delay is to be found again; a clear winner raises none."""
-        at = frames.bench(512)
+        at = frames.workspace(512)
         votes = np.zeros(512, F32)
         votes[[3, 500]] = F32(2)
         for rival, doubt in ((F32(2), True), (F32(1.9), False)):
@@ -175,7 +176,7 @@ class TestFrames:
             first = (random.standard_normal(length) > 0.6).astype(F32) * random.uniform(1, 9, length).astype(F32)
             second = np.roll(first, 11)
             cuts = 60 + (length - 120) // 12 * np.arange(12)
-            table, spill, expected_spill = stepwise.turns(4096), room.copy(), room.copy()
+            table, spill, expected_spill = stepwise.twiddle_factors(4096), room.copy(), room.copy()
             found = coarse.coarse_delays_of_parts(
                 first, second, (20, length - 20), cuts, estimate, window, table, spill
             )

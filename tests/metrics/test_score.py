@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support_metrics import coded, noise, singing, speech
 
 from codec_superb.metrics.errors import InvalidAudio, MissingPackage, Undefined, UnknownMetric
-from codec_superb.metrics.score import Value, metric_function, prepare, score_pair
+from codec_superb.metrics.score import MetricResult, metric_function, prepare, score_pair
 from codec_superb.metrics.table import METRICS, metrics_for
 
 RATE = 16_000
@@ -25,7 +25,7 @@ def test_a_pair_gets_what_each_function_gives_alone() -> None:
     values = score_pair(SPEECH, CODED, RATE, list(METRICS))
     assert list(values) == list(METRICS)
     for key, value in values.items():
-        assert value == Value("ok", metric_function(key)(SPEECH, CODED, RATE))
+        assert value == MetricResult("ok", metric_function(key)(SPEECH, CODED, RATE))
 
 
 @settings(max_examples=6, deadline=None)
@@ -66,7 +66,7 @@ def test_identity_gives_the_best_value_of_every_metric(make: type) -> None:
     values = score_pair(x, x.copy(), RATE, list(METRICS))
     assert {key: values[key].value for key in best} == pytest.approx(best, abs=1e-6)
     for key in ("si_sdr", "sdr"):
-        assert values[key] == Value("undefined", None, "infinite")
+        assert values[key] == MetricResult("undefined", None, "infinite")
 
 
 @pytest.mark.parametrize("key", [key for key in metrics_for("speech") if key != "f0corr"])
@@ -157,4 +157,4 @@ def test_an_invalid_pair_or_key_is_an_error_before_anything_is_computed() -> Non
 def test_a_value_cannot_be_changed() -> None:
     """Outcomes are immutable."""
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Value("ok", 1.0).value = 2.0
+        MetricResult("ok", 1.0).value = 2.0

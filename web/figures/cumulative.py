@@ -32,7 +32,7 @@ class Curve:
     """Share (0 to 1) of clips at least as good as the value beside it."""
 
 
-def reached(label: str, values: Sequence[float], *, higher_is_better: bool) -> Curve:
+def share_reaching(label: str, values: Sequence[float], *, higher_is_better: bool) -> Curve:
     """Compute the share of clips that reach each value, exactly, or at every half percent where there are many.
 
     The worst clip's value is reached by all; no line is drawn beyond the best one. Raises ValueError for no values.

@@ -21,7 +21,7 @@ _FRAME_HEIGHT = 84
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Quantiles:
     """Quantiles of one metric over the clips of one codec."""
 
     n: int
@@ -34,7 +34,7 @@ class Summary:
     maximum: float
 
 
-def summarise(values: Sequence[float]) -> Summary | None:
+def quantiles_of(values: Sequence[float]) -> Quantiles | None:
     """Take minimum, 5, 25, 50, 75, 95 % quantiles (linear interpolation) and maximum; None of no values.
 
     >>> summarise([0.0, 1.0, 2.0, 3.0, 4.0]).median
@@ -43,7 +43,7 @@ def summarise(values: Sequence[float]) -> Summary | None:
     if not values:
         return None
     quantiles = np.quantile(np.asarray(values, dtype=np.float64), [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1])
-    return Summary(len(values), *(float(q) for q in quantiles))
+    return Quantiles(len(values), *(float(q) for q in quantiles))
 
 
 def chart_height(rows: int) -> int:
@@ -52,7 +52,7 @@ def chart_height(rows: int) -> int:
 
 
 def distribution_chart(
-    results: Sequence[CodecResult], summaries: Mapping[str, Summary], quantity: Quantity, styles: Mapping[str, Style]
+    results: Sequence[CodecResult], summaries: Mapping[str, Quantiles], quantity: Quantity, styles: Mapping[str, Style]
 ) -> Figure:
     """Draw a box per codec, the lowest bitrate at the bottom; further right is better.
 
@@ -86,7 +86,7 @@ def distribution_chart(
     return {"data": traces, "layout": layout}
 
 
-def _boxes(heights: list[int], summaries: list[Summary], style: Style) -> dict[str, Any]:
+def _boxes(heights: list[int], summaries: list[Quantiles], style: Style) -> dict[str, Any]:
     return {
         "type": "box",
         "orientation": "h",
@@ -105,7 +105,7 @@ def _boxes(heights: list[int], summaries: list[Summary], style: Style) -> dict[s
     }
 
 
-def _extremes(heights: list[int], summaries: list[Summary], style: Style) -> dict[str, Any]:
+def _extremes(heights: list[int], summaries: list[Quantiles], style: Style) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -117,7 +117,7 @@ def _extremes(heights: list[int], summaries: list[Summary], style: Style) -> dic
 
 
 def _medians(
-    heights: list[int], summaries: list[Summary], group: list[CodecResult], quantity: Quantity
+    heights: list[int], summaries: list[Quantiles], group: list[CodecResult], quantity: Quantity
 ) -> dict[str, Any]:
     return {
         "type": "scatter",
@@ -131,7 +131,7 @@ def _medians(
     }
 
 
-def _hover_text(row: CodecResult, s: Summary, quantity: Quantity) -> str:
+def _hover_text(row: CodecResult, s: Quantiles, quantity: Quantity) -> str:
     write = quantity.write
     lines = [
         f"<b>{chart_text(row.title)}</b>, {kbps(row.kbps)} kbps",

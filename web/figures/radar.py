@@ -16,7 +16,7 @@ LEAST_AXES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AxisValue:
     """A value and where it stands on the axis."""
 
     value: float
@@ -32,11 +32,11 @@ class RadarAxis:
     quantity: Quantity
     scale: str
     """Where 0 and 1 lie, in words."""
-    own: Reading
-    median: Reading | None
+    own: AxisValue
+    median: AxisValue | None
     """Of the band; None where no other codec of the band has the metric."""
-    worst: Reading | None
-    best: Reading | None
+    worst: AxisValue | None
+    best: AxisValue | None
     others: int
     """Codecs of the band that have the metric."""
 
@@ -94,14 +94,14 @@ def _label(axis: RadarAxis) -> str:
     return "<br>".join(map(chart_text, axis.quantity.label.split()))
 
 
-def _closed(axes: Sequence[RadarAxis], readings: Sequence[Reading | None]) -> dict[str, Any]:
+def _closed(axes: Sequence[RadarAxis], readings: Sequence[AxisValue | None]) -> dict[str, Any]:
     """Give radius and angle of a line that returns to its first point."""
     radii = [None if reading is None else reading.position for reading in readings]
     labels = [_label(axis) for axis in axes]
     return {"type": "scatterpolar", "r": [*radii, radii[0]], "theta": [*labels, labels[0]]}
 
 
-def _ring(axes: Sequence[RadarAxis], readings: Sequence[Reading | None], fill: str | None) -> dict[str, Any]:
+def _ring(axes: Sequence[RadarAxis], readings: Sequence[AxisValue | None], fill: str | None) -> dict[str, Any]:
     """Draw one edge of the band's range; with ``fill`` the area up to the edge drawn before."""
     trace = {
         **_closed(axes, readings),

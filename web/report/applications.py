@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from codec_superb.web.applications import APPLICATION_FIGURES, Application
+from codec_superb.web.applications import APPLICATION_METRICS, Application
 from codec_superb.web.figures.application import Ceiling, with_ceilings
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
@@ -24,7 +24,7 @@ ALL_DATASETS = "All datasets together"
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RowGroup:
     """Rows that may be put into one order."""
 
     key: str
@@ -101,7 +101,7 @@ class DatasetPart:
 
     dataset: str
     title: str
-    groups: tuple[Group, ...]
+    groups: tuple[RowGroup, ...]
     ceilings: tuple[ApplicationCell, ...]
     lines: tuple[Line, ...]
     """By the first column, best first."""
@@ -118,7 +118,7 @@ class ApplicationsPanel:
     """By group, as the page's script draws them."""
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[RowGroup]:
         """All of them, in order."""
         return [group for part in self.parts for group in part.groups]
 
@@ -130,7 +130,7 @@ def applications_panel(
     codecs: dict[str, CodecResult] = {}
     for result in results:
         codecs.setdefault(result.codec, result)
-    groups = group_rows(rows)
+    groups = group_application_rows(rows)
     codecs_on = {name: max(len(each.rows) for each in groups if each.dataset == name) for name in _datasets(groups)}
     datasets = sorted(codecs_on, key=lambda name: (name != "", -codecs_on[name], name))
     return ApplicationsPanel(
@@ -139,16 +139,16 @@ def applications_panel(
     )
 
 
-def _datasets(groups: Sequence[Group]) -> set[str]:
+def _datasets(groups: Sequence[RowGroup]) -> set[str]:
     return {group.dataset for group in groups}
 
 
-def group_rows(rows: Sequence[ApplicationRow]) -> list[Group]:
+def group_application_rows(rows: Sequence[ApplicationRow]) -> list[RowGroup]:
     """Sort rows into groups, in the order of the table of figures; of one figure those with most codecs first."""
     found: dict[tuple[str, str, ProbeModel], list[ApplicationRow]] = defaultdict(list)
     for row in rows:
         found[row.figure, row.dataset, row.model].append(row)
-    places = {key: place for place, key in enumerate(APPLICATION_FIGURES)}
+    places = {key: place for place, key in enumerate(APPLICATION_METRICS)}
 
     def place(key: tuple[str, str, ProbeModel]) -> tuple[object, ...]:
         figure, dataset, model = key
@@ -156,13 +156,13 @@ def group_rows(rows: Sequence[ApplicationRow]) -> list[Group]:
 
     ordered = sorted(found, key=place)
     return [
-        Group(f"application-{at}", APPLICATION_FIGURES[key[0]], key[1], key[2], tuple(_best_first(found[key])))
+        RowGroup(f"application-{at}", APPLICATION_METRICS[key[0]], key[1], key[2], tuple(_best_first(found[key])))
         for at, key in enumerate(ordered)
     ]
 
 
 def _best_first(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
-    sign = -1 if APPLICATION_FIGURES[rows[0].figure].quantity.higher_is_better else 1
+    sign = -1 if APPLICATION_METRICS[rows[0].figure].quantity.higher_is_better else 1
 
     def place(row: ApplicationRow) -> tuple[bool, float, str]:
         return row.value.value is None, sign * (row.value.value or 0.0), row.codec
@@ -170,7 +170,7 @@ def _best_first(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
     return sorted(rows, key=place)
 
 
-def _figure(group: Group, codecs: Mapping[str, CodecResult], styles: Mapping[str, Style]) -> Figure:
+def _figure(group: RowGroup, codecs: Mapping[str, CodecResult], styles: Mapping[str, Style]) -> Figure:
     quantity, ceiling = group.quantity, group.ceiling.value
     figure = rate_chart([_as_result(row, codecs[row.codec]) for row in group.rows], quantity, styles)
     ceilings = [] if ceiling is None else [Ceiling(group.model.backend, ceiling)]
@@ -183,7 +183,7 @@ def _as_result(row: ApplicationRow, result: CodecResult) -> CodecResult:
     return replace(result, kbps=row.kbps, metrics=values, clips=clips, failed=failed, complete=not failed)
 
 
-def _part(dataset: str, groups: Sequence[Group], codecs: Mapping[str, CodecResult]) -> DatasetPart:
+def _part(dataset: str, groups: Sequence[RowGroup], codecs: Mapping[str, CodecResult]) -> DatasetPart:
     by_codec = [{row.codec: row for row in group.rows} for group in groups]
     titles = {name: result.title for name, result in codecs.items()}
     names = dict.fromkeys(row.codec for group in groups for row in group.rows)  # by the first group, best first
@@ -200,13 +200,13 @@ def _part(dataset: str, groups: Sequence[Group], codecs: Mapping[str, CodecResul
     )
 
 
-def _ceiling_cell(group: Group) -> ApplicationCell:
+def _ceiling_cell(group: RowGroup) -> ApplicationCell:
     found, quantity = group.ceiling, group.quantity
     ends = interval(found.low, found.high, quantity.decimals)
     return ApplicationCell(quantity.write(found.value), ends, title=f"Over {count(found.n, 'clip')}")
 
 
-def _line(result: CodecResult, rows: Sequence[ApplicationRow | None], groups: Sequence[Group]) -> Line:
+def _line(result: CodecResult, rows: Sequence[ApplicationRow | None], groups: Sequence[RowGroup]) -> Line:
     failed = max((row.value.failed for row in rows if row is not None), default=0)
     badges: tuple[Badge, ...] = ()
     if result.lossless:

@@ -24,7 +24,7 @@ class Badge:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class RankingCell:
     """What stands in one cell."""
 
     text: str
@@ -37,7 +37,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class RankingColumn:
     """One column: its heading, its meaning and how to fill it."""
 
     key: str
@@ -45,20 +45,22 @@ class Column:
     explanation: str
     best: Order
     """Order that puts the better, or plainer, first: what the first press of the heading gives."""
-    fill: Callable[[CodecResult], Cell]
+    fill: Callable[[CodecResult], RankingCell]
     kind: Literal["text", "number"] = "number"
     unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RankingTable:
     """A table in the order in which it is first seen: by score, best first."""
 
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    columns: tuple[RankingColumn, ...]
+    rows: tuple[tuple[RankingCell, ...], ...]
 
 
-def ranking_table(results: Sequence[CodecResult], metrics: Sequence[Quantity], explanations: dict[str, str]) -> Table:
+def ranking_table(
+    results: Sequence[CodecResult], metrics: Sequence[Quantity], explanations: dict[str, str]
+) -> RankingTable:
     """Make the table of one category; columns that no codec fills are left out.
 
     ``explanations`` is by key: that of the overall score and of each metric.
@@ -67,7 +69,7 @@ def ranking_table(results: Sequence[CodecResult], metrics: Sequence[Quantity], e
     return filled(columns, sorted(by_bitrate(results), key=_by_score))
 
 
-def value_columns(metrics: Sequence[Quantity], explanations: dict[str, str]) -> list[Column]:
+def value_columns(metrics: Sequence[Quantity], explanations: dict[str, str]) -> list[RankingColumn]:
     """Make all columns but the name: bitrate, score, rank, each metric, and what the codec costs.
 
     ``explanations`` may replace that of any other column too.
@@ -78,25 +80,25 @@ def value_columns(metrics: Sequence[Quantity], explanations: dict[str, str]) -> 
     return [replace(column, explanation=explanations.get(column.key, column.explanation)) for column in columns]
 
 
-def filled(columns: Sequence[Column], ordered: Sequence[CodecResult]) -> Table:
+def filled(columns: Sequence[RankingColumn], ordered: Sequence[CodecResult]) -> RankingTable:
     """Fill the columns for rows in their order; a column that no row fills is left out."""
     cells = [(column, [column.fill(row) for row in ordered]) for column in columns]
     kept = [(column, of_column) for column, of_column in cells if any(cell.sort for cell in of_column)]
     rows = zip(*(of_column for _, of_column in kept), strict=True)
-    return Table(tuple(column for column, _ in kept), tuple(rows))
+    return RankingTable(tuple(column for column, _ in kept), tuple(rows))
 
 
 def _by_score(row: CodecResult) -> float:
     return -row.score.value if row.score.value is not None else inf
 
 
-def codec_column() -> Column:
+def codec_column() -> RankingColumn:
     """Make the column of names and marks."""
     text = "Name of the configuration, and the name to use on the command line."
-    return Column("codec", "Codec", text, "ascending", _codec_cell, kind="text")
+    return RankingColumn("codec", "Codec", text, "ascending", _codec_cell, kind="text")
 
 
-def _codec_cell(row: CodecResult) -> Cell:
+def _codec_cell(row: CodecResult) -> RankingCell:
     badges = []
     if row.lossless:
         badges.append(Badge("ceiling", "Lossless: shows the best that can be reached; not part of the Pareto front."))
@@ -106,49 +108,51 @@ def _codec_cell(row: CodecResult) -> Cell:
     if row.largest_lag is not None and abs(row.largest_lag) > 1:
         text = "The resynthesis is shifted in time by up to so many samples; metrics that compare moments suffer."
         badges.append(Badge(f"lag {count(abs(row.largest_lag), 'sample')}", text, warning=True))
-    return Cell(row.title, row.codec if row.codec != row.title else "", row.title.casefold(), badges=tuple(badges))
+    return RankingCell(
+        row.title, row.codec if row.codec != row.title else "", row.title.casefold(), badges=tuple(badges)
+    )
 
 
-def _rate_column() -> Column:
+def _rate_column() -> RankingColumn:
     text = "Measured bitrate: all payload bits over all seconds, without container. Small: what the codec was set to."
-    return Column("kbps", "Bitrate", text, "ascending", _rate_cell, unit="kbps")
+    return RankingColumn("kbps", "Bitrate", text, "ascending", _rate_cell, unit="kbps")
 
 
-def _rate_cell(row: CodecResult) -> Cell:
+def _rate_cell(row: CodecResult) -> RankingCell:
     nominal = "" if row.nominal_kbps is None else f"nominal {kbps(row.nominal_kbps)}"
-    return Cell(MISSING, nominal) if isnan(row.kbps) else Cell(kbps(row.kbps), nominal, repr(row.kbps))
+    return RankingCell(MISSING, nominal) if isnan(row.kbps) else RankingCell(kbps(row.kbps), nominal, repr(row.kbps))
 
 
-def _plain(value: float | None, digits: int) -> Cell:
-    return Cell(significant(value, digits), sort="" if value is None else repr(value))
+def _plain(value: float | None, digits: int) -> RankingCell:
+    return RankingCell(significant(value, digits), sort="" if value is None else repr(value))
 
 
-def _score_column(explanation: str) -> Column:
-    return Column(SCORE.key, "Score", explanation, "descending", lambda row: estimate_cell(row.score, SCORE))
+def _score_column(explanation: str) -> RankingColumn:
+    return RankingColumn(SCORE.key, "Score", explanation, "descending", lambda row: estimate_cell(row.score, SCORE))
 
 
-def _rank_column() -> Column:
+def _rank_column() -> RankingColumn:
     text = "Best and worst rank that the 95 % intervals of the scores allow."
-    return Column("rank", "Rank", text, "ascending", _rank_cell)
+    return RankingColumn("rank", "Rank", text, "ascending", _rank_cell)
 
 
-def _rank_cell(row: CodecResult) -> Cell:
+def _rank_cell(row: CodecResult) -> RankingCell:
     key = "" if row.rank is None else repr(row.rank[0] + row.rank[1] / 1e4)
-    return Cell(rank(row.rank), sort=key)
+    return RankingCell(rank(row.rank), sort=key)
 
 
-def _metric_column(metric: Quantity, explanation: str) -> Column:
+def _metric_column(metric: Quantity, explanation: str) -> RankingColumn:
     best: Order = "descending" if metric.higher_is_better else "ascending"
 
-    def fill(row: CodecResult) -> Cell:
+    def fill(row: CodecResult) -> RankingCell:
         estimate = row.metrics.get(metric.key)
-        return Cell(MISSING, title="not computed") if estimate is None else estimate_cell(estimate, metric)
+        return RankingCell(MISSING, title="not computed") if estimate is None else estimate_cell(estimate, metric)
 
     arrow = "↑" if metric.higher_is_better else "↓"
-    return Column(metric.key, metric.label, explanation, best, fill, unit=f"{metric.unit} {arrow}".strip())
+    return RankingColumn(metric.key, metric.label, explanation, best, fill, unit=f"{metric.unit} {arrow}".strip())
 
 
-def estimate_cell(estimate: Estimate, quantity: Quantity) -> Cell:
+def estimate_cell(estimate: Estimate, quantity: Quantity) -> RankingCell:
     """Write a value with its interval; the title says what it rests on."""
     ends = interval(estimate.low, estimate.high, quantity.decimals)
     parts = [f"Mean over {count(estimate.n, 'clip')}" if quantity is not SCORE else f"Over {count(estimate.n, 'clip')}"]
@@ -158,30 +162,30 @@ def estimate_cell(estimate: Estimate, quantity: Quantity) -> Cell:
         parts.append(f"standard deviation {quantity.write(estimate.sd)}")
     parts += [f"{n} {what}" for n, what in ((estimate.undefined, "undefined"), (estimate.failed, "failed")) if n]
     key = "" if estimate.value is None else repr(estimate.value)
-    return Cell(quantity.write(estimate.value), ends, key, title=", ".join(parts))
+    return RankingCell(quantity.write(estimate.value), ends, key, title=", ".join(parts))
 
 
-def _cost_columns() -> list[Column]:
+def _cost_columns() -> list[RankingColumn]:
     clips = "Clips that came back. Small: clips that failed, and metric values that are undefined on a clip."
     speed = "Seconds of computing per second of audio (real-time factor), on the machine named below."
     tokens = "Tokens per second, for codecs that give tokens."
     ratio = "Compression ratio against 16-bit PCM at the clip’s own sampling rate."
     clipped = "Samples of the resynthesis beyond full scale."
     return [
-        Column("tps", "TPS", tokens, "ascending", lambda row: _plain(row.tokens_per_second, 3), unit="1/s"),
-        Column("clips", "Clips", clips, "descending", _clips_cell),
-        Column("encode", "Encode", speed, "ascending", lambda row: _plain(row.encode_rtf, 2), unit="RTF"),
-        Column("decode", "Decode", speed, "ascending", lambda row: _plain(row.decode_rtf, 2), unit="RTF"),
-        Column("ratio", "Ratio", ratio, "descending", lambda row: _plain(row.compression_ratio, 2), unit="×"),
-        Column("clipped", "Clipped", clipped, "ascending", _clipped_cell, unit="samples"),
+        RankingColumn("tps", "TPS", tokens, "ascending", lambda row: _plain(row.tokens_per_second, 3), unit="1/s"),
+        RankingColumn("clips", "Clips", clips, "descending", _clips_cell),
+        RankingColumn("encode", "Encode", speed, "ascending", lambda row: _plain(row.encode_rtf, 2), unit="RTF"),
+        RankingColumn("decode", "Decode", speed, "ascending", lambda row: _plain(row.decode_rtf, 2), unit="RTF"),
+        RankingColumn("ratio", "Ratio", ratio, "descending", lambda row: _plain(row.compression_ratio, 2), unit="×"),
+        RankingColumn("clipped", "Clipped", clipped, "ascending", _clipped_cell, unit="samples"),
     ]
 
 
-def _clips_cell(row: CodecResult) -> Cell:
+def _clips_cell(row: CodecResult) -> RankingCell:
     undefined = sum(estimate.undefined for estimate in row.metrics.values())
     marks = [f"{n} {what}" for n, what in ((row.failed, "failed"), (undefined, "undefined")) if n]
-    return Cell(f"{row.clips - row.failed} ok", ", ".join(marks), repr(row.clips - row.failed))
+    return RankingCell(f"{row.clips - row.failed} ok", ", ".join(marks), repr(row.clips - row.failed))
 
 
-def _clipped_cell(row: CodecResult) -> Cell:
-    return Cell(f"{row.clipped_samples:,}", sort=repr(row.clipped_samples))
+def _clipped_cell(row: CodecResult) -> RankingCell:
+    return RankingCell(f"{row.clipped_samples:,}", sort=repr(row.clipped_samples))

@@ -17,7 +17,7 @@ from codec_superb.web.figures.distribution import chart_height
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate, from_metric, metrics_present
 from codec_superb.web.report.applications import applications_panel
 from codec_superb.web.report.checks import check
-from codec_superb.web.report.columns import Table, ranking_table
+from codec_superb.web.report.columns import RankingTable, ranking_table
 from codec_superb.web.report.payload import PanelPayload, panel_payload, to_json
 from codec_superb.web.report.sections import (
     ListeningClip,
@@ -45,7 +45,7 @@ class Panel:
     """Overall score first, then metrics."""
     overall: Sequence[str]
     """Labels of the metrics in its overall score."""
-    table: Table
+    table: RankingTable
     families: Sequence[tuple[str, Style, bool]]
     """Family, style, whether all of it is lossless."""
     listening: Sequence[ListeningClip]

@@ -11,16 +11,16 @@ from typing import Any, TypedDict
 from codec_superb.web.figures import (
     AxisChoice,
     Figure,
-    Summary,
+    Quantiles,
     distribution_chart,
+    quantiles_of,
     rate_chart,
     scatter_chart,
-    summarise,
 )
 from codec_superb.web.figures.layout import value_axis
 from codec_superb.web.figures.scatter import ClipKey, clip_keys
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate
-from codec_superb.web.rows import ClipPoint, CodecResult, Listening
+from codec_superb.web.rows import ClipPoint, CodecResult, ReportSample
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import DARK, LIGHT, Style
 
@@ -55,7 +55,7 @@ class PanelPayload(TypedDict):
 def panel_payload(
     results: Sequence[CodecResult],
     points: Sequence[ClipPoint],
-    listening: Sequence[Listening],
+    listening: Sequence[ReportSample],
     metrics: Sequence[Quantity],
     styles: Mapping[str, Style],
 ) -> PanelPayload:
@@ -111,8 +111,8 @@ def _values_by_codec(points: Sequence[ClipPoint]) -> dict[str, _Values]:
     return values
 
 
-def _summaries(values: Mapping[str, _Values], metric: str) -> dict[str, Summary]:
-    found = {codec: summarise(list(columns.get(metric, {}).values())) for codec, columns in values.items()}
+def _summaries(values: Mapping[str, _Values], metric: str) -> dict[str, Quantiles]:
+    found = {codec: quantiles_of(list(columns.get(metric, {}).values())) for codec, columns in values.items()}
     return {codec: summary for codec, summary in found.items() if summary is not None}
 
 

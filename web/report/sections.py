@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 
-from codec_superb.applications.table import Figure
+from codec_superb.applications.table import ProbeMetric
 from codec_superb.metrics.table import Metric
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import CodecResult, Failure, Listening, RateComparison
+from codec_superb.web.rows import ClipFailure, CodecResult, RateComparison, ReportSample
 from codec_superb.web.text import MISSING, kbps, number
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class Player:
     """One player."""
 
     title: str
@@ -31,24 +31,24 @@ class Version:
 class ListeningClip:
     """One clip with all its versions, the reference first, then by bitrate."""
 
-    source: Listening
-    versions: tuple[Version, ...]
+    source: ReportSample
+    versions: tuple[Player, ...]
 
 
-def listening_clips(listening: Sequence[Listening], ordered: Sequence[CodecResult]) -> list[ListeningClip]:
+def listening_clips(listening: Sequence[ReportSample], ordered: Sequence[CodecResult]) -> list[ListeningClip]:
     """Make the players of one category; ``ordered`` are its codecs as numbered in the payload."""
     return [ListeningClip(clip, tuple(_versions(clip, ordered))) for clip in listening]
 
 
-def _versions(clip: Listening, ordered: Sequence[CodecResult]) -> list[Version]:
-    versions = [Version("Reference", "original sound", None, audio_uri(clip.reference))]
+def _versions(clip: ReportSample, ordered: Sequence[CodecResult]) -> list[Player]:
+    versions = [Player("Reference", "original sound", None, audio_uri(clip.reference))]
     for index, row in enumerate(ordered):
         if row.codec in clip.resyntheses:
             sound = audio_uri(clip.resyntheses[row.codec])
-            versions.append(Version(row.title, f"{kbps(row.kbps)} kbps", index, sound))
+            versions.append(Player(row.title, f"{kbps(row.kbps)} kbps", index, sound))
     known = {row.codec for row in ordered}
     unscored = sorted(clip.resyntheses.keys() - known)
-    return [*versions, *(Version(codec, "not scored", None, audio_uri(clip.resyntheses[codec])) for codec in unscored)]
+    return [*versions, *(Player(codec, "not scored", None, audio_uri(clip.resyntheses[codec])) for codec in unscored)]
 
 
 def audio_uri(ogg: bytes) -> str:
@@ -116,9 +116,9 @@ class FailureGroup:
     codecs: int
 
 
-def failure_groups(failures: Sequence[Failure]) -> list[FailureGroup]:
+def failure_groups(failures: Sequence[ClipFailure]) -> list[FailureGroup]:
     """Count failures by reason: failed before undefined, the most frequent first."""
-    groups: dict[tuple[str, str, str], list[Failure]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[ClipFailure]] = defaultdict(list)
     for failure in failures:
         groups[failure.kind, failure.stage, failure.reason].append(failure)
     rows = [FailureGroup(*key, len(group), len({f.codec for f in group})) for key, group in groups.items()]
@@ -150,7 +150,7 @@ def definitions(metrics: Sequence[Metric], quantities: Mapping[str, Quantity]) -
     return rows
 
 
-def number_range(metric: Metric | Figure) -> str:
+def number_range(metric: Metric | ProbeMetric) -> str:
     """Write the values that a metric, or a figure of an application, can have."""
     if isinf(metric.minimum) and isinf(metric.maximum):
         return "any number"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codec_superb.web.site.page import Chrome, render
+from codec_superb.web.site.page import PageContext, render
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,6 @@ class PublishedSource:
     codecs: int
 
 
-def about_page(sources: Sequence[PublishedSource], chrome: Chrome, *, anonymous_uploads: bool) -> str:
+def about_page(sources: Sequence[PublishedSource], page_context: PageContext, *, anonymous_uploads: bool) -> str:
     """Render the page; ``anonymous_uploads`` says whether this service takes files without a token."""
-    return render("about.html.j2", chrome, sources=sources, anonymous_uploads=anonymous_uploads)
+    return render("about.html.j2", page_context, sources=sources, anonymous_uploads=anonymous_uploads)

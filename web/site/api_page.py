@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from codec_superb.web.site.page import Chrome, render
+from codec_superb.web.site.page import PageContext, render
 
 Json = Mapping[str, Any]
 _SHORT = 3
@@ -41,7 +41,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DocumentedAnswer:
     """One status and what comes with it."""
 
     status: str
@@ -61,7 +61,7 @@ class Operation:
     description: str
     parameters: tuple[Parameter, ...]
     body: tuple[tuple[str, Type], ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[DocumentedAnswer, ...]
     example: str
     """For a shell."""
     same_as: Operation | None = None
@@ -77,7 +77,7 @@ class Schema:
     fields: tuple[Parameter, ...]
 
 
-def api_page(document: Json, server: str, chrome: Chrome) -> str:
+def api_page(document: Json, server: str, page_context: PageContext) -> str:
     """Render the OpenAPI ``document``; ``server`` is the address that examples use, without a slash at the end."""
     groups: dict[str, list[Operation]] = {}
     first: dict[tuple[Parameter, ...], Operation] = {}
@@ -86,7 +86,7 @@ def api_page(document: Json, server: str, chrome: Chrome) -> str:
         repeated = earlier is not operation and len(operation.parameters) > _SHORT
         groups.setdefault(tag, []).append(replace(operation, same_as=earlier) if repeated else operation)
     schemas = [_schema(name, body) for name, body in document.get("components", {}).get("schemas", {}).items()]
-    return render("api.html.j2", chrome, groups=groups, schemas=schemas, server=server)
+    return render("api.html.j2", page_context, groups=groups, schemas=schemas, server=server)
 
 
 def _operations(document: Json, server: str) -> Iterator[tuple[str, Operation]]:
@@ -118,8 +118,8 @@ def _parameter(body: Json) -> Parameter:
     return Parameter(body["name"], body["in"], described, bool(body.get("required")), body.get("description", ""))
 
 
-def _answer(status: str, body: Json) -> Answer:
-    return Answer(status, body.get("description", ""), _kinds(body.get("content", {})))
+def _answer(status: str, body: Json) -> DocumentedAnswer:
+    return DocumentedAnswer(status, body.get("description", ""), _kinds(body.get("content", {})))
 
 
 def _kinds(content: Json) -> tuple[tuple[str, Type], ...]:

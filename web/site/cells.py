@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TextCell:
     """One cell, or a heading of a row."""
 
     text: str
@@ -17,14 +17,14 @@ class Cell:
     """Third line, a warning."""
 
 
-Row = tuple[Cell, ...]
+Row = tuple[TextCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A table whose first column holds the headings of the rows."""
 
     caption: str
-    heads: tuple[Cell, ...]
+    heads: tuple[TextCell, ...]
     """The first one stands over the headings of the rows."""
     rows: tuple[Row, ...]

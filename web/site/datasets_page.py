@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codec_superb.metrics.table import Category
-from codec_superb.web.site.page import Chrome, render
+from codec_superb.web.site.page import PageContext, render
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ class DatasetView:
         return bool(self.manifest_hash)
 
 
-def datasets_page(datasets: Sequence[DatasetView], chrome: Chrome) -> str:
+def datasets_page(datasets: Sequence[DatasetView], page_context: PageContext) -> str:
     """Render the page: those that can be checked here first."""
     ready = [each for each in datasets if each.checkable]
-    return render("datasets.html.j2", chrome, ready=ready, others=[each for each in datasets if not each.checkable])
+    return render(
+        "datasets.html.j2", page_context, ready=ready, others=[each for each in datasets if not each.checkable]
+    )

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
-from codec_superb.web.applications import APPLICATION_FIGURES, PUBLISHED_ONLY
+from codec_superb.web.applications import APPLICATION_METRICS, PUBLISHED_ONLY
 from codec_superb.web.quantity import from_metric
 from codec_superb.web.report.application_details import LABELS
 from codec_superb.web.report.sections import definitions, number_range
-from codec_superb.web.site.page import Chrome, render
+from codec_superb.web.site.page import PageContext, render
 
 
-def metrics_page(chrome: Chrome) -> str:
+def metrics_page(page_context: PageContext) -> str:
     """Render the page."""
     rows = definitions(list(METRICS.values()), {key: from_metric(metric) for key, metric in METRICS.items()})
     return render(
         "metrics.html.j2",
-        chrome,
+        page_context,
         rows=rows,
         overall=[(each, _parts(each)) for each in CATEGORIES],
-        applications=[(key, each, number_range(each.figure)) for key, each in APPLICATION_FIGURES.items()],
+        applications=[(key, each, number_range(each.figure)) for key, each in APPLICATION_METRICS.items()],
         published_only=PUBLISHED_ONLY,
         labels=LABELS,
     )

@@ -15,7 +15,7 @@ from codec_superb.web.theme import DARK, LIGHT
 
 
 @dataclass(frozen=True, slots=True)
-class Chrome:
+class PageContext:
     """The frame around a page."""
 
     title: str
@@ -32,13 +32,13 @@ class Chrome:
     """One sentence for search engines and previews."""
 
 
-def render(template: str, chrome: Chrome, **context: Any) -> str:
-    """Render ``templates/site/<template>``; it sees ``chrome``, ``asset_url``, ``text`` and ``context``."""
-    return environment().get_template(template).render(chrome=chrome, **context)
+def render(template: str, page_context: PageContext, **context: Any) -> str:
+    """Render ``templates/site/<template>``; it sees ``page_context``, ``asset_url``, ``text`` and ``context``."""
+    return environment().get_template(template).render(page_context=page_context, **context)
 
 
 @cache
-def prepare() -> None:
+def preload() -> None:
     """Read all assets and compile all templates, which the first visitor would wait for otherwise."""
     asset_url("plotly.js")
     for name in environment().list_templates():

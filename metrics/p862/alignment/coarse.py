@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.alignment.delays import best_shift, greatest, overlap, room_length, shifts_spilt
-from codec_superb.metrics.p862.arithmetic.stepwise import Turns
+from codec_superb.metrics.p862.arithmetic.exact_fft import TwiddleFactors
 from codec_superb.metrics.p862.tables import OPTIONS
 
 Signal = NDArray[np.float32]
@@ -139,7 +139,7 @@ def coarse_delays_of_parts(
     cuts: NDArray[np.int64],
     estimate: int,
     window: int,
-    table: Turns,
+    table: TwiddleFactors,
     spill: Signal,
 ) -> NDArray[np.int64]:
     """Delays before and behind every cut, of shape (2, cuts), in samples: multiples of ``window`` around ``estimate``.

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.alignment.frames import NEAR, Bench, correlate_frames
+from codec_superb.metrics.p862.alignment.frames import NEAR, Workspace, correlate_frames
+from codec_superb.metrics.p862.arithmetic.exact_fft import TwiddleFactors, correlation
 from codec_superb.metrics.p862.arithmetic.rows import LANES
-from codec_superb.metrics.p862.arithmetic.stepwise import Turns, correlation
 from codec_superb.metrics.p862.tables import OPTIONS
 
 Signal = NDArray[np.float32]
@@ -59,7 +59,7 @@ def coarse_delays(
     stops: NDArray[np.int64],
     estimate: int,
     window: int,
-    table: Turns,
+    table: TwiddleFactors,
     spill: Signal,
 ) -> NDArray[np.int64]:
     """Delays in samples, multiples of ``window`` around ``estimate``, of activity windows from starts to stops.
@@ -89,7 +89,7 @@ def room_length(first: int, second: int) -> int:
 
 
 @compiled(**OPTIONS)
-def best_shift(first: Signal, second: Signal, table: Turns, spill: Signal, room: Signal) -> int:
+def best_shift(first: Signal, second: Signal, table: TwiddleFactors, spill: Signal, room: Signal) -> int:
     """By how many places ``second`` is behind ``first``, from their cross-correlation.
 
     ``spill`` is overwritten with the correlation
@@ -116,7 +116,7 @@ def vote_of(limit: np.float32) -> np.float32:
 
 
 @compiled(**OPTIONS)
-def frames_before(start: int, other: int, limit: int, end: int, at: Bench) -> int:
+def frames_before(start: int, other: int, limit: int, end: int, at: Workspace) -> int:
     """How many frames from ``start`` end by ``limit`` and, in the other signal from ``other``, by ``end``."""
     left = min(end - at.length - other, limit - at.length - start)
     return left // at.hop + 1 if left >= 0 else 0
@@ -135,7 +135,7 @@ def greatest(values: Signal) -> np.float32:
 
 
 @compiled(**OPTIONS)
-def winner(votes: Signal, at: Bench) -> tuple[int, np.float32]:
+def winner(votes: Signal, at: Workspace) -> tuple[int, np.float32]:
     """Find the lag with most votes, negative in the upper half, and its votes."""
     best = greatest(votes)
     lag, rivals = len(votes), 0
@@ -149,13 +149,13 @@ def winner(votes: Signal, at: Bench) -> tuple[int, np.float32]:
 
 
 @compiled(**OPTIONS)
-def _smoothed(votes: Signal, at: Bench) -> Signal:
+def _smoothed(votes: Signal, at: Workspace) -> Signal:
     triangle = np.zeros(at.length, np.float32)
     triangle[0] = _ONE
     for i in range(1, at.kernel):
         triangle[i] = _ONE - np.float32(i) / np.float32(at.kernel)
         triangle[at.length - i] = triangle[i]
-    both = correlation(votes, triangle, 1.0, at.turns, np.empty((6, at.length), np.float32))
+    both = correlation(votes, triangle, 1.0, at.twiddle_factors, np.empty((6, at.length), np.float32))
     smooth = np.empty(at.length, np.float32)
     for i in range(at.length):
         smooth[i] = abs(both[i] * at.scale[0])
@@ -164,7 +164,7 @@ def _smoothed(votes: Signal, at: Bench) -> Signal:
 
 @compiled(**OPTIONS)
 def fine_delay(
-    first: Signal, second: Signal, start: int, stop: int, estimate: int, end: int, at: Bench
+    first: Signal, second: Signal, start: int, stop: int, estimate: int, end: int, at: Workspace
 ) -> tuple[int, np.float32]:
     """Delay in samples and confidence for samples ``start`` to ``stop`` of ``first``, near ``estimate``.
 

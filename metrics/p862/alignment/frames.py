@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
-from codec_superb.metrics.p862.arithmetic.fused import (
+from codec_superb.metrics.p862.arithmetic.exact_fft import (
+    TwiddleFactors,
+    per_thread,
+    real_part_lanes,
+    reversed_bits,
+    transform_real_lanes,
+    twiddle_factors,
+)
+from codec_superb.metrics.p862.arithmetic.fast_fft import (
     cross,
     first_quarter,
     first_quarter_of_columns,
@@ -23,14 +31,6 @@ from codec_superb.metrics.p862.arithmetic.fused import (
     load_columns,
 )
 from codec_superb.metrics.p862.arithmetic.rows import LANES
-from codec_superb.metrics.p862.arithmetic.stepwise import (
-    Turns,
-    per_thread,
-    real_part_lanes,
-    reversed_bits,
-    transform_real_lanes,
-    turns,
-)
 from codec_superb.metrics.p862.arithmetic.vector import cross_row, keep_loudest, lanes_above, load_lanes
 from codec_superb.metrics.p862.tables import OPTIONS
 
@@ -47,10 +47,10 @@ NEAR = np.float32(1e-5)
 """Two sums of votes whose relative difference is below this may change place by rounding."""
 
 
-class Halves(NamedTuple):
+class HalfLengthWorkspace(NamedTuple):
     """Tables and room of the quick transform, half as long as a frame."""
 
-    turns: tuple[Signal, Signal]
+    twiddle_factors: tuple[Signal, Signal]
     """Cosines and sines of the blocks, in the order of the blocks."""
     twists: tuple[Signal, Signal]
     """Cosines and sines of the frame's lower bins."""
@@ -68,7 +68,7 @@ class Halves(NamedTuple):
     """Two rows: above the first a lag has a vote for sure, and below the second it has none."""
 
 
-class Bench(NamedTuple):
+class Workspace(NamedTuple):
     """Tables and room for the correlation of sixteen frames at once."""
 
     length: int
@@ -76,7 +76,7 @@ class Bench(NamedTuple):
     kernel: int
     """Half width of the triangle that smooths votes."""
     window: Signal
-    turns: Turns
+    twiddle_factors: TwiddleFactors
     places: NDArray[np.int64]
     """Where a transform of ``length`` leaves bin k."""
     scale: Signal
@@ -89,7 +89,7 @@ class Bench(NamedTuple):
     """How many lags of each frame get a vote."""
     lags: NDArray[np.int64]
     """Which, of shape (16, length)."""
-    halves: Halves
+    halves: HalfLengthWorkspace
     plain: NDArray[np.bool_]
     """Of one number: whether to use the plain transform only."""
     doubts: NDArray[np.bool_]
@@ -97,15 +97,15 @@ class Bench(NamedTuple):
 
 
 @per_thread
-def bench(length: int) -> Bench:
+def workspace(length: int) -> Workspace:
     """Return the calling thread's bench for frames of ``length`` samples."""
     angles = 2 * np.pi * np.arange(length) / length
-    return Bench(
+    return Workspace(
         length=length,
         hop=length // 4,
         kernel=length // 64,
         window=(0.5 * (1.0 - np.cos(angles))).astype(np.float32),
-        turns=turns(length),
+        twiddle_factors=twiddle_factors(length),
         places=reversed_bits(length),
         scale=np.full(1, 1 / length, np.float32),
         room=np.empty((6, LANES * length), np.float32),
@@ -119,12 +119,12 @@ def bench(length: int) -> Bench:
     )
 
 
-def _halves(length: int) -> Halves:
+def _halves(length: int) -> HalfLengthWorkspace:
     half = length // 2
     blocks = np.pi * reversed_bits(half // 2) / (half // 2)
     bins = np.pi * np.arange(half // 2 + 1) / half
-    return Halves(
-        turns=(np.cos(blocks).astype(np.float32), np.sin(blocks).astype(np.float32)),
+    return HalfLengthWorkspace(
+        twiddle_factors=(np.cos(blocks).astype(np.float32), np.sin(blocks).astype(np.float32)),
         twists=(np.cos(bins).astype(np.float32), np.sin(bins).astype(np.float32)),
         places=reversed_bits(half),
         room=np.empty((6, LANES * (half + 5)), np.float32),
@@ -137,7 +137,7 @@ def _halves(length: int) -> Halves:
 
 @compiled(**OPTIONS)
 def correlate_frames(
-    first: Signal, second: Signal, start: int, other: int, hop: int, count: int, window: Signal, at: Bench
+    first: Signal, second: Signal, start: int, other: int, hop: int, count: int, window: Signal, at: Workspace
 ) -> None:
     """Correlate up to sixteen frames: of ``first`` from ``start`` and of ``second`` from ``other``, every ``hop``."""
     if not at.plain[0] and _quickly(first, second, start, other, hop, count, window, at):
@@ -148,11 +148,11 @@ def correlate_frames(
         _set_starts(at.starts, begin, hop, count)
         for i in range(0, length, LANES):
             load_lanes(signal, at.starts, window, room[which], i)
-        transform_real_lanes(room[which], room[which + 1], at.turns.cosines, at.turns.sines)
+        transform_real_lanes(room[which], room[which + 1], at.twiddle_factors.cosines, at.twiddle_factors.sines)
     for k in range(length // 2 + 1):
         mirror = (length - k) % length
         cross_row(room[0], room[1], room[2], room[3], room[4], room[5], places[k] * LANES, k * LANES, mirror * LANES)
-    real_part_lanes(room[4], room[5], at.turns.cosines, at.turns.back)
+    real_part_lanes(room[4], room[5], at.twiddle_factors.cosines, at.twiddle_factors.back)
     _collect(at, count)
 
 
@@ -163,7 +163,7 @@ def _set_starts(starts: NDArray[np.int64], begin: int, hop: int, count: int) -> 
 
 
 @compiled(**OPTIONS)
-def _note(at: Bench, lanes: int, count: int, lag: int, backwards: bool) -> None:
+def _note(at: Workspace, lanes: int, count: int, lag: int, backwards: bool) -> None:
     """Write down that the frames of these lanes have a vote for ``lag``."""
     lane = 0
     while lanes:
@@ -176,7 +176,7 @@ def _note(at: Bench, lanes: int, count: int, lag: int, backwards: bool) -> None:
 
 
 @compiled(**OPTIONS)
-def _collect(at: Bench, count: int) -> None:
+def _collect(at: Workspace, count: int) -> None:
     """List the lags of every frame that get a vote."""
     limits, correlation = at.limits, at.room[4]
     keep_loudest(correlation, at.scale, limits, at.length)
@@ -206,7 +206,9 @@ def _finish(re: Signal, im: Signal, half: int, cosines: Signal, sines: Signal) -
 
 
 @compiled(**OPTIONS)
-def _quick_spectra(signal: Signal, begin: int, count: int, window: Signal, re: Signal, im: Signal, at: Bench) -> None:
+def _quick_spectra(
+    signal: Signal, begin: int, count: int, window: Signal, re: Signal, im: Signal, at: Workspace
+) -> None:
     """Spectra of the halves of ``count`` frames, each a quarter of a frame behind the last."""
     halves = at.halves
     starts, columns = halves.starts, halves.columns
@@ -218,12 +220,12 @@ def _quick_spectra(signal: Signal, begin: int, count: int, window: Signal, re: S
         for i in range(0, LANES, 2):
             place = (first + i) // 2 * LANES
             first_quarter_of_columns(columns, window, re, im, i * 2 * LANES, first + i, place, half // 4 * LANES)
-    _finish(re, im, half, halves.turns[0], halves.turns[1])
+    _finish(re, im, half, halves.twiddle_factors[0], halves.twiddle_factors[1])
 
 
 @compiled(**OPTIONS)
 def _quickly(
-    first: Signal, second: Signal, start: int, other: int, hop: int, count: int, window: Signal, at: Bench
+    first: Signal, second: Signal, start: int, other: int, hop: int, count: int, window: Signal, at: Workspace
 ) -> bool:
     """Do what ``correlate_frames`` does if the lags found are beyond doubt; say whether they are."""
     halves = at.halves
@@ -255,12 +257,12 @@ def _quickly(
     # the inverse transform is the transform with real and imaginary parts exchanged
     for i in range(half // 4):
         first_quarter(room[5], room[4], i * LANES, half // 4 * LANES)
-    _finish(room[5], room[4], half, halves.turns[0], halves.turns[1])
+    _finish(room[5], room[4], half, halves.twiddle_factors[0], halves.twiddle_factors[1])
     return _collect_quickly(at, count, hop < 0)
 
 
 @compiled(**OPTIONS)
-def _collect_quickly(at: Bench, count: int, backwards: bool) -> bool:
+def _collect_quickly(at: Workspace, count: int, backwards: bool) -> bool:
     """List the lags of every frame that get a vote, if there is no doubt about them."""
     halves = at.halves
     half = len(halves.places)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.alignment.coarse import coarse_delays_of_parts
 from codec_superb.metrics.p862.alignment.delays import frames_before, vote_of, winner
-from codec_superb.metrics.p862.alignment.frames import NEAR, Bench, correlate_frames
+from codec_superb.metrics.p862.alignment.frames import NEAR, Workspace, correlate_frames
+from codec_superb.metrics.p862.arithmetic.exact_fft import TwiddleFactors
 from codec_superb.metrics.p862.arithmetic.rows import LANES
-from codec_superb.metrics.p862.arithmetic.stepwise import Turns
 from codec_superb.metrics.p862.tables import OPTIONS
 
 Signal = NDArray[np.float32]
@@ -47,7 +47,7 @@ class Signals(NamedTuple):
     first_log: Signal
     second_log: Signal
     window: int
-    turns: Turns
+    turns: TwiddleFactors
     """For transforms that hold the activity of either signal twice."""
 
 
@@ -80,7 +80,7 @@ def _add_triangle(votes: Signal, place: int, vote: np.float32, kernel: int, star
 
 
 @compiled(**OPTIONS)
-def _spread_votes(votes: Signal, lane: int, at: Bench) -> np.float32:
+def _spread_votes(votes: Signal, lane: int, at: Workspace) -> np.float32:
     """Give one frame's votes, smoothed, to their lags; how much was given."""
     vote = vote_of(at.limits[lane]) / np.float32(at.kernel)
     given = vote * np.float32(at.kernel)
@@ -94,7 +94,7 @@ def _spread_votes(votes: Signal, lane: int, at: Bench) -> np.float32:
 
 
 @compiled(**OPTIONS)
-def _frames(start: int, other: int, limit: int, end: int, direction: int, at: Bench) -> int:
+def _frames(start: int, other: int, limit: int, end: int, direction: int, at: Workspace) -> int:
     """Frames between the edge of an utterance and a cut."""
     if direction > 0:
         return frames_before(start, other, limit, end, at)
@@ -103,7 +103,7 @@ def _frames(start: int, other: int, limit: int, end: int, direction: int, at: Be
 
 
 @compiled(**OPTIONS)
-def _first_frame(edge: int, estimate: int, end: int, direction: int, at: Bench) -> tuple[int, int]:
+def _first_frame(edge: int, estimate: int, end: int, direction: int, at: Workspace) -> tuple[int, int]:
     if direction > 0:
         return (-estimate, 0) if edge + estimate < 0 else (edge, edge + estimate)
     other = min(edge + estimate, end - at.length)
@@ -122,7 +122,7 @@ def votes_of_part(  # noqa: PLR0917 - compiled functions take no keywords quickl
     edge: int,
     direction: int,
     window: Signal,
-    at: Bench,
+    at: Workspace,
 ) -> None:
     """Fine delay and confidence of the part before (``direction`` 1) or behind (-1) every open cut, in place.
 
@@ -165,7 +165,7 @@ def _best(
     sure: NDArray[np.float32],
     confidence: np.float32,
     apart: int,
-    at: Bench,
+    at: Workspace,
 ) -> int:
     """Which cut has the surest parts, or -1 where none has: both surer than the whole, their delays ``apart`` or more.
 
@@ -197,7 +197,7 @@ def _tried(
     cuts: NDArray[np.int64],
     estimate: int,
     confidence: np.float32,
-    at: Bench,
+    at: Workspace,
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     """Try all cuts: the best one or -1, and coarse and fine delays and confidences, of shape (2, cuts)."""
     s, (start, stop) = signals, bounds
@@ -220,7 +220,12 @@ def _tried(
 
 
 def find_cut(
-    signals: Signals, bounds: tuple[int, int], speech: tuple[int, int], estimate: int, confidence: np.float32, at: Bench
+    signals: Signals,
+    bounds: tuple[int, int],
+    speech: tuple[int, int],
+    estimate: int,
+    confidence: np.float32,
+    at: Workspace,
 ) -> Cut | None:
     """Find the best cut of an utterance, or None where there is none.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.p862.alignment.delays import best_shift, coarse_delays, fine_delay, room_length, toward_zero
-from codec_superb.metrics.p862.alignment.frames import Bench
+from codec_superb.metrics.p862.alignment.frames import Workspace
 from codec_superb.metrics.p862.alignment.splitting import Cut, Signals, find_cut
 from codec_superb.metrics.p862.tables import SEARCH_WINDOWS
 
@@ -57,7 +57,7 @@ def _runs(signals: Signals, delay: int) -> list[tuple[int, int]]:
     return [(int(start), int(stop)) for start, stop in zip(starts[kept], stops[kept], strict=True)]
 
 
-def _located(signals: Signals, at: Bench) -> list[_Utterance]:
+def _located(signals: Signals, at: Workspace) -> list[_Utterance]:
     """Every run of speech with its delay, searched in a neighbourhood of 300 ms."""
     s = signals
     nothing = np.empty(0, np.float32)
@@ -133,7 +133,7 @@ def _halves(whole: _Utterance, cut: Cut, signals: Signals) -> list[_Utterance]:
     return [first, second]
 
 
-def _cut_all(found: list[_Utterance], signals: Signals, at: Bench) -> None:
+def _cut_all(found: list[_Utterance], signals: Signals, at: Workspace) -> None:
     """Cut utterances, and their parts, where both sides are surer of their delay than the whole."""
     i = 0
     while i < len(found) < MOST:
@@ -147,7 +147,7 @@ def _cut_all(found: list[_Utterance], signals: Signals, at: Bench) -> None:
             found[i : i + 1] = _halves(whole, cut, signals)
 
 
-def _all(signals: Signals, at: Bench) -> list[_Utterance]:
+def _all(signals: Signals, at: Workspace) -> list[_Utterance]:
     found = _located(signals, at)
     if found:
         _meet(found)
@@ -159,7 +159,7 @@ def _all(signals: Signals, at: Bench) -> list[_Utterance]:
     return found
 
 
-def utterances(signals: Signals, at: Bench) -> Utterances:
+def utterances(signals: Signals, at: Workspace) -> Utterances:
     """All utterances of the first signal that have a counterpart in the second; there may be none."""
     at.plain[0] = at.doubts[0] = False
     found = _all(signals, at)

@@ -76,7 +76,7 @@ def _advance_sections(builder: Any, sample: Any, weights: list[Any], places: lis
 
 
 @operation(arrays=4, integers=3)
-def halve(rows: Rows) -> None:
+def butterfly_stage(rows: Rows) -> None:
     """``(re, im, cosines, sines, start, half, block)``: one stage of the plain transform on sixteen pairs."""
     re, im, cosines, sines, start, half, block = rows.values
     first, second = four_places(rows, start, half)[:2]
@@ -88,7 +88,7 @@ def halve(rows: Rows) -> None:
 
 
 @operation(arrays=4, integers=3)
-def quarter(rows: Rows) -> None:
+def two_butterfly_stages(rows: Rows) -> None:
     """``(re, im, cosines, sines, start, step, block)``: two stages of the plain transform on sixteen quadruples."""
     re, im, cosines, sines, start, step, block = rows.values
     builder = rows.builder

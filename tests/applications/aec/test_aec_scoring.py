@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from codec_superb.applications.aec.scoring import score
 from codec_superb.applications.errors import ApplicationError
-from codec_superb.applications.interface import Item, Prediction, Question, Scored
+from codec_superb.applications.interface import Item, Prediction, ProbeScores, ScoringInput
 from codec_superb.applications.table import probe
 
 AEC = probe("aec")
@@ -25,14 +25,14 @@ def ask(
     classes: Sequence[str] = ("bird", "cat", "dog"),
     dataset: str = "own",
     failures: dict[str, str] | None = None,
-) -> Scored:
+) -> ProbeScores:
     """Score made-up predictions."""
     sides: list[dict[str, Prediction]] = [
         {clip: np.array(scores, np.float32) for clip, scores in side.items()}
         for side in (reference, resynthesis or reference)
     ]
     listed = [Item(clip, "audio", events=events) for clip, events in items]
-    return score(AEC, Question(dataset, listed, sides[0], sides[1], failures or {}, classes=classes))
+    return score(AEC, ScoringInput(dataset, listed, sides[0], sides[1], failures or {}, classes=classes))
 
 
 class TestBestClass:

@@ -42,7 +42,7 @@ def loaded(folder: Path, items: list[Item] = ITEMS) -> tuple[Clap, Model]:
     """Open, prepare, show the dataset, and load, as a run does."""
     backend = open_backend("clap", folder)
     assert isinstance(backend, Clap)
-    model = backend.trained(items, unheard, backend.prepare())
+    model = backend.train(items, unheard, backend.prepare())
     backend.load(model, "cpu", 1)
     return backend, model
 
@@ -69,17 +69,17 @@ class TestModel:
         backend = Clap("", folder)
         plain = backend.prepare()
         assert list(backend.classes(plain)) == []
-        model = backend.trained(ITEMS, unheard, plain)
+        model = backend.train(ITEMS, unheard, plain)
         assert tuple(backend.classes(model)) == CLASSES
-        assert backend.trained(ITEMS[::-1], unheard, plain) == model
-        assert backend.trained(ITEMS[:1], unheard, plain).settings != model.settings
+        assert backend.train(ITEMS[::-1], unheard, plain) == model
+        assert backend.train(ITEMS[:1], unheard, plain).settings != model.settings
         assert (model.name, model.random, model.sha256) == ("clap:local:tiny", True, plain.sha256)
 
     def test_a_dataset_without_events_is_an_error(self, folder: Path) -> None:
         """There is nothing to ask for."""
         backend = Clap("", folder)
         with pytest.raises(MissingLabels, match="got none"):
-            backend.trained(ITEMS[2:], unheard, backend.prepare())
+            backend.train(ITEMS[2:], unheard, backend.prepare())
 
     def test_a_missing_file_is_named_with_the_command(self, folder: Path, tmp_path: Path) -> None:
         """The tokeniser is one of the files that are asked for."""

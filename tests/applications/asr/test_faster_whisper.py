@@ -16,7 +16,7 @@ from codec_superb.applications.asr.segmenting import segments
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed, UnknownApplication
 from codec_superb.applications.interface import Prediction, Sound
-from codec_superb.applications.model_files import embedded
+from codec_superb.applications.model_files import embedded_model_folder
 from codec_superb.base_codec.weights import RANDOM_KEY
 
 network = pytest.mark.network
@@ -88,7 +88,9 @@ class TestPrepare:
     def test_a_folder_is_named_without_its_path(self, tmp_path: Path, how: str) -> None:
         """A folder behind the colon or of `--weights` runs, with the same hash and without a path in its name."""
         folder = tmp_path / "mine"
-        shutil.copytree(embedded("whisper-tiny.en"), folder, copy_function=lambda a, b: Path(b).symlink_to(a))
+        shutil.copytree(
+            embedded_model_folder("whisper-tiny.en"), folder, copy_function=lambda a, b: Path(b).symlink_to(a)
+        )
         backend = (
             open_backend(f"faster-whisper:{folder}") if how == "variant" else open_backend("faster-whisper", folder)
         )
@@ -98,7 +100,7 @@ class TestPrepare:
 
     def test_an_untrained_model_says_so(self, tmp_path: Path) -> None:
         """A checkpoint whose configuration marks it as random is known as such."""
-        for file in embedded("whisper-tiny.en").iterdir():
+        for file in embedded_model_folder("whisper-tiny.en").iterdir():
             (tmp_path / file.name).symlink_to(file)
         config = json.loads((tmp_path / "config.json").read_text())
         (tmp_path / "config.json").unlink()

@@ -22,7 +22,7 @@ from codec_superb.applications.asr.openai_whisper import OpenAIWhisper
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed, UnknownApplication
 from codec_superb.applications.interface import Prediction, Sound
-from codec_superb.applications.model_files import embedded
+from codec_superb.applications.model_files import embedded_model_folder
 
 network = pytest.mark.network
 
@@ -31,7 +31,7 @@ network = pytest.mark.network
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the weights of the embedded tiny.en as a checkpoint of openai-whisper."""
     file = tmp_path_factory.mktemp("openai") / "tiny.en.pt"
-    torch.save(openai_checkpoint(embedded("whisper-tiny.en")), file)
+    torch.save(openai_checkpoint(embedded_model_folder("whisper-tiny.en")), file)
     return file
 
 

@@ -7,20 +7,20 @@ import pytest
 from support_asr import item
 
 from codec_superb.applications.catalogue import score
-from codec_superb.applications.figures import Evidence, character_error_rate, word_error_rate
-from codec_superb.applications.interface import Item, Outcome, Prediction, Question, Scored
+from codec_superb.applications.interface import ClipOutcome, Item, Prediction, ProbeScores, ScoringInput
+from codec_superb.applications.metric_functions import Evidence, character_error_rate, word_error_rate
 
 
 def _scored(
     items: list[Item], reference: dict[str, Prediction], resynthesis: dict[str, Prediction], **failures: str
-) -> Scored:
-    return score("asr", Question("tiny", items, reference, resynthesis, failures))
+) -> ProbeScores:
+    return score("asr", ScoringInput("tiny", items, reference, resynthesis, failures))
 
 
 def test_words_are_counted_on_both_sides() -> None:
     """A clip keeps the words of its label and the errors of the reference and of the resynthesis."""
     scored = _scored([item("a", "Ten of clubs!")], {"a": "10 of clubs."}, {"a": "ten of the cups"})
-    assert scored.outcomes["a"] == Outcome(
+    assert scored.outcomes["a"] == ClipOutcome(
         "ok",
         shared={"words": 3, "characters": 0},
         reference={"substitutions": 0, "deletions": 0, "insertions": 0},
@@ -54,7 +54,7 @@ def test_a_clip_without_words_is_left_out(text: str | None, reason: str) -> None
 def test_a_failure_is_no_error_rate() -> None:
     """A clip that a codec or a model gave up has failed with that reason, and keeps no number."""
     outcome = _scored([item("a", "yes")], {"a": "yes"}, {}, a="encode: broken pipe").outcomes["a"]
-    assert outcome == Outcome("failed", "encode: broken pipe")
+    assert outcome == ClipOutcome("failed", "encode: broken pipe")
 
 
 @pytest.mark.parametrize(("prediction", "kind"), [({}, "nothing"), ({"a": np.zeros(3, np.float32)}, "ndarray")])

@@ -23,7 +23,7 @@ from codec_superb.applications.asv.legacy_checkpoint import (
     BadCheckpoint,
     read_legacy_checkpoint,
 )
-from codec_superb.applications.model_files import embedded
+from codec_superb.applications.model_files import embedded_model_folder
 
 
 def _save(value: Any, file: Path) -> Path:
@@ -51,7 +51,7 @@ def _same(ours: Any, theirs: Any) -> None:
 
 def test_the_published_file_is_read_as_torch_reads_it() -> None:
     """Every array and number of Resemblyzer's own checkpoint equals what torch.load gives."""
-    file = embedded("resemblyzer") / "pretrained.pt"
+    file = embedded_model_folder("resemblyzer") / "pretrained.pt"
     ours = read_legacy_checkpoint(file)
     _same(ours, torch.load(file, map_location="cpu", weights_only=True))
     assert ours["model_state"]["lstm.weight_ih_l0"].shape == (1024, 40)

@@ -17,10 +17,10 @@ from codec_superb.applications.asv import ge2e
 from codec_superb.applications.asv.ge2e import Ge2eEncoder, mel_spectrum, partial_starts, partial_utterances
 from codec_superb.applications.asv.legacy_checkpoint import BadCheckpoint, read_legacy_checkpoint
 from codec_superb.applications.asv.resemblyzer import Resemblyzer
-from codec_superb.applications.asv.voice_trimming import keep, voiced
+from codec_superb.applications.asv.voice_trimming import trim_silences, windows_to_keep
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import MissingModel, PredictionFailed
-from codec_superb.applications.model_files import embedded
+from codec_superb.applications.model_files import embedded_model_folder
 from codec_superb.base_codec.registry import open_codec
 
 
@@ -45,7 +45,7 @@ class TestAgainstThePackage:
     @pytest.mark.parametrize("name", clips())
     def test_the_same_samples_are_kept(self, name: str, original: dict[str, Samples]) -> None:
         """Level and voice activity leave the very samples that the package leaves."""
-        prepared = voiced(clips()[name])
+        prepared = trim_silences(clips()[name])
         assert prepared.shape == original[f"{name}.prepared"].shape
         np.testing.assert_allclose(prepared, original[f"{name}.prepared"], rtol=1e-5, atol=1e-7)
 
@@ -75,8 +75,8 @@ class TestNetwork:
 
     def test_lstm_is_torchs(self) -> None:
         """With the published weights, partial embeddings equal those of torch's LSTM and linear layer to 1e-6."""
-        weights = read_legacy_checkpoint(embedded("resemblyzer") / "pretrained.pt")["model_state"]
-        mels = partial_utterances(voiced(clips()["long"]))
+        weights = read_legacy_checkpoint(embedded_model_folder("resemblyzer") / "pretrained.pt")["model_state"]
+        mels = partial_utterances(trim_silences(clips()["long"]))
         lstm, linear = torch.nn.LSTM(40, 256, 3, batch_first=True), torch.nn.Linear(256, 256)
         for prefix, module in (("lstm.", lstm), ("linear.", linear)):
             module.load_state_dict(
@@ -115,7 +115,7 @@ class TestNetwork:
 
     def test_an_answer_of_zeros_is_a_failure(self) -> None:
         """Where no cell fires the clip fails; it gets no direction of zeros."""
-        weights = dict(read_legacy_checkpoint(embedded("resemblyzer") / "pretrained.pt")["model_state"])
+        weights = dict(read_legacy_checkpoint(embedded_model_folder("resemblyzer") / "pretrained.pt")["model_state"])
         weights["linear.weight"], weights["linear.bias"] = 0 * weights["linear.weight"], 0 * weights["linear.bias"] - 1
         with pytest.raises(PredictionFailed, match="zeros"):
             Ge2eEncoder(weights).embed(clips()["short"])
@@ -131,12 +131,12 @@ class TestTrimming:
         padded = [0] * 3 + speech.astype(int).tolist() + [0] * 4
         majority = [sum(padded[i : i + 8]) > 4 for i in range(len(speech))]
         expected = [any(majority[max(0, i - 3) : i + 4]) for i in range(len(speech))]
-        assert keep(speech).tolist() == expected
+        assert windows_to_keep(speech).tolist() == expected
 
     def test_a_loud_clip_keeps_its_level(self) -> None:
         """Samples above -30 dBFS come back as they went in."""
         speech = clips()["middle"]
-        kept = voiced(speech)
+        kept = trim_silences(speech)
         assert np.isin(kept, speech).all()
 
     @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ class TestBackend:
 
     def test_takes_weights_of_a_folder(self, tmp_path: Path, resemblyzer: Resemblyzer) -> None:
         """A folder or file with other weights is loaded and named without its path; the answers are its own."""
-        source = read_legacy_checkpoint(embedded("resemblyzer") / "pretrained.pt")["model_state"]
+        source = read_legacy_checkpoint(embedded_model_folder("resemblyzer") / "pretrained.pt")["model_state"]
         state = {key: torch.tensor(value) * (0.9 if "linear" in key else 1.0) for key, value in source.items()}
         folder = tmp_path / "own"
         folder.mkdir()

@@ -12,7 +12,7 @@ from codec_superb.applications import catalogue
 from codec_superb.applications.asv.scoring import score, score_similarity
 from codec_superb.applications.asv.trials import build_trials, sha256_of_trials
 from codec_superb.applications.errors import MissingLabels
-from codec_superb.applications.interface import Outcome
+from codec_superb.applications.interface import ClipOutcome
 
 SPEAKERS: dict[str, str | None] = {"a1": "anna", "a2": "anna", "b1": "bob", "b2": "bob", "c1": "carol", "x": None}
 AXES = {"a1": [1.0, 0.0], "a2": [3.0, 4.0], "b1": [0.0, -2.0]}
@@ -58,7 +58,7 @@ class TestVerification:
         """A clip without a speaker is left out; the others count their trials."""
         scored = score(ASV, question(SPEAKERS))
         assert set(scored.outcomes) == set(SPEAKERS)
-        assert scored.outcomes["x"] == Outcome("left_out", "no speaker is known")
+        assert scored.outcomes["x"] == ClipOutcome("left_out", "no speaker is known")
         counts = {clip: sum(clip in pair[:2] for pair in scored.pairs) for clip in SPEAKERS}
         for clip, outcome in scored.outcomes.items():
             if outcome.status == "ok":
@@ -77,8 +77,8 @@ class TestVerification:
         assert scored.settings["trials_different_speakers"] == 1
         assert scored.settings["trials_sha256"] == sha256_of_trials(trials)
         assert "trials_seed" not in scored.settings
-        assert scored.outcomes["c1"] == Outcome("left_out", "no trial has this clip")
-        assert scored.outcomes["x"] == Outcome("left_out", "no speaker is known")
+        assert scored.outcomes["c1"] == ClipOutcome("left_out", "no trial has this clip")
+        assert scored.outcomes["x"] == ClipOutcome("left_out", "no speaker is known")
 
     @pytest.mark.parametrize(
         ("value", "reason"),
@@ -106,7 +106,7 @@ class TestVerification:
     def test_a_reason_given_is_kept(self) -> None:
         """What the pipeline says of a failed clip is what its outcome says; the list itself stays the same."""
         failed = score(ASV, question(SPEAKERS, failures={"b1": "the codec crashed"}))
-        assert failed.outcomes["b1"] == Outcome("failed", "the codec crashed")
+        assert failed.outcomes["b1"] == ClipOutcome("failed", "the codec crashed")
         assert failed.settings == score(ASV, question(SPEAKERS)).settings
 
     def test_all_clips_may_fail(self) -> None:
@@ -159,7 +159,7 @@ class TestSimilarity:
     def test_speakers_need_no_label(self) -> None:
         """Clips without a label take part; a failed one is failed with its reason."""
         scored = score_similarity(SIM, question({"a": None, "b": None}, failures={"a": "too short"}))
-        assert scored.outcomes["a"] == Outcome("failed", "too short")
+        assert scored.outcomes["a"] == ClipOutcome("failed", "too short")
         assert scored.outcomes["b"].status == "ok"
 
     def test_no_clip_is_no_trouble(self) -> None:

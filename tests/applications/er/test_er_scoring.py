@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from codec_superb.applications.er.emotions import FOUR, class_of
+from codec_superb.applications.er.emotions import IEMOCAP_CLASSES, class_of
 from codec_superb.applications.er.scoring import score
 from codec_superb.applications.errors import ApplicationError
-from codec_superb.applications.interface import Item, Prediction, Question, Scored
+from codec_superb.applications.interface import Item, Prediction, ProbeScores, ScoringInput
 from codec_superb.applications.table import probe
 
 
@@ -19,16 +19,16 @@ def ask(
     reference: dict[str, list[float]],
     resynthesis: dict[str, list[float]] | None = None,
     *,
-    classes: Sequence[str] = FOUR,
+    classes: Sequence[str] = IEMOCAP_CLASSES,
     failures: dict[str, str] | None = None,
-) -> Scored:
+) -> ProbeScores:
     """Score made-up predictions."""
     sides: list[dict[str, Prediction]] = [
         {clip: np.array(scores, np.float32) for clip, scores in side.items()}
         for side in (reference, resynthesis or reference)
     ]
     items = [Item(clip, "speech", emotion=emotion) for clip, emotion in emotions.items()]
-    return score(probe("er"), Question("own", items, sides[0], sides[1], failures or {}, classes=classes))
+    return score(probe("er"), ScoringInput("own", items, sides[0], sides[1], failures or {}, classes=classes))
 
 
 def test_each_side_is_judged_by_its_own_scores() -> None:
@@ -50,7 +50,7 @@ def test_excitement_counts_as_happiness_where_the_model_has_no_class_for_it() ->
     scored = ask({"a": "excitement"}, {"a": happy})
     assert scored.outcomes["a"].reference == {"correct": 1.0}
     assert scored.settings["counted"] == "excitement as happiness"
-    five = ask({"a": "excitement"}, {"a": [*happy, 2.0]}, classes=(*FOUR, "excitement"))
+    five = ask({"a": "excitement"}, {"a": [*happy, 2.0]}, classes=(*IEMOCAP_CLASSES, "excitement"))
     assert five.outcomes["a"].reference == {"correct": 1.0}
     assert five.settings["counted"] == ""
 
@@ -92,4 +92,4 @@ def test_scores_of_another_model_are_refused() -> None:
 )
 def test_spellings_of_datasets_find_their_class(emotion: str, name: str | None) -> None:
     """Adjectives, capitals and spaces do not part names; what the four do not hold has no class."""
-    assert class_of(emotion, FOUR) == name
+    assert class_of(emotion, IEMOCAP_CLASSES) == name

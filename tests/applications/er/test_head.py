@@ -11,7 +11,7 @@ from support_emotions import SHAPES, synthetic_items
 
 from codec_superb.applications.er.head import train_head
 from codec_superb.applications.er.head_store import FILE, Heads, folder_of, load_heads
-from codec_superb.applications.er.training import is_trained, plan, train
+from codec_superb.applications.er.training import is_trained, plan_training, train_heads
 from codec_superb.applications.errors import MissingLabels, PredictionFailed
 from codec_superb.applications.interface import Item
 
@@ -35,7 +35,7 @@ def layers_of(clip: str) -> Array:
 
 def trained(key: str, layers: object = layers_of) -> Heads:
     """Train and read back."""
-    train(plan(ITEMS), key, layers)  # type: ignore[arg-type]
+    train_heads(plan_training(ITEMS), key, layers)  # type: ignore[arg-type]
     return load_heads(folder_of(key) / FILE)
 
 
@@ -158,14 +158,24 @@ class TestPlan:
 
     def test_the_identity_is_that_of_model_clips_and_labels(self) -> None:
         """The order of clips does not count; another model, another label, one clip less do."""
-        key = plan(ITEMS).key("a")
+        key = plan_training(ITEMS).key("a")
         relabelled = [*ITEMS[1:], Item(ITEMS[0].clip, "speech", emotion="sadness", extra=ITEMS[0].extra)]
-        assert plan(ITEMS[::-1]).key("a") == key
-        assert len({key, plan(ITEMS).key("b"), plan(relabelled).key("a"), plan(ITEMS[1:]).key("a")}) == 4
+        assert plan_training(ITEMS[::-1]).key("a") == key
+        assert (
+            len(
+                {
+                    key,
+                    plan_training(ITEMS).key("b"),
+                    plan_training(relabelled).key("a"),
+                    plan_training(ITEMS[1:]).key("a"),
+                }
+            )
+            == 4
+        )
 
     def test_other_emotions_take_no_part(self) -> None:
         """Frustration is none of the four; excitement is happiness."""
-        task = plan([*ITEMS, Item("x", "speech", emotion="frustration", extra=ITEMS[0].extra)])
+        task = plan_training([*ITEMS, Item("x", "speech", emotion="frustration", extra=ITEMS[0].extra)])
         assert "x" not in task.class_of
         assert task.class_of["Session1/excitement_0"] == "happiness"
 
@@ -174,7 +184,7 @@ class TestPlan:
         """There is nothing to tell apart; the error says what was there."""
         items = [Item(f"c{i}", "speech", emotion=emotion) for i, emotion in enumerate(emotions)]
         with pytest.raises(MissingLabels, match="expected clips of at least two of anger, happiness, neutral, sadness"):
-            plan(items)
+            plan_training(items)
 
     def test_a_fold_that_leaves_one_class_is_an_error(self) -> None:
         """Each speaker has one emotion: without the other nothing is left to tell apart."""
@@ -182,4 +192,4 @@ class TestPlan:
             Item(f"{name}{i}", "speech", speaker=name, emotion=name) for name in ("anger", "sadness") for i in (1, 2)
         ]
         with pytest.raises(MissingLabels, match="without one speaker of 2"):
-            plan(items)
+            plan_training(items)

@@ -12,12 +12,12 @@ from support_audio_checkpoints import save_wavlm
 from support_emotions import synthetic_items, synthetic_sound
 
 from codec_superb.applications.catalogue import open_backend, score
-from codec_superb.applications.er.emotions import FOUR
+from codec_superb.applications.er.emotions import IEMOCAP_CLASSES
 from codec_superb.applications.er.wavlm_emotion import WavLMEmotion
 from codec_superb.applications.er.wavlm_features import WavLMFeatures
 from codec_superb.applications.errors import MissingModel, PredictionFailed
-from codec_superb.applications.figures import Evidence, percentage
-from codec_superb.applications.interface import Item, Model, Question, Samples, Sound
+from codec_superb.applications.interface import Item, Model, Samples, ScoringInput, Sound
+from codec_superb.applications.metric_functions import Evidence, percentage
 from codec_superb.applications.transformers_checkpoint import import_transformers
 
 ITEMS = synthetic_items()
@@ -44,7 +44,7 @@ def trained(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         patch.setenv("CODEC_SUPERB_HOME", str(tmp_path_factory.mktemp("home")))
         backend = open_backend("wavlm-emotion", folder)
         assert isinstance(backend, WavLMEmotion)
-        model = backend.trained(ITEMS, synthetic_sound, backend.prepare())
+        model = backend.train(ITEMS, synthetic_sound, backend.prepare())
         backend.load(model, "cpu", 1)
         answers = backend.predict([Sound(item, synthetic_sound(item.clip)) for item in ITEMS])
         yield Trained(
@@ -55,7 +55,7 @@ def trained(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def accuracy(trained: Trained, resynthesis: dict[str, np.ndarray]) -> tuple[float, float]:
     """Score through the catalogue and the figure; return percent on both sides."""
-    question = Question(
+    question = ScoringInput(
         "synthetic", ITEMS, trained.answers, resynthesis, classes=trained.backend.classes(trained.model)
     )
     outcomes = score("er", question).outcomes
@@ -93,7 +93,7 @@ class TestEndToEnd:
             raise AssertionError(clip)
 
         backend = WavLMEmotion(str(folder))
-        assert backend.trained(ITEMS[::-1], never, backend.prepare()) == trained.model
+        assert backend.train(ITEMS[::-1], never, backend.prepare()) == trained.model
 
     def test_it_is_trained_on_the_device_that_was_asked_for(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -110,7 +110,7 @@ class TestEndToEnd:
 
         monkeypatch.setattr(WavLMEmotion, "_features", staticmethod(spy))
         monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-        backend.trained(ITEMS, synthetic_sound, backend.prepare(), "cpu")
+        backend.train(ITEMS, synthetic_sound, backend.prepare(), "cpu")
         assert opened == ["cpu"]
 
     def test_the_model_says_how_it_was_made(self, trained: Trained) -> None:
@@ -119,7 +119,7 @@ class TestEndToEnd:
         assert (trained.model.name, trained.model.random) == ("wavlm-emotion:local:tiny", True)
         assert (settings["folds"], settings["seed"]) == ("5 by session", 0)
         assert len(str(settings["heads"])) == 16
-        assert tuple(trained.backend.classes(trained.model)) == FOUR
+        assert tuple(trained.backend.classes(trained.model)) == IEMOCAP_CLASSES
 
     def test_a_clip_that_no_fold_holds_out_and_a_short_one_cost_themselves(self, trained: Trained) -> None:
         """A clip of another emotion has no head; less than 25 ms has no frame; the neighbour gets its answer."""

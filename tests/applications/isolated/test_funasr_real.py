@@ -18,7 +18,7 @@ from codec_superb.applications.er.emotion2vec import Emotion2Vec
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.funasr_backend import FunASRBackend
 from codec_superb.applications.interface import Item, Model, Sound
-from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 
 pytestmark = pytest.mark.isolated
@@ -43,7 +43,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CODEC_SUPERB_HOME", str(home))
-        yield ensure(open_lock("funasr")).python
+        yield ensure_built(open_lock("funasr")).python
     shutil.rmtree(home)
 
 
@@ -130,7 +130,9 @@ def test_weights_that_lack_parameters_are_refused(made: Made, tmp_path: Path) ->
 def test_without_weights_the_publisher_is_named(made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Offline and without a folder, the error says which model of which publisher is missing."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(MissingModel, match=f"{made.backend.usual.owner_and_name} at revision v2.0.4 is not on this"):
+    with pytest.raises(
+        MissingModel, match=f"{made.backend.default_repository.owner_and_name} at revision v2.0.4 is not on this"
+    ):
         BACKENDS[made.name]().prepare()
 
 

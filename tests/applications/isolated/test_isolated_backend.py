@@ -16,7 +16,7 @@ from codec_superb.applications.errors import ApplicationError, MissingPackage, M
 from codec_superb.applications.interface import Item, Model, Prediction, Sound
 from codec_superb.applications.isolated_backend import IsolatedBackend
 from codec_superb.base_codec.card import Isolation
-from codec_superb.base_codec.isolation.environment import find
+from codec_superb.base_codec.isolation.environment import find_environment
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.pipeline.probing.clip import _ask
 
@@ -193,4 +193,4 @@ def test_an_environment_that_cannot_be_built_names_the_command(tmp_path: Path, m
     monkeypatch.setattr(Elsewhere, "isolation", Isolation(lock=str(lock), guest=str(GUEST)))
     with pytest.raises(MissingPackage, match="`codec-superb codecs env build models` again"):
         Elsewhere().prepare()
-    assert find(open_lock(str(lock))).state == "not built"
+    assert find_environment(open_lock(str(lock))).state == "not built"

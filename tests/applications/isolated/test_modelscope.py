@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from codec_superb.applications.errors import MissingModel
-from codec_superb.applications.modelscope import Repository, check_folder, find_folder, repository_of
+from codec_superb.applications.modelscope import ModelScopeRepository, check_folder, find_folder, repository_of
 
-USUAL = Repository("iic/listener", "v1.0")
+USUAL = ModelScopeRepository("iic/listener", "v1.0")
 FILES = (("config.yaml",), ("model.pt", "model.bin"))
 PROGRAM = """#!{python}
 import pathlib, sys
@@ -43,9 +43,9 @@ def environment(folder: Path, *, fails: bool = False, lacks: bool = False) -> Pa
 def test_names_and_paths_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`OWNER/NAME[@REVISION]` is a repository, '' the usual one, a folder that is there a path."""
     assert repository_of("", USUAL) == USUAL
-    assert repository_of("iic/other", USUAL) == Repository("iic/other", "master")
-    assert repository_of("iic/other@v2.0.4", USUAL) == Repository("iic/other", "v2.0.4")
-    assert Repository("iic/other", "v2.0.4").name == "other@v2.0.4"
+    assert repository_of("iic/other", USUAL) == ModelScopeRepository("iic/other", "master")
+    assert repository_of("iic/other@v2.0.4", USUAL) == ModelScopeRepository("iic/other", "v2.0.4")
+    assert ModelScopeRepository("iic/other", "v2.0.4").name == "other@v2.0.4"
     for path in ("/models/x", "./x/y", "x", "a/b/c"):
         assert repository_of(path, USUAL) is None
     (tmp_path / "iic" / "other").mkdir(parents=True)

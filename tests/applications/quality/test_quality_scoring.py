@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codec_superb.applications.catalogue import score as catalogued
-from codec_superb.applications.interface import Item, Outcome, Prediction, Question
+from codec_superb.applications.interface import ClipOutcome, Item, Prediction, ScoringInput
 from codec_superb.applications.quality.scoring import score
 from codec_superb.applications.table import PROBES
 
@@ -19,9 +19,9 @@ FOUR = np.array([3.5, 3.75, 4.0, 3.25], np.float32)
 
 def outcome(
     key: str, reference: Prediction | None, resynthesis: Prediction | None, *, language: str = "en", failed: str = ""
-) -> Outcome:
+) -> ClipOutcome:
     """Score one clip."""
-    question = Question(
+    question = ScoringInput(
         dataset="d",
         items=[Item("a", "speech", language=language)],
         reference={} if reference is None else {"a": reference},
@@ -58,7 +58,7 @@ def test_utmos_takes_other_languages(language: str) -> None:
 def test_a_failure_keeps_its_reason() -> None:
     """What the codec or the model said is the reason, and there are no numbers."""
     found = outcome("dnsmos", FOUR, None, failed="decode: broken")
-    assert found == Outcome("failed", "decode: broken")
+    assert found == ClipOutcome("failed", "decode: broken")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_every_clip_has_one_outcome_within_range(values: dict[str, float]) -> No
     """Whatever a model says, each clip has an outcome, and every number that is kept lies in the field's range."""
     predictions = {clip: np.array([value], np.float32) for clip, value in values.items()}
     items = [Item(clip, "speech") for clip in sorted(values)]
-    outcomes = catalogued("warpq", Question("d", items, predictions, predictions)).outcomes
+    outcomes = catalogued("warpq", ScoringInput("d", items, predictions, predictions)).outcomes
     assert outcomes.keys() == values.keys()
     for clip, found in outcomes.items():
         assert (found.status == "ok") == (values[clip] >= 0)

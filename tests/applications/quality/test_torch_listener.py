@@ -9,10 +9,10 @@ import pytest
 
 from codec_superb.applications.errors import OutOfMemory, PredictionFailed
 from codec_superb.applications.interface import Item, Model, Sound
-from codec_superb.applications.quality.torch_listener import TorchListener
+from codec_superb.applications.quality.torch_mos import TorchMosBackend
 
 
-class Moody(TorchListener):
+class Moody(TorchMosBackend):
     """Says how long a clip is; fails on some lengths as torch does."""
 
     shortest = 3

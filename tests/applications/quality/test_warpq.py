@@ -7,7 +7,7 @@ import pytest
 from support_quality import RATE, Samples, clean, importable, muffled, noisy, package, sound
 
 from codec_superb.applications.errors import ApplicationError, PredictionFailed
-from codec_superb.applications.quality.warpq import WarpQ, cepstra, distance, normalised, voiced
+from codec_superb.applications.quality.warpq import WarpQ, cepstra, distance, normalised, voiced_samples
 from codec_superb.data_manifests.manifest import PackageFile
 
 pytestmark = pytest.mark.network
@@ -109,7 +109,7 @@ def test_pauses_are_cut_out() -> None:
     """Two seconds of silence within speech leave less than half a second behind."""
     speech = clean(2.0)
     paused = np.concatenate([speech, np.zeros(2 * RATE, np.float32), speech])
-    assert voiced(paused).size <= 2 * speech.size + RATE // 2
+    assert voiced_samples(paused).size <= 2 * speech.size + RATE // 2
 
 
 def test_normalised_features_have_mean_0_and_variance_1() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec_superb.applications.table import COMPOSITES, FIGURES
-from codec_superb.applications.ultra.average import DatasetFigures, acoustics, average, semantics
+from codec_superb.applications.table import COMPOSITES, PROBE_METRICS
+from codec_superb.applications.ultra.average import DatasetMetrics, acoustics, average, semantics
 
 TABLE6 = """\
 Encodec-24k,4.56,59.40,1.58,3.12,2.36,4.32,59.40,1.57,3.12,2.36,13.95,47.48,,2.93,2.03,65.24
@@ -29,12 +29,12 @@ ROUNDING = 0.005
 """The table has two decimals."""
 
 
-def dataset(cells: list[str]) -> DatasetFigures:
+def dataset(cells: list[str]) -> DatasetMetrics:
     """Read five cells of the table; only that of UTMOS may be empty."""
     error_rate, similarity, utmos, ovrl, p808 = (float(cell) if cell else None for cell in cells)
     assert error_rate is not None
     assert similarity is not None
-    return DatasetFigures(error_rate, similarity, utmos, ovrl, p808)
+    return DatasetMetrics(error_rate, similarity, utmos, ovrl, p808)
 
 
 @pytest.mark.parametrize("row", list(csv.reader(TABLE6.splitlines())), ids=lambda row: row[0])
@@ -46,43 +46,43 @@ def test_each_published_row_is_reproduced(row: list[str]) -> None:
 
 def test_a_worked_number() -> None:
     """Errors of 5 %, similarity 80 and opinions of 3 give (95 + 80 + 60) / 3."""
-    assert float(average([DatasetFigures(5.0, 80.0, 3.0, 3.0, 3.0)] * 3)) == pytest.approx(235 / 3)
+    assert float(average([DatasetMetrics(5.0, 80.0, 3.0, 3.0, 3.0)] * 3)) == pytest.approx(235 / 3)
 
 
 def test_acoustics_is_the_mean_of_what_is_there() -> None:
     """Without UTMOS the two kinds of DNSMOS count half each; without any there is none."""
-    assert float(acoustics(DatasetFigures(0, 0, None, 3.0, 2.0))) == 50.0
-    assert float(acoustics(DatasetFigures(0, 0, 4.0, 3.0, 2.0))) == 60.0
+    assert float(acoustics(DatasetMetrics(0, 0, None, 3.0, 2.0))) == 50.0
+    assert float(acoustics(DatasetMetrics(0, 0, 4.0, 3.0, 2.0))) == 60.0
     with pytest.raises(ValueError, match="one opinion score at least"):
-        acoustics(DatasetFigures(0, 0))
+        acoustics(DatasetMetrics(0, 0))
 
 
 def test_an_error_rate_above_100_counts_as_it_is() -> None:
     """Semantics is not cut off at 0."""
-    assert float(semantics(DatasetFigures(130.0, 0))) == -30.0
+    assert float(semantics(DatasetMetrics(130.0, 0))) == -30.0
 
 
 @pytest.mark.parametrize("count", [0, 2, 4])
 def test_it_takes_three_datasets(count: int) -> None:
     """An average over fewer datasets is never passed off as the average."""
     with pytest.raises(ValueError, match=f"over 3 datasets, got {count}"):
-        average([DatasetFigures(5.0, 80.0, 3.0)] * count)
+        average([DatasetMetrics(5.0, 80.0, 3.0)] * count)
 
 
 @given(st.lists(st.floats(0, 100), min_size=4, max_size=4), st.integers(1, 5))
 def test_draws_are_computed_at_once(values: list[float], draws: int) -> None:
     """An array of draws gives the averages of the single draws."""
     errors = np.linspace(0, values[0], draws)
-    found = average([DatasetFigures(errors, values[1], values[2] / 20, errors / 20, values[3] / 20)] * 3)
+    found = average([DatasetMetrics(errors, values[1], values[2] / 20, errors / 20, values[3] / 20)] * 3)
     assert found.shape == (draws,)
     for draw, error in enumerate(errors):
-        one = DatasetFigures(error, values[1], values[2] / 20, error / 20, values[3] / 20)
+        one = DatasetMetrics(error, values[1], values[2] / 20, error / 20, values[3] / 20)
         assert found[draw] == pytest.approx(float(average([one] * 3)), abs=1e-9)
 
 
 def test_a_missing_number_stays_missing() -> None:
     """NaN in one of the nine is NaN in the average."""
-    whole, holed = DatasetFigures(5.0, 80.0, 3.0), DatasetFigures(np.nan, 80.0, 3.0)
+    whole, holed = DatasetMetrics(5.0, 80.0, 3.0), DatasetMetrics(np.nan, 80.0, 3.0)
     assert np.isnan(average([whole, holed, whole]))
 
 
@@ -91,4 +91,4 @@ def test_the_table_of_figures_names_it() -> None:
     figure = COMPOSITES["ultra_average"]
     assert figure.target == f"{average.__module__}:{average.__name__}"
     assert (figure.label, figure.maximum, figure.higher_is_better) == ("UltraEval average", 100.0, True)
-    assert not COMPOSITES.keys() & FIGURES.keys()
+    assert not COMPOSITES.keys() & PROBE_METRICS.keys()

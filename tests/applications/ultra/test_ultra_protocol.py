@@ -7,9 +7,9 @@ import pytest
 from codec_superb.applications.asr.paraformer import Paraformer
 from codec_superb.applications.catalogue import BACKENDS
 from codec_superb.applications.quality.dnsmos import DnsMos
-from codec_superb.applications.table import APPLICATIONS, FIGURES, PROBES
+from codec_superb.applications.table import APPLICATIONS, PROBE_METRICS, PROBES
 from codec_superb.applications.ultra.average import average
-from codec_superb.applications.ultra.protocol import DATASETS, departures, readiness
+from codec_superb.applications.ultra.protocol import DATASETS, protocol_deviations, readiness
 from codec_superb.data_manifests.catalogue import load_manifest
 
 VALUES = {"asr_wer_pct": 5.0, "asr_cer_pct": 5.0, "sim_pct": 80.0}
@@ -20,7 +20,7 @@ def test_its_datasets_probes_and_backends_exist() -> None:
     """Every name of the protocol is one of this program's: manifests, figures, probes and backends."""
     for row in DATASETS:
         assert load_manifest(row.name).categories == ("speech",)
-        assert set(row.needed) <= FIGURES.keys()
+        assert set(row.needed) <= PROBE_METRICS.keys()
         assert {key for key in row.backends if key != "utmos"} == set(APPLICATIONS["ultra"]) - {"utmos"}
         assert ("utmos" in row.backends) == ("utmos" in row.needed) == (row.language == "en")
         for probe, names in row.backends.items():
@@ -75,19 +75,19 @@ def test_other_models_are_said(place: tuple[str, str], model: str, published: st
     """A figure of another model than the published table's is named, with what the table has."""
     dataset, probe = place
     expected = f"{dataset}: {probe} was answered by {model}, the published table has {published}"
-    assert departures({place: model, ("mini", "asr"): "pocketsphinx"}) == (expected,)
+    assert protocol_deviations({place: model, ("mini", "asr"): "pocketsphinx"}) == (expected,)
 
 
 def test_the_published_models_do_not_depart() -> None:
     """Every name under which a result has the published model is taken, and nothing is said of what did not run."""
-    assert departures({}) == ()
+    assert protocol_deviations({}) == ()
     for row in DATASETS:
         for probe, names in row.backends.items():
-            assert [departures({(row.name, probe): name}) for name in names] == [()] * len(names)
+            assert [protocol_deviations({(row.name, probe): name}) for name in names] == [()] * len(names)
 
 
 @pytest.mark.network
 def test_names_are_those_that_models_have() -> None:
     """The listeners' models are called here what they call themselves in results."""
     assert DnsMos().prepare().name in DATASETS[0].backends["dnsmos"]
-    assert Paraformer.usual.name == DATASETS[2].backends["asr"][0].removeprefix("paraformer:")
+    assert Paraformer.default_repository.name == DATASETS[2].backends["asr"][0].removeprefix("paraformer:")

@@ -10,7 +10,7 @@ import pytest
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 
 pytestmark = pytest.mark.isolated
@@ -50,6 +50,6 @@ def test_the_quantiser_is_that_of_the_models_time() -> None:
     0.083, -0.083, 0.930, -0.930, at a quarter of the step 0.333, -0.333, 3.720, -3.720, again 1, -1, 2, -2. Later
     versions of the package do not bound the input first, and divide by five.
     """
-    python = ensure(open_lock("chattts")).python
+    python = ensure_built(open_lock("chattts")).python
     found = subprocess.run([python, "-I", "-c", QUANTISE], check=True, capture_output=True, text=True)
     assert found.stdout.split("\n")[0] == "[[[108, 108]]] [0.25, 0.25, 0.25, 0.25]"

@@ -15,7 +15,7 @@ from support_families import random_codec, refuse_half_a_download
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodecUnusable, CodingFailed, RefusedSetting
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.environment import ensure
+from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 
 pytestmark = pytest.mark.isolated
@@ -28,7 +28,7 @@ Made = tuple[Path, Path, IsolatedCodec]
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     """Build the environment, write a checkpoint as the publisher's is read, and open the codec with it."""
     folder = tmp_path_factory.mktemp("s3tokenizer")
-    python = ensure(open_lock("s3tokenizer")).python
+    python = ensure_built(open_lock("s3tokenizer")).python
     codec = random_codec(request.param, folder)
     model = codec.card.settings["model"]
     subprocess.run([python, "-I", SCRIPT, "make", model, folder], check=True, capture_output=True)

@@ -17,7 +17,7 @@ from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.environment import find, remove
+from codec_superb.base_codec.isolation.environment import find_environment, remove
 from codec_superb.base_codec.isolation.lock import Lock, open_lock
 from codec_superb.base_codec.options import CodecOptions
 
@@ -70,7 +70,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     codec = random_codec(name, folder).load()
     yield Made(family, python, folder, codec.card, codec)
     codec.close()
-    remove(find(lock))  # twenty of them take 20 GB where their files cannot be shared with uv's cache
+    remove(find_environment(lock))  # twenty of them take 20 GB where their files cannot be shared with uv's cache
 
 
 def noise(made: Made, seconds: float, channels: int = 1) -> Any:

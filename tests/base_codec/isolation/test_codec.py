@@ -76,7 +76,7 @@ def test_standard_output_harms_nothing(codec: IsolatedCodec) -> None:
     """A package that prints to stdout, also from below Python and with the magic of a frame, changes no bit."""
     assert codec.encode(clip(6), 16000).bits == 16 * 1606
     assert codec.worker is not None
-    assert "noise from below Python" in codec.worker.last_words()
+    assert "noise from below Python" in codec.worker.log_tail()
 
 
 @pytest.mark.parametrize(

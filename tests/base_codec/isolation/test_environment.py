@@ -16,10 +16,17 @@ from support_isolated import LOCK, make_tiny_environment, tiny_card
 from codec_superb.base_codec.errors import CatalogueError
 from codec_superb.base_codec.isolation import installer
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.environment import MARK, Environment, ensure, every_environment, find, remove
+from codec_superb.base_codec.isolation.environment import (
+    MARK,
+    Environment,
+    all_environments,
+    ensure_built,
+    find_environment,
+    remove,
+)
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
 from codec_superb.base_codec.isolation.installer import uv_options, uv_variables
-from codec_superb.base_codec.isolation.lock import Lock, Repository, here, lock_names, open_lock
+from codec_superb.base_codec.isolation.lock import GitRepository, Lock, current_platform, lock_names, open_lock
 from codec_superb.cli.main import call
 from codec_superb.data_manifests.packages.pip_settings import PipSettings
 
@@ -27,14 +34,14 @@ VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 EINOPS = "einops==0.8.2 --hash=sha256:54058201ac7087911181bfec4af6091bb59380360f069276601256a76af08193"
 BUILD = (
     "from codec_superb.base_codec.isolation import environment, lock; import sys\n"
-    "print(environment.ensure(lock.open_lock(sys.argv[1]), print).folder)"
+    "print(environment.ensure_built(lock.open_lock(sys.argv[1]), print).folder)"
 )
 
 
 def write_lock(folder: Path, *lines: str, python: str = VERSION) -> Path:
     """Write a lock for this machine."""
     path = folder / "small.txt"
-    path.write_text("\n".join([f"# python: {python}", f"# platform: {here()}", *lines]) + "\n")
+    path.write_text("\n".join([f"# python: {python}", f"# platform: {current_platform()}", *lines]) + "\n")
     return path
 
 
@@ -57,7 +64,7 @@ class TestLocks:
         lock = open_lock(str(path))
         assert (lock.name, lock.python, lock.fits_here) == ("small", VERSION, True)
         assert lock.pins == {"einops": "0.8.2", "torch-x": commit}
-        assert lock.repositories == (Repository("Torch_x", "https://example.org/t", commit, "src/torch"),)
+        assert lock.repositories == (GitRepository("Torch_x", "https://example.org/t", commit, "src/torch"),)
         assert lock.extra_index == "https://example.org/simple"
         assert lock.digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -109,17 +116,17 @@ class TestEnsure:
     def test_what_is_built_is_not_built_again(self) -> None:
         """The tiny environment is found as it is, without a word."""
         said: list[str] = []
-        assert ensure(open_lock(str(LOCK)), said.append).state == "built"
+        assert ensure_built(open_lock(str(LOCK)), said.append).state == "built"
         assert not said
 
     def test_an_interrupted_build_is_built_anew(self, home: Path, tmp_path: Path) -> None:
         """A folder without its mark is thrown away whole."""
         lock = open_lock(str(write_lock(tmp_path)))
-        rest = find(lock).folder / "half"
+        rest = find_environment(lock).folder / "half"
         rest.mkdir(parents=True)
-        assert find(lock).state == "interrupted"
+        assert find_environment(lock).state == "interrupted"
         said: list[str] = []
-        built = ensure(lock, said.append)
+        built = ensure_built(lock, said.append)
         assert (built.state, built.installer, rest.exists()) == ("built", "pip", False)
         assert said == [f"building the environment of small (0 packages) in {built.folder} …"]
         assert subprocess.run([built.python, "-c", ""], check=False).returncode == 0
@@ -133,8 +140,8 @@ class TestEnsure:
             out.read(8)
             process.kill()
         process.wait()
-        assert find(open_lock(str(path))).state in {"interrupted", "not built"}
-        assert ensure(open_lock(str(path))).state == "built"
+        assert find_environment(open_lock(str(path))).state in {"interrupted", "not built"}
+        assert ensure_built(open_lock(str(path))).state == "built"
 
     def test_two_processes_build_once(self, home: Path, tmp_path: Path) -> None:
         """The second waits for the first and uses what it built."""
@@ -155,15 +162,15 @@ class TestEnsure:
         monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
         lock = open_lock(str(write_lock(tmp_path, "no-such-package==1.0 --hash=sha256:" + 64 * "0")))
         with pytest.raises(EnvironmentFailed) as caught:
-            ensure(lock)
+            ensure_built(lock)
         assert "No matching distribution found for no-such-package==1.0" in str(caught.value)
         assert "`codec-superb codecs env build small` again" in str(caught.value)
-        assert find(lock).state == "not built"
+        assert find_environment(lock).state == "not built"
 
     def test_a_missing_python_is_named(self, home: Path, tmp_path: Path) -> None:
         """Without uv, the Python of the lock must be there."""
         with pytest.raises(EnvironmentFailed, match=r"locked for Python 3.99, .* install python3.99, or install uv"):
-            ensure(open_lock(str(write_lock(tmp_path, python="3.99"))))
+            ensure_built(open_lock(str(write_lock(tmp_path, python="3.99"))))
 
 
 def _provide_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +193,7 @@ class TestInstall:
         monkeypatch.setenv("CODEC_SUPERB_INSTALLER", program)
         if program == "uv":
             _provide_uv(tmp_path, monkeypatch)
-        built = ensure(open_lock(str(write_lock(tmp_path, EINOPS))))
+        built = ensure_built(open_lock(str(write_lock(tmp_path, EINOPS))))
         assert built.installer == program
         code = "import importlib.metadata as m; print(m.version('einops'))"
         done = subprocess.run([built.python, "-I", "-c", code], capture_output=True, text=True, check=True)
@@ -209,11 +216,11 @@ class TestInstall:
         pin = f"large==1.0 --hash=sha256:{hashlib.sha256(content).hexdigest()}"
         lock = write_lock(tmp_path, f"# extra-index: {(tmp_path / 'none').as_uri()}", pin)
         (tmp_path / "none").mkdir()
-        remove(ensure(open_lock(str(lock))))  # from now on it lies in uv's cache
+        remove(ensure_built(open_lock(str(lock))))  # from now on it lies in uv's cache
         limited = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n{BUILD}"
         done = subprocess.run([sys.executable, "-c", limited, str(lock)], capture_output=True, text=True, check=False)
         assert done.returncode == 1
-        assert find(open_lock(str(lock))).state == "not built"
+        assert find_environment(open_lock(str(lock))).state == "not built"
         first, _, second = done.stderr.partition("Then, with file:")
         assert "the environment of small cannot be built (uv ended with " in first
         assert "cannot be built (uv ended with " in second
@@ -222,7 +229,7 @@ class TestInstall:
         """A package that was exchanged at the index does not get in."""
         lock = open_lock(str(write_lock(tmp_path, "einops==0.8.2 --hash=sha256:" + 64 * "0")))
         with pytest.raises(EnvironmentFailed, match=r"(?i)hash"):
-            ensure(lock)
+            ensure_built(lock)
 
 
 class TestUv:
@@ -295,7 +302,7 @@ class TestCommands:
         self, home: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """Who prepares a machine for work without a network knows the codec's name; locks have the package's."""
-        environment = find(open_lock("sq-codec"))
+        environment = find_environment(open_lock("sq-codec"))
         for name in ("sqcodec", "sqcodec_16k_3kbps", "sq-codec"):
             _mark_as_built(environment)
             assert call(["codecs", "env", "build", name, name]) == 0
@@ -310,7 +317,7 @@ class TestCommands:
         """The first call builds, the second finds it there; both say so, in text and in JSON."""
 
         def install(lock: Lock, folder: Path) -> str:
-            python = find(lock).python
+            python = find_environment(lock).python
             python.parent.mkdir(parents=True)
             python.touch()
             return "uv"
@@ -323,7 +330,7 @@ class TestCommands:
                 assert ("building the environment of sq-codec" in said.err) == (done == "built")
                 told = json.loads(said.out)[0]["done"] if as_json else said.out.removeprefix("sq-codec: ")
                 assert told.startswith(done)
-            assert remove(find(open_lock("sq-codec")))
+            assert remove(find_environment(open_lock("sq-codec")))
 
     def test_a_codec_of_the_main_environment_has_none(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """It is said that there is nothing to build."""
@@ -343,5 +350,5 @@ def test_a_removed_environment_is_gone_for_its_codec(home: Path, monkeypatch: py
     make_tiny_environment()
     codec = IsolatedCodec(tiny_card()).load()
     codec.close()
-    assert remove(find(open_lock(str(LOCK))))
-    assert not [each for each in every_environment() if each.name == "tiny"]
+    assert remove(find_environment(open_lock(str(LOCK))))
+    assert not [each for each in all_environments() if each.name == "tiny"]

@@ -9,9 +9,9 @@ import pytest
 
 from codec_superb.base_codec.isolation import protocol
 from codec_superb.base_codec.isolation.errors import HandshakeFailed, WorkerDied
-from codec_superb.base_codec.isolation.process import WORKER, Patience, WorkerProcess
+from codec_superb.base_codec.isolation.process import WORKER, Timeouts, WorkerProcess
 
-SHORT = Patience(start=5, load=5, call=5, heartbeat=1.5)
+SHORT = Timeouts(start=5, load=5, call=5, heartbeat=1.5)
 """For programs that say nothing; others get more, as a busy machine takes its time to start them."""
 GREETING = (
     "import os, sys, json, struct, time; answers = int(sys.argv[2]); "
@@ -36,7 +36,7 @@ def program(code: str) -> list[str]:
 def test_a_failed_handshake_says_what_came(code: str, error: type[Exception], message: str) -> None:
     """Another version, another program and one that ends are told apart."""
     with pytest.raises(error, match=message):
-        WorkerProcess(program(code), Patience())
+        WorkerProcess(program(code), Timeouts())
 
 
 def test_a_program_that_never_greets_is_given_up() -> None:
@@ -48,24 +48,24 @@ def test_a_program_that_never_greets_is_given_up() -> None:
 def test_a_program_that_is_not_there_is_named() -> None:
     """An environment that lost its interpreter is an error that says what to do."""
     with pytest.raises(HandshakeFailed, match=r"cannot start /nowhere/python .*; build its environment anew"):
-        WorkerProcess(["/nowhere/python"], Patience())
+        WorkerProcess(["/nowhere/python"], Timeouts())
 
 
 def test_silence_is_a_sign_of_death() -> None:
     """A worker that greets and then neither answers nor beats is given up before its time is."""
-    worker = WorkerProcess(program(GREETING % protocol.VERSION), Patience())
+    worker = WorkerProcess(program(GREETING % protocol.VERSION), Timeouts())
     worker.patience = SHORT
     with pytest.raises(WorkerDied, match=r"no sign of life within 1.5 s"):
         worker.encode(np.zeros((1, 10), dtype=np.float32))
-    worker.bury()
+    worker.terminate()
 
 
 def test_a_worker_tells_who_it_is() -> None:
     """The greeting has the protocol, the Python and the numpy inside."""
-    worker = WorkerProcess([sys.executable, "-I", str(WORKER)], Patience())
+    worker = WorkerProcess([sys.executable, "-I", str(WORKER)], Timeouts())
     assert worker.hello["numpy"] == np.__version__
     assert worker.hello["pid"] == worker.pid
-    worker.bury()
+    worker.terminate()
 
 
 def test_frames_come_out_whole_however_they_arrive() -> None:
@@ -100,7 +100,7 @@ def test_what_is_no_frame_is_refused(data: bytes, message: str) -> None:
 def test_arrays_survive_shared_memory(dtype: type) -> None:
     """Every kind and shape, empty ones and views included, comes back equal and owned."""
     with protocol.shared_file() as file:
-        writer, reader = protocol.Arena(file.fileno()), protocol.Arena(file.fileno())
+        writer, reader = protocol.SharedArray(file.fileno()), protocol.SharedArray(file.fileno())
         for array in (
             np.arange(6, dtype=dtype).reshape(2, 3),
             np.zeros((3, 0), dtype),

@@ -14,7 +14,7 @@ from support_runs import speech_folder
 
 from codec_superb.base_codec.card import Weights
 from codec_superb.base_codec.errors import CodecUnusable
-from codec_superb.base_codec.isolation.environment import find
+from codec_superb.base_codec.isolation.environment import find_environment
 from codec_superb.base_codec.isolation.errors import WorkerDied
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.pipeline.errors import PipelineError
@@ -31,7 +31,7 @@ FIRST, SECOND = "1" * 40, "2" * 40
 @pytest.fixture(autouse=True)
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the hub's cache of a machine that fetched the first commit, and its client to the environment."""
-    python = find(open_lock(str(LOCK))).folder / "lib" / f"python{sysconfig.get_python_version()}"
+    python = find_environment(open_lock(str(LOCK))).folder / "lib" / f"python{sysconfig.get_python_version()}"
     (python / "site-packages" / "hub.pth").write_text(sysconfig.get_path("purelib"))
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub_home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

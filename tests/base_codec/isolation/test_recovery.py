@@ -20,7 +20,7 @@ from support_workers import alive
 
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.environment import ensure, find
+from codec_superb.base_codec.isolation.environment import ensure_built, find_environment
 from codec_superb.base_codec.isolation.errors import GuestFailed, WorkerDied
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.cli.main import call
@@ -170,11 +170,11 @@ def test_an_environment_that_lost_its_python_is_built_anew(tmp_path: Path, monke
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
     support_isolated.make_tiny_environment()
     lock = open_lock(str(support_isolated.LOCK))
-    assert find(lock).state == "built"
-    python = ensure(lock).python
+    assert find_environment(lock).state == "built"
+    python = ensure_built(lock).python
     python.unlink()
     python.symlink_to("/nowhere/python3")
-    assert find(lock).state == "interrupted"
+    assert find_environment(lock).state == "interrupted"
 
 
 def test_tokens_stop_and_go_on_as_runs_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

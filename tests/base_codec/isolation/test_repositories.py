@@ -14,9 +14,9 @@ import pytest
 from support_isolated import link_numpy, tiny_card
 
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
-from codec_superb.base_codec.isolation.environment import ensure, every_environment, find
+from codec_superb.base_codec.isolation.environment import all_environments, ensure_built, find_environment
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
-from codec_superb.base_codec.isolation.lock import Lock, here, open_lock
+from codec_superb.base_codec.isolation.lock import Lock, current_platform, open_lock
 from codec_superb.base_codec.isolation.repositories import fetch_repositories
 from codec_superb.cli.main import call
 
@@ -84,7 +84,7 @@ class Published:
     def lock(self, commit: str, folder: str = "source", url: str = "") -> Lock:
         """Return a lock that asks for ``commit``."""
         path = self.folder.with_name("small.txt")
-        head = f"# python: {VERSION}\n# platform: {here()}\n"
+        head = f"# python: {VERSION}\n# platform: {current_platform()}\n"
         path.write_text(f"{head}# repository: halver {url or self.url} {commit} {folder}\n")
         return open_lock(str(path))
 
@@ -217,7 +217,7 @@ class TestEnvironments:
         code = textwrap.dedent("""
             import sys
             from codec_superb.base_codec.isolation import environment, lock
-            environment.ensure(lock.open_lock(sys.argv[1]))
+            environment.ensure_built(lock.open_lock(sys.argv[1]))
         """)
         variables = {
             **os.environ, "STARTED": str(tmp_path / "started"), "PATH": f"{slow.parent}:{os.environ['PATH']}",
@@ -226,9 +226,9 @@ class TestEnvironments:
         assert (tmp_path / "started").read_text() == "started\n"
         os.killpg(process.pid, 9)
         process.wait()
-        assert find(lock).state == "interrupted"
-        assert (find(lock).folder / "repositories" / "halver" / "half").exists()
-        built = ensure(lock)
+        assert find_environment(lock).state == "interrupted"
+        assert (find_environment(lock).folder / "repositories" / "halver" / "half").exists()
+        built = ensure_built(lock)
         assert built.state == "built"
         assert version_in(built.folder) == "1"
         assert not list(built.folder.rglob("half"))
@@ -236,7 +236,7 @@ class TestEnvironments:
     def test_a_worker_runs_a_package_of_a_repository(self, published: Published, tmp_path: Path) -> None:
         """A codec whose package is in no registry: built, opened and used, with the tokens of that package."""
         lock = published.lock(published.first)
-        link_numpy(ensure(lock).folder)
+        link_numpy(ensure_built(lock).folder)
         guest = tmp_path / "guest.py"
         guest.write_text(GUEST)
         codec = IsolatedCodec(tiny_card(isolation={"lock": str(lock.path), "guest": str(guest)})).load()
@@ -256,7 +256,7 @@ class TestCommands:
         """`codecs env list` says so, and gives address and commit as JSON."""
         locks = published.lock(published.first).path.parent
         monkeypatch.setattr("codec_superb.base_codec.isolation.lock.LOCKS", locks)
-        assert [each.name for each in every_environment()] == ["small"]
+        assert [each.name for each in all_environments()] == ["small"]
         assert call(["codecs", "env", "list"]) == 0
         assert "from its repository" in capsys.readouterr().out
         assert call(["codecs", "env", "list", "--json"]) == 0

@@ -21,7 +21,7 @@ from codec_superb.data_manifests.clip_list import read_records
 from codec_superb.data_manifests.errors import FetchError, LayoutError, ManifestError
 from codec_superb.data_manifests.hub.huggingface import from_hub
 from codec_superb.data_manifests.indexing.index import index
-from codec_superb.data_manifests.progress import Progress
+from codec_superb.data_manifests.progress import ProgressUpdate
 
 NAME = "codec_superb_tiny"
 FEATURES = {"info": {"features": {"id": {"dtype": "string", "_type": "Value"}, "audio": {"_type": "Audio"}}}}
@@ -220,7 +220,7 @@ def test_an_id_that_leaves_the_store_is_refused(name: str, hub: Path) -> None:
 
 def test_progress_counts_rows_then_files(hub: Path) -> None:
     """Storing and hashing are two stages, each of which ends at its total."""
-    heard: list[Progress] = []
+    heard: list[ProgressUpdate] = []
     index(NAME, hub, heard.append)
     assert [(step.stage, step.done, step.total) for step in heard] == [
         *(("cut", number, 5) for number in range(1, 6)),

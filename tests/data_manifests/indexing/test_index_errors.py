@@ -13,7 +13,7 @@ from support_layouts import Tree
 from codec_superb.data_manifests.errors import DatasetError, LayoutError, ManifestError, UnknownDataset
 from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.indexers import find_clips
-from codec_superb.data_manifests.indexers.listing import Request
+from codec_superb.data_manifests.indexers.listing import IndexRequest
 from codec_superb.data_manifests.indexing.index import index
 from codec_superb.data_manifests.manifest import Partition
 
@@ -80,7 +80,7 @@ def test_an_unknown_name_is_told_near_matches(tree: Tree) -> None:
 def test_an_unknown_layout_is_an_error(tree: Tree) -> None:
     """A manifest that names no indexer is told which there are."""
     with pytest.raises(ManifestError, match=r"'cassette'; there are aishell1, audio_snips"):
-        find_clips("cassette", Request(tree.root, Partition(text="all"), tree.root))
+        find_clips("cassette", IndexRequest(tree.root, Partition(text="all"), tree.root))
 
 
 SPOIL = dict[str, Callable[[str], str]]

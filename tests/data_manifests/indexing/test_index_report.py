@@ -16,8 +16,8 @@ from codec_superb.data_manifests.clip_list import read_index, read_records
 from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.data_manifests.indexing.index import index
-from codec_superb.data_manifests.progress import Progress
-from codec_superb.data_manifests.trials import Trial, read_trials, trial_lists
+from codec_superb.data_manifests.progress import ProgressUpdate
+from codec_superb.data_manifests.trials import ListedTrial, read_trials, trial_lists
 
 
 def _build(name: str, tree: Tree) -> None:
@@ -135,8 +135,8 @@ def test_trials_are_stored_with_clip_ids(tree: Tree) -> None:
     assert trial_lists("voxceleb1") == ["veri_test2"]
     first = "id10270/5r0dWxy17C8/00001"
     assert read_trials("voxceleb1", "veri_test2") == [
-        Trial(same=True, enrolment=first, test="id10270/5r0dWxy17C8/00003"),
-        Trial(same=False, enrolment=first, test="id10309/_z_BR0ERa9g/00002"),
+        ListedTrial(same=True, enrolment=first, test="id10270/5r0dWxy17C8/00003"),
+        ListedTrial(same=False, enrolment=first, test="id10309/_z_BR0ERa9g/00002"),
     ]
 
 
@@ -163,7 +163,7 @@ def test_a_damaged_trial_list_names_its_line(tree: Tree) -> None:
 def test_progress_ends_at_the_number_of_files(tree: Tree) -> None:
     """The callback hears of every batch, never backwards, and of the last file."""
     tree.audio(*(f"music_speech/music_wav/song{number:03}.wav" for number in range(150)))
-    heard: list[Progress] = []
+    heard: list[ProgressUpdate] = []
     index("gtzan_music_speech", tree.root, heard.append)
     assert [(step.stage, step.done) for step in heard] == [("check", 64), ("check", 128), ("check", 150)]
     assert {step.total for step in heard} == {150}
@@ -183,7 +183,7 @@ def test_only_changed_files_are_read_again(tree: Tree, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("codec_superb.data_manifests.indexing.file_facts.file_sha256", spy)
 
-    def stop(step: Progress) -> None:
+    def stop(step: ProgressUpdate) -> None:
         if step.done >= 100:
             raise KeyboardInterrupt
 

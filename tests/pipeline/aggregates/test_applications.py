@@ -173,7 +173,9 @@ class TestDraws:
         """The same resampling and the same percentiles, so figures and metrics can stand in one table."""
         values = np.random.default_rng(3).uniform(0.2, 0.9, 30)
         found = figures([similar(f"c{n:02}", float(value)) for n, value in enumerate(values)])["sim_pct"].resynthesis
-        draws = bootstrap.replicate_means(100 * values[:, None], 1000, bootstrap.stream(0, "mini", "applications"))
+        draws = bootstrap.replicate_means(
+            100 * values[:, None], 1000, bootstrap.random_stream(0, "mini", "applications")
+        )
         expected = bootstrap.interval(draws[:, 0], 30)
         assert expected is not None
         assert (found.low, found.high) == (pytest.approx(expected[0]), pytest.approx(expected[1]))
@@ -196,11 +198,11 @@ class TestEveryProbe:
         rows = [*draw_rows(1, 60, dataset="one"), failed("gone", dataset="one"), *draw_rows(2, 60, dataset="two")]
         probed = draw_probes(rows)
         found = aggregate(probed.rows, metrics=(), pairs=probed.pairs).applications
-        keys = [figure.key for probe in PROBES.values() for figure in probe.figures if figure.key != "asr_cer_pct"]
+        keys = [figure.key for probe in PROBES.values() for figure in probe.metrics if figure.key != "asr_cer_pct"]
         assert [(entry.dataset, entry.figure) for entry in found] == [
             (dataset, key) for dataset in ("one", "two") for key in keys
         ]
-        limits = {figure.key: figure for probe in PROBES.values() for figure in probe.figures}
+        limits = {figure.key: figure for probe in PROBES.values() for figure in probe.metrics}
         for entry in found:
             asked = [r for r in probed.rows if r.dataset == entry.dataset and entry.probe in r.probes]
             assert entry.n + entry.left_out + entry.failed == len(asked)

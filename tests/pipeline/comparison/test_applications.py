@@ -9,7 +9,7 @@ import pytest
 from support_probed import probe_run
 from support_stats import card, draw_rows, write_run
 
-from codec_superb.applications.table import FIGURES
+from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.cli.main import call
 from codec_superb.pipeline.comparison.codecs import compare
 from codec_superb.pipeline.runs.folder import RunFolder
@@ -94,7 +94,7 @@ class TestCompared:
                     value.model_copy(update={"resynthesis": dict.fromkeys(value.resynthesis, 0.0)}),
                 )
         (entry,) = compare(first.path, second.path).applications
-        assert not FIGURES[entry.figure].higher_is_better
+        assert not PROBE_METRICS[entry.figure].higher_is_better
         assert entry.result.first == 0.0
         assert entry.result.difference < 0
         assert entry.result.first_better == 1.0

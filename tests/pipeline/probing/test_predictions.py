@@ -15,19 +15,19 @@ from hypothesis.extra import numpy as arrays
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Item, Model
-from codec_superb.pipeline.probing.clip import Place
+from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.predictions import (
-    Answers,
+    PredictionSet,
     failure,
     from_entry,
-    is_open,
     model_digest,
-    sort_out,
+    needs_prediction,
+    split_failures,
     to_entry,
 )
 from codec_superb.pipeline.probing.reference_predictions import file_of, open_references
 from codec_superb.pipeline.workers.batches import BatchQueue, Length, batches, halves
-from codec_superb.pipeline.workers.progress import Silent
+from codec_superb.pipeline.workers.progress import SilentProgress
 
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
@@ -63,8 +63,8 @@ class TestEntries:
     def test_failures_are_told_apart(self) -> None:
         """A reason stays a reason; only a final one closes the question."""
         entries = {"a": to_entry("yes"), "b": failure("crashed"), "c": failure("no speech", final=True)}
-        assert sort_out(entries) == Answers({"a": "yes"}, {"b": "crashed", "c": "no speech"})
-        assert [is_open(entry) for entry in (None, *entries.values())] == [True, False, True, False]
+        assert split_failures(entries) == PredictionSet({"a": "yes"}, {"b": "crashed", "c": "no speech"})
+        assert [needs_prediction(entry) for entry in (None, *entries.values())] == [True, False, True, False]
 
 
 def test_identity_of_a_model_is_name_files_and_settings() -> None:
@@ -86,7 +86,7 @@ class TestReferences:
         told: list[str] = []
         missing: list[bool] = []
 
-        class Listening(Silent):
+        class Listening(SilentProgress):
             def message(self, text: str) -> None:
                 """Keep what is said."""
                 told.append(text)
@@ -95,7 +95,7 @@ class TestReferences:
             with open_references("d" * 64, "e" * 64, Listening()) as known:
                 missing.append(known.missing(self.ITEM))
 
-        with open_references("d" * 64, "e" * 64, Silent()) as known:
+        with open_references("d" * 64, "e" * 64, SilentProgress()) as known:
             waiting = threading.Thread(target=second)
             waiting.start()
             until = time.monotonic() + 30
@@ -113,7 +113,7 @@ class TestReferences:
     ) -> None:
         """A model may listen to music in another way, and the dataset's hash does not tell categories."""
         monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
-        with open_references("d" * 64, "e" * 64, Silent()) as known:
+        with open_references("d" * 64, "e" * 64, SilentProgress()) as known:
             known.record(self.ITEM, to_entry("a"))
             assert known.missing(Item("a", "music"))
 
@@ -124,7 +124,7 @@ class TestBatches:
     @given(st.lists(st.floats(0.1, 30), max_size=40), st.floats(1, 60))
     def test_every_sound_is_in_one_batch_within_the_limit(self, seconds: list[float], limit: float) -> None:
         """Padded to its longest, no batch exceeds the limit, unless a single sound does."""
-        sounds = [Length(length, Place(f"c{number}")) for number, length in enumerate(seconds)]
+        sounds = [Length(length, SoundPlace(f"c{number}")) for number, length in enumerate(seconds)]
         made = list(batches(sounds, limit))
         assert sorted(place for batch in made for place in batch) == sorted(sound.place for sound in sounds)
         lengths = {sound.place: sound.seconds for sound in sounds}

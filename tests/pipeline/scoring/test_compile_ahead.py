@@ -11,10 +11,10 @@ from codec_superb.metrics.p862 import pesq, readiness
 from codec_superb.pipeline.scoring import compile_ahead as module
 from codec_superb.pipeline.scoring.compile_ahead import EVERY_TIME, ONCE, compile_ahead
 from codec_superb.pipeline.workers.executor import Executor
-from codec_superb.pipeline.workers.progress import Silent
+from codec_superb.pipeline.workers.progress import SilentProgress
 
 
-class Heard(Silent):
+class Heard(SilentProgress):
     """Keeps what was said."""
 
     def __init__(self) -> None:

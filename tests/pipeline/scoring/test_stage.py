@@ -23,7 +23,7 @@ from codec_superb.pipeline.runs.outcome import MetricCounts
 from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.workers.executor import Executor
-from codec_superb.pipeline.workers.progress import Silent
+from codec_superb.pipeline.workers.progress import SilentProgress
 
 PLAIN, TREACHEROUS, SLOW = f"{HERE}:Plain", f"{HERE}:Treacherous", f"{HERE}:Slow"
 CHEAP = ["si_sdr", "sdr"]
@@ -242,7 +242,7 @@ def test_the_table_has_three_columns_a_metric(runs: Path) -> None:
 def test_a_clip_without_resynthesis_is_not_called_done(tmp_path: Path) -> None:
     """Progress counts what can be scored: a clip that failed before is neither to do nor finished."""
 
-    class Steps(Silent):
+    class Steps(SilentProgress):
         def __init__(self) -> None:
             self.seen: list[tuple[int, int]] = []
 

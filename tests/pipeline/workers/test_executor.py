@@ -12,14 +12,14 @@ from support_timing import quickest
 from support_workers import alive, own_pid, squares, thread_limits, without_first
 
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.workers.executor import Crash, Executor, Result
+from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 
 
 def test_every_value_of_every_task_comes_back() -> None:
     """All values arrive, whatever the order in which workers finish."""
     with Executor(2) as pool:
         events = list(pool.stream(squares, [(i, i + 1) for i in range(20)]))
-    assert sorted(e.value for e in events if isinstance(e, Result)) == sorted(
+    assert sorted(e.value for e in events if isinstance(e, TaskResult)) == sorted(
         n * n for i in range(20) for n in (i, i + 1)
     )
 
@@ -28,8 +28,8 @@ def test_a_worker_that_dies_costs_the_value_it_was_computing() -> None:
     """A segmentation fault and an exit in the middle of tasks lose two values, each named, and nothing else."""
     with Executor(2) as pool:
         events = list(pool.stream(squares, [(1, -1, 2), (3, -2), (4,)], remainder=without_first))
-    assert sorted(e.value for e in events if isinstance(e, Result)) == [1, 4, 9, 16]
-    crashes = {(e.task[e.index], e.reason) for e in events if isinstance(e, Crash)}
+    assert sorted(e.value for e in events if isinstance(e, TaskResult)) == [1, 4, 9, 16]
+    crashes = {(e.task[e.index], e.reason) for e in events if isinstance(e, WorkerCrash)}
     assert crashes == {(-1, "worker process killed by SIGSEGV"), (-2, "worker process ended with exit code 7")}
 
 
@@ -37,7 +37,7 @@ def test_the_last_words_of_a_dead_worker_are_kept() -> None:
     """What the fault handler wrote is there for the person who must find the fault."""
     with Executor(1) as pool:
         (crash,) = pool.stream(squares, [(-1,)])
-    assert isinstance(crash, Crash)
+    assert isinstance(crash, WorkerCrash)
     assert "Segmentation fault" in crash.log
     assert "squares" in crash.log
 
@@ -46,10 +46,10 @@ def test_a_hanging_worker_is_ended_after_the_timeout() -> None:
     """A value that takes longer than the timeout is given up, the next task is served."""
     with Executor(1, timeout=1.5) as pool:
         events = list(pool.stream(squares, [(-3,), (5,)]))
-    assert [e.reason for e in events if isinstance(e, Crash)] == [
+    assert [e.reason for e in events if isinstance(e, WorkerCrash)] == [
         "no answer within 1.5 s; the worker process was ended"
     ]
-    assert [e.value for e in events if isinstance(e, Result)] == [25]
+    assert [e.value for e in events if isinstance(e, TaskResult)] == [25]
 
 
 def test_an_exception_reaches_the_caller_as_itself() -> None:
@@ -68,9 +68,9 @@ def test_workers_that_cannot_start_end_the_stream(monkeypatch: pytest.MonkeyPatc
 def test_workers_are_kept_between_streams_and_share_no_threads() -> None:
     """Two stages use the same processes, and numeric libraries in them use one thread each."""
     with Executor(1) as pool:
-        first = [e.value for e in pool.stream(own_pid, [0]) if isinstance(e, Result)]
-        second = [e.value for e in pool.stream(own_pid, [0]) if isinstance(e, Result)]
-        (limits,) = [e.value for e in pool.stream(thread_limits, [""]) if isinstance(e, Result)]
+        first = [e.value for e in pool.stream(own_pid, [0]) if isinstance(e, TaskResult)]
+        second = [e.value for e in pool.stream(own_pid, [0]) if isinstance(e, TaskResult)]
+        (limits,) = [e.value for e in pool.stream(thread_limits, [""]) if isinstance(e, TaskResult)]
     assert first == second != [os.getpid()]
     assert set(limits) == {"1"}
 
@@ -81,7 +81,7 @@ def test_no_worker_outlives_its_executor() -> None:
 
     def close() -> float:
         with Executor(2) as pool:
-            pids.update(e.value for e in pool.stream(own_pid, range(8)) if isinstance(e, Result))
+            pids.update(e.value for e in pool.stream(own_pid, range(8)) if isinstance(e, TaskResult))
             stream = pool.stream(squares, [(1, -3)])
             next(stream)
             started = time.monotonic()

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from support_async import run
 
-from codec_superb.server.answers.cache import HTML, AnswerCache, Finished, Made, finish
+from codec_superb.server.answers.cache import HTML, AnswerCache, EncodedAnswer, UnsentAnswer, encode_answer
 
 
-def answer(size: int) -> Finished:
+def answer(size: int) -> EncodedAnswer:
     """Make an answer that compression cannot shrink."""
-    return finish(Made(os.urandom(size), HTML))
+    return encode_answer(UnsentAnswer(os.urandom(size), HTML))
 
 
 def test_the_least_recently_used_goes_first() -> None:
@@ -53,14 +53,14 @@ def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
     calls = []
     go = threading.Event()
 
-    def make() -> Made:
+    def make() -> UnsentAnswer:
         calls.append(1)
         go.wait(60)
         if len(calls) == 2:
             raise ValueError("no answer")
-        return Made("x", HTML)
+        return UnsentAnswer("x", HTML)
 
-    async def ask(cache: AnswerCache, key: str) -> list[Finished | BaseException]:
+    async def ask(cache: AnswerCache, key: str) -> list[EncodedAnswer | BaseException]:
         waiting = [asyncio.ensure_future(cache.get(("/", key, 1), make)) for _ in range(10)]
         await asyncio.sleep(0.05)
         go.set()
@@ -69,7 +69,7 @@ def test_who_asks_meanwhile_waits_for_the_same_answer() -> None:
     cache = AnswerCache()
     got = run(ask, cache, "a")
     assert len(calls) == 1
-    assert all(isinstance(entry, Finished) for entry in got)
+    assert all(isinstance(entry, EncodedAnswer) for entry in got)
     assert {type(entry) for entry in run(ask, cache, "b")} == {ValueError}
     assert len(calls) == 2
     assert run(cache.get, ("/", "b", 1), make).body == b"x"
@@ -79,9 +79,9 @@ def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
     """Cancelling one request leaves the making of the answer alone."""
     go = threading.Event()
 
-    def make() -> Made:
+    def make() -> UnsentAnswer:
         go.wait(60)
-        return Made("x", HTML)
+        return UnsentAnswer("x", HTML)
 
     async def ask() -> bytes:
         cache = AnswerCache()
@@ -97,23 +97,23 @@ def test_a_visitor_who_leaves_takes_nothing_from_the_others() -> None:
 
 def test_compression_is_for_what_it_shrinks() -> None:
     """Small and incompressible answers stay as they are; the others unpack to the same bytes."""
-    assert finish(Made("short", HTML)).compressed is None
+    assert encode_answer(UnsentAnswer("short", HTML)).compressed is None
     assert answer(1_000).compressed is None
-    packed = finish(Made("text " * 1_000, HTML))
+    packed = encode_answer(UnsentAnswer("text " * 1_000, HTML))
     assert packed.compressed is not None
     assert gzip.decompress(packed.compressed) == packed.body
-    assert packed.etag == finish(Made("text " * 1_000, HTML)).etag
+    assert packed.etag == encode_answer(UnsentAnswer("text " * 1_000, HTML)).etag
 
 
 def test_a_quick_answer_is_made_at_once() -> None:
     """It is made by the thread that asks, and kept like any other."""
     makers = []
 
-    def make() -> Made:
+    def make() -> UnsentAnswer:
         makers.append(threading.current_thread())
-        return Made("x", HTML)
+        return UnsentAnswer("x", HTML)
 
-    async def ask(cache: AnswerCache) -> Finished:
+    async def ask(cache: AnswerCache) -> EncodedAnswer:
         await cache.get(("/", "", 1), make, quick=True)
         return await cache.get(("/", "", 1), make)
 

@@ -13,7 +13,7 @@ from support_codec_page import EVIL, Packed, Site, clips_of
 
 from codec_superb.server.codecs.published import published_names
 from codec_superb.server.database.models import Submission
-from codec_superb.server.database.session import changed
+from codec_superb.server.database.session import bump_revision
 from codec_superb.server.datasets.service import DatasetFacts, add
 from codec_superb.server.people.tokens import create
 
@@ -157,7 +157,7 @@ class TestPage:
         with own_site.database.transaction(write=True) as session:
             where = update(Submission).where(Submission.id == second)
             session.execute(where.values(status="withdrawn", reason="wrong codec", submitter="Buy at spam.example"))
-            changed(session)
+            bump_revision(session)
         found = page(own_site, "opus_16k")
         assert "Version 1, received" in found.text
         assert "wrong codec" in found.text

@@ -21,7 +21,7 @@ from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.literature.tables import published_as
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import SubmittedDataset
-from codec_superb.server.board.entries import Entry, Figures
+from codec_superb.server.board.entries import BoardEntry, CodecFigures
 from codec_superb.server.codecs.band import FACTOR, axes, band_of
 from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
 from codec_superb.server.codecs.facts import card_facts, web_address
@@ -67,15 +67,15 @@ class TestScales:
         assert [SCALES["si_sdr"].of(value) for value in (-90, -10, 10, 30, 90)] == [0, 0, 0.5, 1, 1]
 
 
-def entry(name: str, kbps: float | None, states: Mapping[str, str] = MINI, pesq: float | None = 3.0) -> Entry:
+def entry(name: str, kbps: float | None, states: Mapping[str, str] = MINI, pesq: float | None = 3.0) -> BoardEntry:
     """Make a codec of the board with one metric in speech."""
     metrics = {"pesq": (pesq, None, None, 3, 0, 0, None), "stoi": (0.9, None, None, 3, 0, 0, None)}
-    figures = Figures(
+    figures = CodecFigures(
         tuple(states), tuple(states.values()), True, 3, 3, 0, kbps, None, None, None, None, None, 0,
         (0.7, None, None, 3, 0, 0, None), metrics,
     )  # fmt: skip
     category: Category = "speech"
-    return Entry(
+    return BoardEntry(
         name, name.title(), "f", "published", "published", None, name, 1, None, "", "classical", 16000, kbps, True,
         True, {(category, ""): figures},
     )  # fmt: skip

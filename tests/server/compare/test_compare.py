@@ -12,7 +12,7 @@ from support_compare import rows_of, running_board, shifted, store
 from support_stats import sha
 
 from codec_superb.server.database.models import Submission
-from codec_superb.server.database.session import Database, changed
+from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.settings import Settings
 
 API = "/api/v1/compare"
@@ -130,7 +130,7 @@ class TestCompare:
         assert metric(pair, "speech", "pesq")["gap"]["difference"] == 0
         with database.transaction(write=True) as session:
             session.get_one(Submission, newer).status = "verified"
-            changed(session)
+            bump_revision(session)
         client.app.state.board.refresh()  # type: ignore[attr-defined]  # Starlette's application
         found = compare(client, "opus_12k", "opus_same")
         assert found["codecs"][1]["version"] == 2

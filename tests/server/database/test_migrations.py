@@ -19,7 +19,7 @@ from support_rows import all_rows, fill_tables
 from codec_superb.server.database import migrate
 from codec_superb.server.database.migrate import downgrade, upgrade
 from codec_superb.server.database.models import Base, Revision
-from codec_superb.server.database.session import Database, changed
+from codec_superb.server.database.session import Database, bump_revision
 
 REVISIONS = [
     script.revision for script in reversed([*ScriptDirectory(str(migrate.FOLDER)).walk_revisions("base", "heads")])
@@ -90,7 +90,7 @@ def test_downgrade_and_upgrade_with_data(filled: Database, database_url: str, re
         assert set(inspect(filled.engine).get_table_names()) <= {"alembic_version"}
     upgrade(database_url)
     with filled.transaction(write=True) as session:
-        changed(session)
+        bump_revision(session)
         assert session.scalars(select(Revision.number)).one() >= 1
     with filled.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
@@ -168,6 +168,6 @@ def test_the_revision_counts(database: Database) -> None:
     """Every change that the public sees counts the revision up by one."""
     for _ in range(2):
         with database.transaction(write=True) as session:
-            changed(session)
+            bump_revision(session)
     with database.transaction() as session:
         assert session.scalars(select(Revision.number)).one() == 2

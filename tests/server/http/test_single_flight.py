@@ -7,12 +7,12 @@ import tracemalloc
 
 import pytest
 
-from codec_superb.server.http.single_flight import Kept
+from codec_superb.server.http.single_flight import SingleFlightCache
 
 
 def test_an_answer_is_made_once() -> None:
     """The second time it is there."""
-    kept, made = Kept(2), []
+    kept, made = SingleFlightCache(2), []
     for _ in range(2):
         assert kept.get("a", lambda: made.append(1) or "answer") == "answer"  # type: ignore[func-returns-value]
     assert len(made) == 1
@@ -21,7 +21,7 @@ def test_an_answer_is_made_once() -> None:
 
 def test_the_one_asked_for_longest_ago_goes() -> None:
     """Asking keeps an answer young."""
-    kept = Kept(2)
+    kept = SingleFlightCache(2)
     for key in ("a", "b", "a", "c"):
         kept.get(key, lambda: 1)
     assert [key in kept for key in "abc"] == [True, False, True]
@@ -29,7 +29,7 @@ def test_the_one_asked_for_longest_ago_goes() -> None:
 
 def test_a_failure_is_kept_by_nobody() -> None:
     """The next one who asks tries again."""
-    kept = Kept(2)
+    kept = SingleFlightCache(2)
 
     def fail() -> int:
         raise ValueError("no")
@@ -42,7 +42,7 @@ def test_a_failure_is_kept_by_nobody() -> None:
 
 def test_who_asks_meanwhile_waits_for_the_same_computation() -> None:
     """Four threads, one computation, four answers."""
-    kept, begun, go_on, made = Kept(2), threading.Event(), threading.Event(), []
+    kept, begun, go_on, made = SingleFlightCache(2), threading.Event(), threading.Event(), []
 
     def slow() -> int:
         begun.set()
@@ -63,7 +63,7 @@ def test_who_asks_meanwhile_waits_for_the_same_computation() -> None:
 
 def test_nothing_stays_of_an_answer_that_has_gone() -> None:
     """However often answers were asked for, what is held is bounded by the answers that are kept."""
-    kept = Kept(1)
+    kept = SingleFlightCache(1)
     tracemalloc.start()
     for number in range(20_000):
         for _ in range(2):

@@ -303,7 +303,7 @@ class TestLimits:
 
     def test_memory(self, victim: Service, tmp_path: Path, migrated_sqlite: Path) -> None:
         """A check that gets no more memory is refused with the limit; the next file is checked."""
-        victim.send(GOOD)  # by then the nursery has imported everything
+        victim.send(GOOD)  # by then the fork server has imported everything
         status = Path(f"/proc/{victim.client.app.state.checker.pid}/status").read_text(encoding="utf-8")
         needed = next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmSize"))
         limit = needed + (24 << 20)
@@ -313,13 +313,13 @@ class TestLimits:
             assert problem["got"] == f"more than {limit / 1e6:.0f} MB of memory for checking it"
             assert service.send(b"no zip").json()["problems"][0]["path"] == "zip"
 
-    def test_the_nursery_can_fork(self, victim: Service) -> None:
+    def test_the_fork_server_can_fork(self, victim: Service) -> None:
         """It has one thread: a child of a process with several may wait for ever for a lock that nobody holds."""
         victim.send(GOOD)
         process = victim.client.app.state.checker.pid
         assert len(list(Path(f"/proc/{process}/task").iterdir())) == 1
 
-    def test_a_dead_nursery_is_replaced(self, victim: Service) -> None:
+    def test_a_dead_fork_server_is_replaced(self, victim: Service) -> None:
         """Somebody kills it: the next upload gets a new one."""
         state = victim.client.app.state
         before = state.checker.pid

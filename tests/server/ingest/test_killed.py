@@ -20,11 +20,11 @@ import pytest
 from sqlalchemy import func, select
 from support_ingest import categories, drawn, register, token_of, whole_submissions
 
-from codec_superb.cli.uploading import Sent, send
+from codec_superb.cli.uploading import UploadResult, send
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.submission_files import clean
+from codec_superb.server.storage.submission_files import remove_orphans
 
 UPLOADS = 50
 CODECS = 10
@@ -119,7 +119,7 @@ def test_fifty_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
     try:
         token = token_of(database, "ann")
 
-        def upload(file: Path) -> Sent:
+        def upload(file: Path) -> UploadResult:
             return send(file, server.address, token, attempts=30, first_pause=0.05)
 
         whole = partial(whole_submissions, database, settings)
@@ -132,7 +132,7 @@ def test_fifty_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
         assert all(entry.accepted for entry in sent), [entry for entry in sent if not entry.accepted]
         stored = whole()
         assert sorted(stored) == sorted(sha256(file.read_bytes()).hexdigest() for file in files)
-        clean(settings, database, older_than=-1)
+        remove_orphans(settings, database, older_than=-1)
         left = {path.name for path in settings.files.iterdir()}
         assert left == {f"{digest}.zip" for digest in stored}
         assert list(settings.incoming.iterdir()) == []

@@ -14,7 +14,13 @@ from support_stats import sha
 
 from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings
-from codec_superb.server.storage.submission_files import OLD, adding, clean, file_of, move_in
+from codec_superb.server.storage.submission_files import (
+    ORPHAN_AGE_S,
+    hold_off_cleaning,
+    move_in,
+    remove_orphans,
+    submission_path,
+)
 
 
 def aged(path: Path, seconds: float) -> Path:
@@ -34,16 +40,16 @@ class TestClean:
         answer = service.send(drawn("kept_16k"))
         assert answer.is_success
         kept = service.stored()
-        long_ago = OLD + settings.check_seconds + 60
+        long_ago = ORPHAN_AGE_S + settings.check_seconds + 60
         for digest in kept:
-            os.utime(file_of(settings, digest), (0, 0))
-        gone = [aged(settings.incoming / "old", long_ago), aged(file_of(settings, sha("nobody")), long_ago)]
+            os.utime(submission_path(settings, digest), (0, 0))
+        gone = [aged(settings.incoming / "old", long_ago), aged(submission_path(settings, sha("nobody")), long_ago)]
         stays = [
             aged(settings.incoming / "young", 60),
-            aged(file_of(settings, sha("somebody")), 60),
+            aged(submission_path(settings, sha("somebody")), 60),
             aged(settings.files / "readme.txt", long_ago),
         ]
-        assert clean(settings, service.database) == 2
+        assert remove_orphans(settings, service.database) == 2
         assert [path.exists() for path in gone] == [False, False]
         assert all(path.exists() for path in stays)
         assert service.stored() == kept
@@ -53,11 +59,11 @@ class TestClean:
     def test_nothing_is_cleaned_while_a_file_is_being_named(self, service: Service) -> None:
         """A file that is in its place and not yet named is safe, however old it looks."""
         settings = service.settings
-        path = aged(file_of(settings, sha("about to be named")), 10**6)
-        with adding(settings), adding(settings):  # several uploads at once
-            assert clean(settings, service.database) == 0
+        path = aged(submission_path(settings, sha("about to be named")), 10**6)
+        with hold_off_cleaning(settings), hold_off_cleaning(settings):  # several uploads at once
+            assert remove_orphans(settings, service.database) == 0
             assert path.exists()
-        assert clean(settings, service.database) == 1
+        assert remove_orphans(settings, service.database) == 1
 
     def test_a_file_left_by_a_killed_service_does_no_harm(self, service: Service) -> None:
         """Killed between file and row: the retry stores the same file as if nothing had been."""
@@ -82,4 +88,4 @@ def test_a_start_cleans(settings: Settings) -> None:
 @pytest.mark.parametrize("name", ["x", "../x", "0" * 64])
 def test_files_are_named_by_their_hash(settings: Settings, name: str) -> None:
     """A name in the folder of files is a hash and nothing else that a client chose."""
-    assert file_of(settings, sha(name)).parent == settings.files
+    assert submission_path(settings, sha(name)).parent == settings.files

@@ -14,10 +14,10 @@ from support_timing import quickest
 
 from codec_superb.server.board import current as board_module
 from codec_superb.server.board.current import Board
-from codec_superb.server.board.entries import Entry
-from codec_superb.server.board.snapshot import take
+from codec_superb.server.board.entries import BoardEntry
+from codec_superb.server.board.snapshot import load_snapshot
 from codec_superb.server.database.models import Submission
-from codec_superb.server.database.session import Database, changed
+from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.errors import Unavailable
 
 
@@ -30,7 +30,7 @@ def board(database: Database) -> Iterator[Board]:
     watching.stop()
 
 
-def seen(board: Board) -> dict[str, Entry]:
+def seen(board: Board) -> dict[str, BoardEntry]:
     """Return what the board shows, by codec."""
     return {entry.codec: entry for entry in board.current.runs}
 
@@ -39,7 +39,7 @@ def decide(database: Database, submission: str, status: str) -> None:
     """Change a status as a moderator does."""
     with database.transaction(write=True) as session:
         session.execute(update(Submission).where(Submission.id == submission).values(status=status))
-        changed(session)
+        bump_revision(session)
 
 
 def test_follows_what_becomes_public_and_what_is_withdrawn(board: Board, database: Database) -> None:
@@ -158,7 +158,7 @@ def test_stays_right_while_many_publish_and_read(board: Board, database: Databas
     reader.join()
     assert faults == []
     with database.transaction() as session:
-        afresh = take(session, None)
+        afresh = load_snapshot(session, None)
     assert [entry.codec for entry in board.current.runs] == [entry.codec for entry in afresh.runs]
     assert board.current.runs == afresh.runs
     assert len(afresh.runs) == 17

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 from support_board import make_submission
 
-from codec_superb.server.board.entries import is_open
-from codec_superb.server.board.snapshot import Snapshot, take
+from codec_superb.server.board.entries import has_open_weights
+from codec_superb.server.board.snapshot import Snapshot, load_snapshot
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Result
 from codec_superb.server.database.session import Database
@@ -47,7 +47,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
         make_submission(session, "alone", 11.0, 0.6, result={"low": None, "high": None})
         make_submission(session, "waiting", 12.0, 0.99, status="pending")
     with database.transaction() as session:
-        yield take(session, None)
+        yield load_snapshot(session, None)
     database.close()
 
 
@@ -275,7 +275,7 @@ class TestOrder:
 )
 def test_open_weights_are_told_from_the_card(card: dict[str, Any], expected: bool | None) -> None:
     """The documented rule, kind by kind."""
-    assert is_open(card) is expected
+    assert has_open_weights(card) is expected
 
 
 def test_results_of_a_category_that_were_never_stored_leave_the_codec_out(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_results_of_a_category_that_were_never_stored_leave_the_codec_out(tmp_pa
         make_submission(session, "opus_6k")
         session.execute(delete(Result).where(Result.category == "music"))
     with database.transaction() as session:
-        taken = take(session, None)
+        taken = load_snapshot(session, None)
     database.close()
     assert names(taken, category="music") == []
     assert names(taken) == ["opus_6k"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codec_superb.server.moderation.band import deviation
+from codec_superb.server.moderation.score_deviation import deviation
 
 BAND = [0.5, 0.52, 0.54, 0.56, 0.58]
 

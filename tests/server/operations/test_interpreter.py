@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from codec_superb.server.operations.interpreter import COLLECTOR, SWITCH_SECONDS, tune
+from codec_superb.server.operations.interpreter import GC_THRESHOLDS, SWITCH_SECONDS, tune_interpreter
 
 
 @pytest.fixture
@@ -23,6 +23,6 @@ def as_before() -> Iterator[None]:
 @pytest.mark.usefixtures("as_before")
 def test_threads_switch_sooner_and_the_collector_looks_seldom() -> None:
     """Both differ from what Python starts with."""
-    tune()
+    tune_interpreter()
     assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
-    assert gc.get_threshold() == COLLECTOR
+    assert gc.get_threshold() == GC_THRESHOLDS

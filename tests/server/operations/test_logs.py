@@ -38,7 +38,7 @@ def test_libraries_log_through_it(log: Log) -> None:
 def test_what_was_told_is_not_told_again(log: Log) -> None:
     """The server's own report of an exception that we have logged is dropped; others stay."""
     told, new = ValueError("told"), ValueError("new")
-    setattr(told, logs.TOLD, True)
+    setattr(told, logs.LOGGED_MARK, True)
     for error in (told, new):
         logging.getLogger("uvicorn.error").error("exception", exc_info=error)
     (line,) = log()

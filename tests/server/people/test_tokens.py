@@ -79,9 +79,9 @@ class TestRevoke:
         secrets = [make_token(database, name) for name in ("first", "second", "third")]
         with database.transaction(write=True) as session:
             tokens.revoke(session, secrets[0][:11], actor="the test")
-            tokens.revoke(session, str(tokens.every(session)[1].id), actor="the test")
+            tokens.revoke(session, str(tokens.all_tokens(session)[1].id), actor="the test")
         with database.transaction() as session:
-            assert [row.state for row in tokens.every(session)] == ["revoked", "revoked", "valid"]
+            assert [row.state for row in tokens.all_tokens(session)] == ["revoked", "revoked", "valid"]
             for secret in secrets[:2]:
                 with pytest.raises(Unauthenticated, match="revoked"):
                     identity_of_secret(session, secret)
@@ -103,7 +103,7 @@ class TestRevoke:
         with pytest.raises(error), database.transaction(write=True) as session:
             tokens.revoke(session, which, actor="the test")
         with database.transaction() as session:
-            assert {row.state for row in tokens.every(session)} == {"valid"}
+            assert {row.state for row in tokens.all_tokens(session)} == {"valid"}
 
     def test_twice(self, database: Database) -> None:
         """The second time says that it was revoked, and when."""
@@ -150,7 +150,7 @@ class TestCaller:
         secret = make_token(database, "lab", ["submit"], days=1)
         with database.transaction(write=True) as session:
             session.execute(update(Token).values(expires=now() - timedelta(seconds=1)))
-            assert [row.state for row in tokens.every(session)] == ["expired"]
+            assert [row.state for row in tokens.all_tokens(session)] == ["expired"]
         answer = asking.get("/api/who", headers=bearer(secret))
         assert answer.status_code == 401
         assert "expired" in answer.json()["detail"]

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from codec_superb.metrics.table import METRICS
-from codec_superb.web.figures.cumulative import POINTS, cumulative_chart, reached
+from codec_superb.web.figures.cumulative import POINTS, cumulative_chart, share_reaching
 from codec_superb.web.quantity import from_metric
 
 PESQ, STFT = from_metric(METRICS["pesq"]), from_metric(METRICS["stft"])
@@ -15,14 +15,14 @@ PESQ, STFT = from_metric(METRICS["pesq"]), from_metric(METRICS["stft"])
 
 def test_shares_where_higher_is_better() -> None:
     """Every clip reaches the worst value, one in four the best."""
-    curve = reached("mini", [3.0, 1.0, 2.0, 4.0], higher_is_better=True)
+    curve = share_reaching("mini", [3.0, 1.0, 2.0, 4.0], higher_is_better=True)
     assert curve.values == (1.0, 2.0, 3.0, 4.0)
     assert curve.shares == (1.0, 0.75, 0.5, 0.25)
 
 
 def test_shares_where_lower_is_better() -> None:
     """The worst value is the highest, and comes first."""
-    curve = reached("mini", [3.0, 1.0, 2.0, 4.0], higher_is_better=False)
+    curve = share_reaching("mini", [3.0, 1.0, 2.0, 4.0], higher_is_better=False)
     assert curve.values == (4.0, 3.0, 2.0, 1.0)
     assert curve.shares == (1.0, 0.75, 0.5, 0.25)
 
@@ -30,7 +30,7 @@ def test_shares_where_lower_is_better() -> None:
 def test_shares_are_those_counted_clip_by_clip() -> None:
     """At each point of a long curve the share is the count of clips that are as good, over all."""
     values = np.random.default_rng(3).normal(size=5000)
-    curve = reached("mini", values.tolist(), higher_is_better=True)
+    curve = share_reaching("mini", values.tolist(), higher_is_better=True)
     assert len(curve.values) == POINTS
     for value, share in zip(curve.values, curve.shares, strict=True):
         assert share == pytest.approx(np.mean(values >= value), abs=1e-12)
@@ -40,12 +40,12 @@ def test_shares_are_those_counted_clip_by_clip() -> None:
 def test_no_value_is_an_error() -> None:
     """A line of nothing would look like a line."""
     with pytest.raises(ValueError, match="at least one value"):
-        reached("mini", [], higher_is_better=True)
+        share_reaching("mini", [], higher_is_better=True)
 
 
 def test_chart_has_a_line_a_dataset_and_right_is_better() -> None:
     """Datasets differ in colour and dash; the axis of a distance is reversed; shares are in percent."""
-    curves = [reached(name, [1.0, 2.0, 4.0], higher_is_better=False) for name in ("one", "two")]
+    curves = [share_reaching(name, [1.0, 2.0, 4.0], higher_is_better=False) for name in ("one", "two")]
     figure = cumulative_chart(curves, STFT)
     first, second = figure["data"]
     assert first["y"] == [100.0, 66.67, 33.33]
@@ -58,7 +58,7 @@ def test_chart_has_a_line_a_dataset_and_right_is_better() -> None:
 
 def test_a_single_clip_is_a_point_and_nothing_says_so() -> None:
     """One value is a mark; no value is told in words."""
-    (point,) = cumulative_chart([reached("<i>one</i>", [2.0], higher_is_better=True)], PESQ)["data"]
+    (point,) = cumulative_chart([share_reaching("<i>one</i>", [2.0], higher_is_better=True)], PESQ)["data"]
     assert point["mode"] == "markers"
     assert point["name"] == "&lt;i&gt;one&lt;/i&gt;"
     empty = cumulative_chart([], PESQ)

@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 import pytest
 from support_report import TABLE, make_points, make_results
 
-from codec_superb.web.figures import Figure, Summary, distribution_chart, summarise
+from codec_superb.web.figures import Figure, Quantiles, distribution_chart, quantiles_of
 from codec_superb.web.figures.distribution import chart_height
 from codec_superb.web.quantity import from_metric
 from codec_superb.web.rows import CodecResult
@@ -12,7 +12,7 @@ from codec_superb.web.theme import family_styles
 
 PESQ = from_metric(TABLE["pesq"])
 
-Drawn = tuple[list[CodecResult], dict[str, Summary], Figure]
+Drawn = tuple[list[CodecResult], dict[str, Quantiles], Figure]
 
 
 @pytest.fixture(scope="module")
@@ -24,21 +24,21 @@ def drawn() -> Drawn:
     for point in points:
         if "pesq" in point.metrics and point.codec != "opus_12k":
             values[point.codec].append(point.metrics["pesq"])
-    found = {codec: summarise(numbers) for codec, numbers in values.items()}
+    found = {codec: quantiles_of(numbers) for codec, numbers in values.items()}
     summaries = {codec: summary for codec, summary in found.items() if summary}
     return results, summaries, distribution_chart(results, summaries, PESQ, family_styles(r.family for r in results))
 
 
 def test_summary_of_known_values() -> None:
     """Quantiles of 0 to 100 are the numbers themselves."""
-    s = summarise([float(value) for value in reversed(range(101))])
+    s = quantiles_of([float(value) for value in reversed(range(101))])
     assert s
     assert (s.n, s.minimum, s.p5, s.q1, s.median, s.q3, s.p95, s.maximum) == (101, 0, 5, 25, 50, 75, 95, 100)
 
 
 def test_summary_of_nothing_is_none() -> None:
     """Without values there is no box."""
-    assert summarise([]) is None
+    assert quantiles_of([]) is None
 
 
 def test_is_a_figure_that_plotly_accepts(drawn: Drawn) -> None:

@@ -7,19 +7,19 @@ from dataclasses import replace
 import plotly.graph_objects as go
 
 from codec_superb.metrics.table import METRICS
-from codec_superb.web.figures.radar import RadarAxis, Reading, radar_chart
+from codec_superb.web.figures.radar import AxisValue, RadarAxis, radar_chart
 from codec_superb.web.quantity import from_metric
 
 
-def axis(key: str, own: Reading, median: Reading, worst: Reading, best: Reading, others: int = 4) -> RadarAxis:
+def axis(key: str, own: AxisValue, median: AxisValue, worst: AxisValue, best: AxisValue, others: int = 4) -> RadarAxis:
     """Make an axis of a metric."""
     return RadarAxis(from_metric(METRICS[key]), "a scale", own, median, worst, best, others)
 
 
 AXES = [
-    axis("pesq", Reading(3.0, 0.7), Reading(2.5, 0.6), Reading(2.0, 0.5), Reading(3.5, 0.8)),
-    axis("stoi", Reading(0.9, 0.9), Reading(0.8, 0.8), Reading(0.7, 0.7), Reading(0.95, 0.95)),
-    axis("stft", Reading(2.0, 0.62), Reading(1.5, 0.66), Reading(3.0, 0.58), Reading(1.0, 0.73), others=3),
+    axis("pesq", AxisValue(3.0, 0.7), AxisValue(2.5, 0.6), AxisValue(2.0, 0.5), AxisValue(3.5, 0.8)),
+    axis("stoi", AxisValue(0.9, 0.9), AxisValue(0.8, 0.8), AxisValue(0.7, 0.7), AxisValue(0.95, 0.95)),
+    axis("stft", AxisValue(2.0, 0.62), AxisValue(1.5, 0.66), AxisValue(3.0, 0.58), AxisValue(1.0, 0.73), others=3),
 ]
 
 

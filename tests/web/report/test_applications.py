@@ -12,7 +12,7 @@ from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.errors import ReportError
 from codec_superb.web.report import render
 from codec_superb.web.report.application_details import numbers_table, signed
-from codec_superb.web.report.applications import ApplicationsPanel, applications_panel, group_rows
+from codec_superb.web.report.applications import ApplicationsPanel, applications_panel, group_application_rows
 from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
 from codec_superb.web.theme import family_styles
 
@@ -31,7 +31,9 @@ class TestGroups:
 
     def test_models_and_datasets_stay_apart(self) -> None:
         """Each figure, dataset and model is a group, the ones with most codecs first."""
-        found = [(group.quantity.key, group.dataset, group.model, len(group.rows)) for group in group_rows(ROWS)]
+        found = [
+            (group.quantity.key, group.dataset, group.model, len(group.rows)) for group in group_application_rows(ROWS)
+        ]
         assert found == [
             ("asr_wer_pct", "mini", WHISPER, 14),
             ("asr_wer_pct", "librispeech", WHISPER, 1),
@@ -45,12 +47,12 @@ class TestGroups:
     def test_another_way_of_asking_is_another_group(self, change: dict[str, object]) -> None:
         """Model hash, definition and settings tell groups apart, as the name of the model does."""
         odd = replace(ROWS[0], codec="mp3_32k", model=replace(WHISPER, **change))  # type: ignore[arg-type]
-        assert sorted(len(group.rows) for group in group_rows([ROWS[0], odd])) == [1, 1]
+        assert sorted(len(group.rows) for group in group_application_rows([ROWS[0], odd])) == [1, 1]
 
     def test_best_first(self) -> None:
         """The least error and the greatest similarity come first, codecs without a value last."""
         nothing = replace(ROWS[0], codec="nothing", value=Estimate(None))
-        errors, similarities = group_rows([nothing, *(row for row in ROWS if row.dataset == "mini")])[::2]
+        errors, similarities = group_application_rows([nothing, *(row for row in ROWS if row.dataset == "mini")])[::2]
         values = [row.value.value for row in errors.rows]
         assert values[-1] is None
         assert values[:-1] == sorted(value for value in values if value is not None)

@@ -6,7 +6,7 @@ import pytest
 from support_report import TABLE, make_points, make_results
 
 from codec_superb.web.quantity import SCORE, from_metric, metrics_present
-from codec_superb.web.report.columns import Cell, Table, ranking_table
+from codec_superb.web.report.columns import RankingCell, RankingTable, ranking_table
 from codec_superb.web.rows import CodecResult, Estimate
 
 EXPLAINED = {key: f"About {key}." for key in (*TABLE, SCORE.key)}
@@ -18,12 +18,12 @@ def results() -> list[CodecResult]:
     return make_results(make_points("speech", 12))
 
 
-def table(results: list[CodecResult]) -> Table:
+def table(results: list[CodecResult]) -> RankingTable:
     """Make the table with the metrics that the results carry."""
     return ranking_table(results, [from_metric(m) for m in metrics_present(results, TABLE)], EXPLAINED)
 
 
-def cell(made: Table, codec: str, key: str) -> Cell:
+def cell(made: RankingTable, codec: str, key: str) -> RankingCell:
     """Pick one cell by the codec's title and the column's key."""
     column = [column.key for column in made.columns].index(key)
     return next(row[column] for row in made.rows if row[0].text == codec)

@@ -8,9 +8,9 @@ from support_report import TABLE, make_points, make_results
 
 from codec_superb.web.quantity import by_bitrate, from_metric
 from codec_superb.web.report.sections import definitions, failure_groups, listening_clips, rate_matrix
-from codec_superb.web.rows import Failure, Listening, RateComparison
+from codec_superb.web.rows import ClipFailure, RateComparison, ReportSample
 
-CLIP = Listening(
+CLIP = ReportSample(
     "one", "mini", "speech", None, "A", "CC0", b"ref", {"opus_6k": b"six", "codec2_700c": b"seven", "new": b"n"}
 )
 
@@ -60,8 +60,8 @@ def test_rate_matrix_is_filled_from_one_side() -> None:
 
 def test_failures_are_counted_by_reason() -> None:
     """Failed before undefined, the most frequent reason first, with the number of codecs."""
-    one = Failure("a", "mini", "x", "encode", "failed", "too short")
-    two = Failure("a", "mini", "x", "pesq", "undefined", "no utterance")
+    one = ClipFailure("a", "mini", "x", "encode", "failed", "too short")
+    two = ClipFailure("a", "mini", "x", "pesq", "undefined", "no utterance")
     rows = failure_groups([two, one, replace(one, reason="rate"), replace(one, codec="b"), two, two])
     assert [(row.kind, row.reason, row.amount, row.codecs) for row in rows] == [
         ("failed", "too short", 2, 2),

@@ -8,9 +8,9 @@ import pytest
 from support_html import elements, forbidden
 
 from codec_superb.web.site.api_page import api_page
-from codec_superb.web.site.page import Chrome
+from codec_superb.web.site.page import PageContext
 
-CHROME = Chrome(title="API", path="/api/docs", version="0.1.0")
+CHROME = PageContext(title="API", path="/api/docs", version="0.1.0")
 
 
 def document(**operations: Any) -> dict[str, Any]:

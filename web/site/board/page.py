@@ -15,7 +15,7 @@ from codec_superb.web.site.board.choices import BoardState, BoardView
 from codec_superb.web.site.board.paging import page_links
 from codec_superb.web.site.board.table import board_table, in_words, quantity_of, value_of
 from codec_superb.web.site.board.words import MODELS, RANKS, SOURCES, chips, plain
-from codec_superb.web.site.page import Chrome, render
+from codec_superb.web.site.page import PageContext, render
 from codec_superb.web.text import hertz
 
 API = "/api/v1/leaderboard"
@@ -32,14 +32,14 @@ class Tab:
     current: bool
 
 
-def leaderboard_page(view: BoardView, front: Sequence[BoardRow], chrome: Chrome) -> str:
+def leaderboard_page(view: BoardView, front: Sequence[BoardRow], page_context: PageContext) -> str:
     """Render the page. ``front`` holds the codecs of the chart's Pareto front, lowest bitrate first."""
     state, addresses = view.state, Addresses(view)
     quantity = quantity_of(state.metric)
     pages = max(1, ceil(view.total / view.page_size))
     return render(
         "leaderboard.html.j2",
-        chrome,
+        page_context,
         view=view,
         state=state,
         quantity=quantity,

@@ -13,12 +13,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from codec_superb.web.report.columns import Cell, Column
+from codec_superb.web.report.columns import RankingCell, RankingColumn
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.fragments import Fragments
 from codec_superb.web.site.page import environment
 
-Fill = Callable[[BoardRow], Cell]
+Fill = Callable[[BoardRow], RankingCell]
 RANK = "rank"
 """Key of the only column that differs between pages."""
 
@@ -39,7 +39,7 @@ _KEPT: Fragments[WrittenRow] = Fragments(6_000)
 """Some 3 kB each."""
 
 
-def written(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[Column, Fill]]) -> WrittenRow:
+def write_row(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[RankingColumn, Fill]]) -> WrittenRow:
     """Write a row, or find it as it was written before, with the same columns."""
     if not row.identity:
         return _write(row, name, url, columns)
@@ -47,7 +47,7 @@ def written(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[Column,
     return _KEPT.get(key, lambda: _write(row, name, url, columns))
 
 
-def _write(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[Column, Fill]]) -> WrittenRow:
+def _write(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[RankingColumn, Fill]]) -> WrittenRow:
     cells = {column.key: fill(row) for column, fill in columns if column.key != RANK}
     return WrittenRow(
         head=str(_macros().head(name(row), url, row.result.codec if row.submission else "")),
@@ -56,7 +56,7 @@ def _write(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[Column, 
     )
 
 
-def line(row: WrittenRow, rank: Cell, columns: Sequence[str], shown: str) -> Markup:
+def assemble_row(row: WrittenRow, rank: RankingCell, columns: Sequence[str], shown: str) -> Markup:
     """Put a row together from the cells of ``columns``; that of the column ``shown`` is marked."""
     parts = ["<tr>", row.head]
     for key in columns:
@@ -67,7 +67,7 @@ def line(row: WrittenRow, rank: Cell, columns: Sequence[str], shown: str) -> Mar
 
 
 @lru_cache(maxsize=4096)
-def _rest(cell: Cell) -> str:
+def _rest(cell: RankingCell) -> str:
     return str(_macros().rest(cell))
 
 

@@ -10,15 +10,22 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from codec_superb.metrics.table import METRICS, Category
-from codec_superb.web.applications import APPLICATION_FIGURES, APPLICATIONS
+from codec_superb.web.applications import APPLICATION_METRICS, APPLICATIONS
 from codec_superb.web.figures.board import application_value
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.report.application_details import signed
-from codec_superb.web.report.columns import Badge, Cell, Column, codec_column, estimate_cell, value_columns
+from codec_superb.web.report.columns import (
+    Badge,
+    RankingCell,
+    RankingColumn,
+    codec_column,
+    estimate_cell,
+    value_columns,
+)
 from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.address import Addresses
 from codec_superb.web.site.board.choices import BoardView
-from codec_superb.web.site.board.rows import RANK, Fill, line, written
+from codec_superb.web.site.board.rows import RANK, Fill, assemble_row, write_row
 from codec_superb.web.text import MISSING, count, hertz, interval, kbps
 
 _SORTS = {
@@ -79,14 +86,14 @@ def quantities() -> dict[str, Quantity]:
 def board_table(view: BoardView, addresses: Addresses) -> BoardTable:
     """Make the table of one page of the leaderboard."""
     (name, fill_name), *columns = _columns(view)
-    rows = [written(row, fill_name, _page(row), columns) for row in view.rows]
+    rows = [write_row(row, fill_name, _page(row), columns) for row in view.rows]
     ranks = [_rank_cell(row) for row in view.rows]
     filled = frozenset({RANK} if any(cell.sort for cell in ranks) else ()).union(*(row.filled for row in rows))
     kept = [column for column, _ in columns if column.key in filled]
     keys = [column.key for column in kept]
     return BoardTable(
         headings=tuple(_heading(column, view, addresses) for column in (name, *kept)),
-        lines=tuple(line(row, rank, keys, view.state.metric) for row, rank in zip(rows, ranks, strict=True)),
+        lines=tuple(assemble_row(row, rank, keys, view.state.metric) for row, rank in zip(rows, ranks, strict=True)),
     )
 
 
@@ -98,14 +105,14 @@ def _page(row: BoardRow) -> str:
     return f"/codecs/{quote(name, safe='')}"
 
 
-def _columns(view: BoardView) -> list[tuple[Column, Fill]]:
+def _columns(view: BoardView) -> list[tuple[RankingColumn, Fill]]:
     keys = [key for key in view.choices.metrics if key != SCORE.key]
     metrics = [quantity_of(key) for key in keys if key in METRICS]
     special: dict[str, Fill] = {
         "kbps": _rate_cell, "rank": _rank_cell, "clips": _clips_cell, "clipped": _clipped_cell,
     }  # fmt: skip
     explanations = {**_EXPLANATIONS, **_definitions(view.state.category)}
-    columns: list[tuple[Column, Fill]] = [(codec_column(), _name_cell)]
+    columns: list[tuple[RankingColumn, Fill]] = [(codec_column(), _name_cell)]
     for column in value_columns(metrics, explanations):
         if column.key == "tps":
             columns += [_application_column(APPLICATIONS[key]) for key in keys if key in APPLICATIONS]
@@ -120,23 +127,23 @@ def _definitions(category: Category) -> dict[str, str]:
     return {SCORE.key: score, **{key: metric.definition for key, metric in METRICS.items()}}
 
 
-def _of_result(column: Column) -> Fill:
+def _of_result(column: RankingColumn) -> Fill:
     return lambda row: column.fill(row.result)
 
 
-def _application_column(quantity: Quantity) -> tuple[Column, Fill]:
-    def fill(row: BoardRow) -> Cell:
+def _application_column(quantity: Quantity) -> tuple[RankingColumn, Fill]:
+    def fill(row: BoardRow) -> RankingCell:
         found = row.applications.get(quantity.key)
         if found is None:
-            return Cell(MISSING, title="not computed")
+            return RankingCell(MISSING, title="not computed")
         return replace(estimate_cell(found.value, quantity), small=found.model.backend, title=_behind(found, quantity))
 
     arrow = "↑" if quantity.higher_is_better else "↓"
-    figure = APPLICATION_FIGURES[quantity.key].figure
+    figure = APPLICATION_METRICS[quantity.key].figure
     text = f"{figure.definition} Small: the model that answered; only what one model answered is ranked together."
     best = "descending" if quantity.higher_is_better else "ascending"
     unit = f"{quantity.unit} {arrow}".strip()
-    return Column(quantity.key, quantity.label, text, best, lambda _: Cell(""), unit=unit), fill  # type: ignore[arg-type]
+    return RankingColumn(quantity.key, quantity.label, text, best, lambda _: RankingCell(""), unit=unit), fill  # type: ignore[arg-type]
 
 
 def _behind(found: ApplicationRow, quantity: Quantity) -> str:
@@ -152,23 +159,23 @@ def _behind(found: ApplicationRow, quantity: Quantity) -> str:
     return ", ".join(parts)
 
 
-def _sampling_rate_column() -> tuple[Column, Fill]:
-    def fill(row: BoardRow) -> Cell:
-        return Cell(hertz(row.sampling_rate), sort=str(row.sampling_rate or ""))
+def _sampling_rate_column() -> tuple[RankingColumn, Fill]:
+    def fill(row: BoardRow) -> RankingCell:
+        return RankingCell(hertz(row.sampling_rate), sort=str(row.sampling_rate or ""))
 
     text = "Sampling rate at which the codec works."
-    return Column("sampling_rate", "Rate", text, "descending", lambda _: Cell("")), fill
+    return RankingColumn("sampling_rate", "Rate", text, "descending", lambda _: RankingCell("")), fill
 
 
-def _date_column() -> tuple[Column, Fill]:
-    def fill(row: BoardRow) -> Cell:
-        return Cell(row.received or MISSING, row.submitter, row.received or "")
+def _date_column() -> tuple[RankingColumn, Fill]:
+    def fill(row: BoardRow) -> RankingCell:
+        return RankingCell(row.received or MISSING, row.submitter, row.received or "")
 
     text = "Day on which the submission came. Small: who sent it."
-    return Column("received", "Received", text, "descending", lambda _: Cell("")), fill
+    return RankingColumn("received", "Received", text, "descending", lambda _: RankingCell("")), fill
 
 
-def _name_cell(row: BoardRow) -> Cell:
+def _name_cell(row: BoardRow) -> RankingCell:
     cell = codec_column().fill(row.result)
     badges = [_renamed(badge) for badge in cell.badges]
     if row.source == "verified":
@@ -176,47 +183,47 @@ def _name_cell(row: BoardRow) -> Cell:
     if row.source == "literature":
         badges.insert(0, Badge("published", f"{row.source_label}: published, not re-run here."))
     small = row.result.family if row.source == "literature" else cell.small
-    return Cell(cell.text, small, cell.sort, badges=tuple(badges))
+    return RankingCell(cell.text, small, cell.sort, badges=tuple(badges))
 
 
 def _renamed(badge: Badge) -> Badge:
     return Badge("partial", badge.explanation, badge.warning) if badge.text == "incomplete" else badge
 
 
-def _rate_cell(row: BoardRow) -> Cell:
+def _rate_cell(row: BoardRow) -> RankingCell:
     result = row.result
     if result.kbps != result.kbps:  # NaN: nothing came back, or the source does not say
-        return Cell(MISSING)
+        return RankingCell(MISSING)
     if row.source == "literature":
-        return Cell(kbps(result.kbps), "nominal", repr(result.kbps))
+        return RankingCell(kbps(result.kbps), "nominal", repr(result.kbps))
     nominal = "" if result.nominal_kbps is None else f"nominal {kbps(result.nominal_kbps)}"
-    return Cell(kbps(result.kbps), nominal, repr(result.kbps))
+    return RankingCell(kbps(result.kbps), nominal, repr(result.kbps))
 
 
-def _rank_cell(row: BoardRow) -> Cell:
+def _rank_cell(row: BoardRow) -> RankingCell:
     if row.result.rank is None:
-        return Cell(MISSING, title=row.unranked)
+        return RankingCell(MISSING, title=row.unranked)
     best, worst = row.result.rank
-    return Cell(str(best) if best == worst else f"{best}–{worst}", sort=str(best))
+    return RankingCell(str(best) if best == worst else f"{best}–{worst}", sort=str(best))
 
 
-def _clips_cell(row: BoardRow) -> Cell:
+def _clips_cell(row: BoardRow) -> RankingCell:
     result = row.result
     if not result.clips:
-        return Cell(MISSING, title="The source does not say.")
+        return RankingCell(MISSING, title="The source does not say.")
     marks = [count(len(result.datasets), "dataset")]
     marks += [f"{n} {what}" for n, what in ((result.failed, "failed"), (row.undefined, "undefined")) if n]
     ok = result.clips - result.failed
-    return Cell(f"{ok:,}", ", ".join(marks), str(ok), title=", ".join(result.datasets))
+    return RankingCell(f"{ok:,}", ", ".join(marks), str(ok), title=", ".join(result.datasets))
 
 
-def _clipped_cell(row: BoardRow) -> Cell:
+def _clipped_cell(row: BoardRow) -> RankingCell:
     """Count clipped samples; where no clip was run, nobody knows of any."""
     amount = row.result.clipped_samples
-    return Cell(f"{amount:,}", sort=str(amount)) if row.result.clips else Cell(MISSING)
+    return RankingCell(f"{amount:,}", sort=str(amount)) if row.result.clips else RankingCell(MISSING)
 
 
-def _heading(column: Column, view: BoardView, addresses: Addresses) -> Heading:
+def _heading(column: RankingColumn, view: BoardView, addresses: Addresses) -> Heading:
     key = _SORTS.get(column.key, column.key)
     state = view.state
     current = (state.sort or state.metric) == key

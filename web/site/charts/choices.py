@@ -91,7 +91,7 @@ class Picker:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DataColumn:
     """One column of the data."""
 
     name: str
@@ -106,15 +106,15 @@ Cell = str | float | int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class ChartData:
     """The numbers of a figure: what the table and the file hold."""
 
-    columns: Sequence[Column]
+    columns: Sequence[DataColumn]
     rows: Sequence[Sequence[Cell]]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnChart:
     """A figure with everything that is said about it."""
 
     state: ChartState
@@ -123,11 +123,11 @@ class Drawn:
     caption: str
     """What is shown, over how many, and where it comes from."""
     figure: Figure
-    data: Data
-    matrix: Data | None = None
+    data: ChartData
+    matrix: ChartData | None = None
     """The table of the page where it is another than that of the file."""
 
     @property
-    def table(self) -> Data:
+    def table(self) -> ChartData:
         """Return what the page shows as a table."""
         return self.matrix or self.data

@@ -12,16 +12,20 @@ from codec_superb.web.site.charts.choices import (
     Cell,
     Chart,
     ChartState,
-    Column,
-    Drawn,
+    DataColumn,
+    DrawnChart,
     Picker,
 )
-from codec_superb.web.site.page import Chrome, render
+from codec_superb.web.site.page import PageContext, render
 from codec_superb.web.text import MISSING, number
 
 
 def charts_page(
-    chrome: Chrome, drawn: Drawn, pickers: Sequence[Picker], codecs: Sequence[str], missing: Sequence[str]
+    page_context: PageContext,
+    drawn: DrawnChart,
+    pickers: Sequence[Picker],
+    codecs: Sequence[str],
+    missing: Sequence[str],
 ) -> str:
     """Show one chart.
 
@@ -31,7 +35,7 @@ def charts_page(
     shown = drawn.state
     return render(
         "charts.html.j2",
-        chrome,
+        page_context,
         drawn=drawn,
         missing=missing,
         tabs=[(label, tab_url(shown, chart), chart == shown.chart) for chart, label in CHARTS.items()],
@@ -43,7 +47,7 @@ def charts_page(
         csv_url=shown.data_url(".csv"),
         rows=drawn.table.rows[:ROWS_SHOWN],
         more=max(0, len(drawn.table.rows) - ROWS_SHOWN),
-        written=written,
+        written=cell_text,
     )
 
 
@@ -52,7 +56,7 @@ def tab_url(shown: ChartState, chart: Chart) -> str:
     return ChartState(chart=chart, category=shown.category).page_url()
 
 
-def written(value: Cell, column: Column) -> str:
+def cell_text(value: Cell, column: DataColumn) -> str:
     """Write a cell of a table."""
     if value is None:
         return MISSING

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from codec_superb.web.site.codec import applications, tables
 from codec_superb.web.site.codec.view import CodecView
-from codec_superb.web.site.page import Chrome, render
+from codec_superb.web.site.page import PageContext, render
 
 
-def codec_page(chrome: Chrome, view: CodecView) -> str:
+def codec_page(page_context: PageContext, view: CodecView) -> str:
     """Render the page."""
-    return render("codec.html.j2", chrome, view=view, tables=tables, applications=applications)
+    return render("codec.html.j2", page_context, view=view, tables=tables, applications=applications)

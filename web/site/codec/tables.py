@@ -8,26 +8,28 @@ from math import isnan
 from codec_superb.metrics.table import METRICS, overall_metrics
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.rows import CodecResult, Estimate
-from codec_superb.web.site.cells import Cell, Table
+from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.codec.view import BandView, CategoryView, DatasetResult, Spread
 from codec_superb.web.text import MISSING, count, interval, kbps, significant
 
 
-def result_table(view: CategoryView) -> Table:
+def result_table(view: CategoryView) -> TextTable:
     """Every metric over all datasets and on each: value, interval, and clips without a value."""
-    parts = [(Cell("All datasets"), view.overall)] if len(view.datasets) != 1 else []
-    parts += [(Cell(part.title, part.name if part.name != part.title else ""), part.result) for part in view.datasets]
+    parts = [(TextCell("All datasets"), view.overall)] if len(view.datasets) != 1 else []
+    parts += [
+        (TextCell(part.title, part.name if part.name != part.title else ""), part.result) for part in view.datasets
+    ]
     results = [result for _, result in parts]
     rows = [
         (_quantity_head(quantity, view), *(_estimate(quantity.of(result), quantity) for result in results))
         for quantity in _quantities(results)
     ]
     rows += [
-        (Cell("Measured bitrate", "kbps"), *(Cell(kbps(result.kbps)) for result in results)),
-        (Cell("Clips", "resynthesised of asked for"), *(_clips(result) for result in results)),
+        (TextCell("Measured bitrate", "kbps"), *(TextCell(kbps(result.kbps)) for result in results)),
+        (TextCell("Clips", "resynthesised of asked for"), *(_clips(result) for result in results)),
     ]
     caption = f"{view.category.capitalize()}: means over clips; in brackets their 95 % intervals"
-    return Table(caption, (Cell("Metric"), *(head for head, _ in parts)), tuple(rows))
+    return TextTable(caption, (TextCell("Metric"), *(head for head, _ in parts)), tuple(rows))
 
 
 def _quantities(results: Sequence[CodecResult]) -> list[Quantity]:
@@ -35,17 +37,17 @@ def _quantities(results: Sequence[CodecResult]) -> list[Quantity]:
     return [SCORE, *(from_metric(metric) for key, metric in METRICS.items() if key in present)]
 
 
-def _quantity_head(quantity: Quantity, view: CategoryView) -> Cell:
+def _quantity_head(quantity: Quantity, view: CategoryView) -> TextCell:
     direction = "higher is better" if quantity.higher_is_better else "lower is better"
     small = f"{quantity.unit}, {direction}" if quantity.unit else direction
     if quantity.key in overall_metrics(view.category):
         small += "; in the overall score"
-    return Cell(quantity.label, small, None if quantity is SCORE else f"/metrics#{quantity.key}")
+    return TextCell(quantity.label, small, None if quantity is SCORE else f"/metrics#{quantity.key}")
 
 
-def _estimate(estimate: Estimate | None, quantity: Quantity) -> Cell:
+def _estimate(estimate: Estimate | None, quantity: Quantity) -> TextCell:
     if estimate is None:
-        return Cell(MISSING, "not computed")
+        return TextCell(MISSING, "not computed")
     missing = [
         count(number, f"clip {what}", f"clips {what}")
         for number, what in ((estimate.undefined, "undefined"), (estimate.failed, "failed"))
@@ -53,32 +55,39 @@ def _estimate(estimate: Estimate | None, quantity: Quantity) -> Cell:
     ]
     ends = interval(estimate.low, estimate.high, quantity.decimals)
     parts = [part for part in (ends, f"n = {estimate.n}" if quantity is not SCORE else "") if part]
-    return Cell(quantity.write(estimate.value), " ".join(parts), warning=", ".join(missing))
+    return TextCell(quantity.write(estimate.value), " ".join(parts), warning=", ".join(missing))
 
 
-def _clips(result: CodecResult) -> Cell:
+def _clips(result: CodecResult) -> TextCell:
     text = f"{result.clips - result.failed} of {result.clips}"
     if result.failed:
-        return Cell(text, warning=f"partial: {count(result.failed, 'clip')} failed")
-    return Cell(text, "complete") if result.complete else Cell(text, warning="partial: clips or values are missing")
+        return TextCell(text, warning=f"partial: {count(result.failed, 'clip')} failed")
+    return (
+        TextCell(text, "complete")
+        if result.complete
+        else TextCell(text, warning="partial: clips or values are missing")
+    )
 
 
-def radar_table(view: CategoryView) -> Table:
+def radar_table(view: CategoryView) -> TextTable:
     """Write what the radar shows, in words and numbers."""
     rows = []
     for axis in view.axes:
         write, place = axis.quantity.write, axis.own.position
         others = (
-            (Cell(MISSING), Cell(MISSING))
+            (TextCell(MISSING), TextCell(MISSING))
             if axis.median is None or axis.worst is None or axis.best is None
-            else (Cell(write(axis.median.value)), Cell(f"{write(axis.worst.value)} to {write(axis.best.value)}"))
+            else (
+                TextCell(write(axis.median.value)),
+                TextCell(f"{write(axis.worst.value)} to {write(axis.best.value)}"),
+            )
         )
         rows.append((
-            Cell(axis.quantity.title), Cell(write(axis.own.value)), *others, Cell(str(axis.others)),
-            Cell(f"{place:.2f}", axis.scale),
+            TextCell(axis.quantity.title), TextCell(write(axis.own.value)), *others, TextCell(str(axis.others)),
+            TextCell(f"{place:.2f}", axis.scale),
         ))  # fmt: skip
     heads = ("Metric", "This codec", "Median of the band", "Worst to best of the band", "Codecs", "Place on the axis")
-    return Table("The radar in numbers", tuple(map(Cell, heads)), tuple(rows))
+    return TextTable("The radar in numbers", tuple(map(TextCell, heads)), tuple(rows))
 
 
 def band_sentence(band: BandView) -> str:
@@ -95,7 +104,7 @@ def band_sentence(band: BandView) -> str:
     return f"{who} The grey ring is their range, the dotted line their median."
 
 
-def spread_table(spreads: Sequence[Spread], datasets: Sequence[DatasetResult]) -> Table:
+def spread_table(spreads: Sequence[Spread], datasets: Sequence[DatasetResult]) -> TextTable:
     """Quantiles of each metric over the clips of each dataset."""
     titles = {part.name: part.title for part in datasets}
     rows = []
@@ -103,14 +112,14 @@ def spread_table(spreads: Sequence[Spread], datasets: Sequence[DatasetResult]) -
         quantity, s = from_metric(METRICS[spread.metric]), spread.summary
         values = (s.minimum, s.p5, s.q1, s.median, s.q3, s.p95, s.maximum)
         rows.append((
-            Cell(quantity.title, titles.get(spread.dataset, spread.dataset)), Cell(str(s.n)),
-            *(Cell(quantity.write(value)) for value in values),
+            TextCell(quantity.title, titles.get(spread.dataset, spread.dataset)), TextCell(str(s.n)),
+            *(TextCell(quantity.write(value)) for value in values),
         ))  # fmt: skip
     heads = ("Metric and dataset", "Clips", "Least", "5 %", "25 %", "Median", "75 %", "95 %", "Greatest")
-    return Table("Values of single clips", tuple(map(Cell, heads)), tuple(rows))
+    return TextTable("Values of single clips", tuple(map(TextCell, heads)), tuple(rows))
 
 
-def efficiency_table(categories: Sequence[CategoryView]) -> Table:
+def efficiency_table(categories: Sequence[CategoryView]) -> TextTable:
     """List times and sizes on each dataset."""
     rows = []
     for view in categories:
@@ -119,16 +128,17 @@ def efficiency_table(categories: Sequence[CategoryView]) -> Table:
             values = (result.encode_rtf, result.decode_rtf, result.compression_ratio, result.tokens_per_second)
             rate = MISSING if isnan(result.kbps) else kbps(result.kbps)
             rows.append((
-                Cell(view.category.capitalize(), title), Cell(rate), *(Cell(significant(value, 3)) for value in values),
-                Cell(MISSING if result.largest_lag is None else str(result.largest_lag)),
-                Cell(f"{result.clipped_samples:,}"),
+                TextCell(view.category.capitalize(), title), TextCell(rate),
+                *(TextCell(significant(value, 3)) for value in values),
+                TextCell(MISSING if result.largest_lag is None else str(result.largest_lag)),
+                TextCell(f"{result.clipped_samples:,}"),
             ))  # fmt: skip
     heads = (
-        Cell("Category and dataset"), Cell("Bitrate", "kbps"), Cell("Encoding", "real-time factor"),
-        Cell("Decoding", "real-time factor"), Cell("Compression", "against 16-bit PCM"),
-        Cell("Tokens", "per second"), Cell("Largest lag", "samples"), Cell("Clipped", "samples"),
+        TextCell("Category and dataset"), TextCell("Bitrate", "kbps"), TextCell("Encoding", "real-time factor"),
+        TextCell("Decoding", "real-time factor"), TextCell("Compression", "against 16-bit PCM"),
+        TextCell("Tokens", "per second"), TextCell("Largest lag", "samples"), TextCell("Clipped", "samples"),
     )  # fmt: skip
-    return Table("Sizes and times as measured", heads, tuple(rows))
+    return TextTable("Sizes and times as measured", heads, tuple(rows))
 
 
 def metric_choices(metrics: Sequence[str], address: str) -> list[tuple[str, str]]:

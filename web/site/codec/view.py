@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from codec_superb.metrics.table import Category
-from codec_superb.web.figures.distribution import Summary
+from codec_superb.web.figures.distribution import Quantiles
 from codec_superb.web.figures.radar import LEAST_AXES, RadarAxis
 from codec_superb.web.rows import ApplicationRow, CodecResult
-from codec_superb.web.site.cells import Table
+from codec_superb.web.site.cells import TextTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ class Spread:
 
     dataset: str
     metric: str
-    summary: Summary
+    summary: Quantiles
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class BandNeighbour:
     """A codec of the bitrate band."""
 
     name: str
@@ -83,7 +83,7 @@ class BandView:
     """kbps"""
     high: float
     factor: float
-    members: Sequence[Neighbour]
+    members: Sequence[BandNeighbour]
     other_datasets: int
     """Codecs of the band that were measured on other datasets and are left out."""
 
@@ -123,9 +123,9 @@ class PublishedView:
     url: str
     statement: str
     differs: Sequence[str]
-    figures: Sequence[Table]
+    figures: Sequence[TextTable]
     """Scores and metrics by category and dataset; none in a table of applications alone."""
-    applications: Sequence[Table]
+    applications: Sequence[TextTable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ class CodecView:
     stages: Sequence[StageView] = ()
     history: Sequence[VersionView] = ()
     citations: Sequence[Citation] = ()
-    relatives: Sequence[Neighbour] = field(default_factory=tuple)
+    relatives: Sequence[BandNeighbour] = field(default_factory=tuple)
     """Other codecs of the family."""
 
     @property

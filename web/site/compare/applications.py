@@ -6,23 +6,23 @@ from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
 from codec_superb.web.rows import Estimate
-from codec_superb.web.site.cells import Cell, Row, Table
+from codec_superb.web.site.cells import Row, TextCell, TextTable
 from codec_superb.web.site.compare.view import ComparedApplication, Comparison
 from codec_superb.web.text import interval
 
 
-def application_table(comparison: Comparison, model: tuple[str, str, str]) -> Table:
+def application_table(comparison: Comparison, model: tuple[str, str, str]) -> TextTable:
     """Put the figures of one dataset and model side by side: a row a figure, a column a codec."""
     parts = [part for part in comparison.applications if _place(part) == model]
     codecs = [codec for codec in comparison.codecs if any(_has(part, codec.name) for part in parts)]
     dataset, backend, sha256 = model
     where = f"On {dataset}" if dataset else "Over several datasets"
-    heads = (Cell("Figure"), Cell("Original sound"), *(Cell(codec.title) for codec in codecs))
+    heads = (TextCell("Figure"), TextCell("Original sound"), *(TextCell(codec.title) for codec in codecs))
     rows = tuple(_row(part, [codec.name for codec in codecs]) for part in parts)
-    return Table(f"{where}, by {backend}{f' ({sha256[:12]})' if sha256 else ''}", heads, rows)
+    return TextTable(f"{where}, by {backend}{f' ({sha256[:12]})' if sha256 else ''}", heads, rows)
 
 
-def application_tables(comparison: Comparison) -> list[Table]:
+def application_tables(comparison: Comparison) -> list[TextTable]:
     """Make a table for each dataset and model."""
     return [application_table(comparison, model) for model in dict.fromkeys(map(_place, comparison.applications))]
 
@@ -44,10 +44,12 @@ def _row(part: ComparedApplication, codecs: list[str]) -> Row:
     cells = []
     for codec in codecs:
         found = by_codec.get(codec)
-        cells.append(Cell("–", "another model, or none") if found is None else _cell(found.value, found.loss, quantity))
-    return (Cell(quantity.label, small, f"/metrics#{part.figure}"), Cell(quantity.write(ceiling.value)), *cells)
+        cells.append(
+            TextCell("–", "another model, or none") if found is None else _cell(found.value, found.loss, quantity)
+        )
+    return (TextCell(quantity.label, small, f"/metrics#{part.figure}"), TextCell(quantity.write(ceiling.value)), *cells)
 
 
-def _cell(value: Estimate, loss: Estimate, quantity: Quantity) -> Cell:
+def _cell(value: Estimate, loss: Estimate, quantity: Quantity) -> TextCell:
     ends = interval(value.low, value.high, quantity.decimals)
-    return Cell(quantity.write(value.value), f"{ends} loss {signed(loss, quantity)}".strip())
+    return TextCell(quantity.write(value.value), f"{ends} loss {signed(loss, quantity)}".strip())

@@ -13,12 +13,12 @@ from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import Gap, Verdict
 from codec_superb.web.site.compare.view import (
     ClipGap,
+    CodecPair,
     CodecScore,
     ComparedCodec,
     Comparison,
     DatasetGap,
     MetricGap,
-    Pair,
     RateGap,
     Standing,
     quantity_of,
@@ -121,7 +121,7 @@ def category_gap(comparison: Comparison, codec: str, category: Category) -> Gap 
     return next((part.score for part in parts if part.category == category), None)
 
 
-def _line(comparison: Comparison, pair: Pair, dataset: str, category: Category, key: str) -> GapLine:
+def _line(comparison: Comparison, pair: CodecPair, dataset: str, category: Category, key: str) -> GapLine:
     group, title = group_label(dataset, category), _title(comparison, pair)
     part = next((part for part in pair.datasets if (part.dataset, part.category) == (dataset, category)), None)
     if part is None:
@@ -132,7 +132,7 @@ def _line(comparison: Comparison, pair: Pair, dataset: str, category: Category, 
     return GapLine(group, pair.codec, title, counts.n if counts else 0, counts.gap if counts else None, counts)
 
 
-def _title(comparison: Comparison, pair: Pair) -> str:
+def _title(comparison: Comparison, pair: CodecPair) -> str:
     """Name a codec for people; two of the same title are told apart by their names."""
     title = next(codec.title for codec in comparison.codecs if codec.name == pair.codec)
     same = [codec for codec in comparison.codecs if codec.title == title]
@@ -168,7 +168,7 @@ def _largest(lines: Sequence[ClipLine]) -> list[ClipLine]:
     return sorted(lines, key=lambda line: -abs(line.clip.difference))[:CLIPS_SHOWN]
 
 
-def verdict_lists(pair: Pair) -> dict[Verdict, list[tuple[str, list[str]]]]:
+def verdict_lists(pair: CodecPair) -> dict[Verdict, list[tuple[str, list[str]]]]:
     """Write what the codec wins, loses and neither: for each verdict the groups, each with its quantities in words."""
     return {
         verdict: [(group, [_in_words(line) for line in lines]) for group, lines in _by_group(found)]
@@ -198,7 +198,7 @@ def rates_against_baseline(comparison: Comparison) -> list[RateGap]:
     return [rate for rate in comparison.rates if rate.against == comparison.codecs[0].family]
 
 
-def uneven(pair: Pair) -> list[str]:
+def unshared_clips(pair: CodecPair) -> list[str]:
     """Say which clips only one of a pair resynthesised, by group."""
     found = []
     for part in pair.datasets:
@@ -215,7 +215,7 @@ def signed(difference: float, quantity: Quantity) -> str:
     return f"+{text}" if difference > 0 and text.strip("0.") else text
 
 
-def counts_of(pair: Pair) -> dict[Verdict, int]:
+def counts_of(pair: CodecPair) -> dict[Verdict, int]:
     """Count the verdicts of a pair."""
     return {verdict: len(lines) for verdict, lines in standings(pair).items()}
 

@@ -120,7 +120,7 @@ class LeftOutItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class CodecPair:
     """One codec against the baseline."""
 
     codec: str
@@ -189,7 +189,7 @@ class Comparison:
     """Everything about the chosen codecs; the first one is the baseline."""
 
     codecs: Sequence[ComparedCodec]
-    pairs: Sequence[Pair]
+    pairs: Sequence[CodecPair]
     """One for each codec but the first."""
     rates: Sequence[RateGap]
     rates_left_out: Sequence[RateNote]
@@ -216,7 +216,7 @@ def quantity_of(key: str) -> Quantity:
     return SCORE if key == SCORE_KEY else from_metric(METRICS[key])
 
 
-def standings(pair: Pair) -> dict[Verdict, list[Standing]]:
+def standings(pair: CodecPair) -> dict[Verdict, list[Standing]]:
     """Sort everything that has an interval by its verdict, in the order of datasets and of the metric table."""
     found: dict[Verdict, list[Standing]] = {"better": [], "worse": [], "unclear": []}
     order = list(METRICS)

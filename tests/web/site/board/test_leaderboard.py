@@ -12,9 +12,9 @@ from support_html import elements, forbidden, links, query_of, unnamed_controls
 from codec_superb.web.rows import Estimate
 from codec_superb.web.site.board.choices import BoardState, BoardView, Choices
 from codec_superb.web.site.board.page import leaderboard_page
-from codec_superb.web.site.page import Chrome
+from codec_superb.web.site.page import PageContext
 
-CHROME = Chrome(title="Leaderboard", path="/", version="0.1.0")
+CHROME = PageContext(title="Leaderboard", path="/", version="0.1.0")
 EVIL = "</script>\"'><img src=x onerror=alert(1)><b>&amp;"
 FILTERED = BoardState(
     category="speech", metric="pesq", dataset="mini", kbps_min=1.5, kbps_max=64.0, rates=(16000, 48000),

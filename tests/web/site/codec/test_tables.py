@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from support_report import make_points, make_results
 
-from codec_superb.web.figures.distribution import Summary
+from codec_superb.web.figures.distribution import Quantiles
 from codec_superb.web.rows import CodecResult, Estimate
 from codec_superb.web.site.codec.tables import (
     band_sentence,
@@ -16,7 +16,7 @@ from codec_superb.web.site.codec.tables import (
     result_table,
     spread_table,
 )
-from codec_superb.web.site.codec.view import BandView, CategoryView, CodecView, DatasetResult, Neighbour, Spread
+from codec_superb.web.site.codec.view import BandNeighbour, BandView, CategoryView, CodecView, DatasetResult, Spread
 
 
 def result(**changes: object) -> CodecResult:
@@ -80,13 +80,13 @@ ELSEWHERE = "measured on other datasets or by other definitions"
 )
 def test_band_in_a_sentence(members: int, elsewhere: int, sentence: str) -> None:
     """Who is compared with, and who is not."""
-    near = [Neighbour(f"c{at}", f"C {at}", 12.0) for at in range(members)]
+    near = [BandNeighbour(f"c{at}", f"C {at}", 12.0) for at in range(members)]
     assert band_sentence(BandView(8.0, 18.0, 1.5, near, elsewhere)) == sentence
 
 
 def test_quantiles_have_the_digits_of_their_metric() -> None:
     """STOI to three digits, PESQ to two; a dataset by its title."""
-    summary = Summary(9, 0.1234, 0.2, 0.3, 0.4, 0.5, 0.6, 0.98765)
+    summary = Quantiles(9, 0.1234, 0.2, 0.3, 0.4, 0.5, 0.6, 0.98765)
     table = spread_table([Spread("set0", "stoi", summary)], category(result(), result()).datasets)
     assert [cell.text for cell in table.rows[0]] == [
         "STOI", "9", "0.123", "0.200", "0.300", "0.400", "0.500", "0.600", "0.988",
@@ -112,7 +112,7 @@ def test_sections_are_those_with_content_and_comparison_is_with_the_nearest() ->
     """Without results, samples or history there is nothing to lead to."""
     empty = CodecView("a b", "A", "f", "", (), None, ())
     assert (empty.sections, empty.compare_url) == ([], None)
-    band = BandView(8.0, 18.0, 1.5, [Neighbour("far", "Far", 9.0), Neighbour("n&r", "Near", 12.1)], 0)
+    band = BandView(8.0, 18.0, 1.5, [BandNeighbour("far", "Far", 9.0), BandNeighbour("n&r", "Near", 12.1)], 0)
     full = replace(empty, categories=(category(result(kbps=12.0), result(), band=band),))
     assert [anchor for anchor, _ in full.sections] == ["results", "efficiency"]
     assert full.compare_url == "/compare?codec=a+b&codec=n%26r"

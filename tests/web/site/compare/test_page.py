@@ -16,18 +16,18 @@ from codec_superb.web.site.compare.page import (
     forest_rows,
     gap_lines,
     signed,
-    uneven,
+    unshared_clips,
     verdict_lists,
 )
 from codec_superb.web.site.compare.view import (
     CategoryGap,
     ClipGap,
+    CodecPair,
     ComparedCodec,
     Comparison,
     DatasetGap,
     Extremes,
     MetricGap,
-    Pair,
     quantity_of,
     verdict_of,
 )
@@ -50,7 +50,7 @@ def dataset(name: str, *metrics: MetricGap) -> DatasetGap:
 
 
 PESQ, STFT = metric("pesq", -0.3, "worse"), metric("stft", -0.5, "better")
-PAIR = Pair(
+PAIR = CodecPair(
     "two", "one", "", [CategoryGap("speech", ["x", "y"], [], gap(0.15, "better"))],
     [dataset("x", PESQ, STFT), dataset("y", PESQ)], [],
 )  # fmt: skip
@@ -122,7 +122,7 @@ def test_clips_are_shown_by_a_metric_that_clips_have() -> None:
 
 def test_clips_of_one_side_are_said_by_name() -> None:
     """Who has more, and how many."""
-    assert uneven(PAIR) == [f"{name}, speech: 1 clip that only two resynthesised" for name in "xy"]
+    assert unshared_clips(PAIR) == [f"{name}, speech: 1 clip that only two resynthesised" for name in "xy"]
 
 
 def test_an_address_carries_any_name() -> None:

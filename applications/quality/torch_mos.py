@@ -15,7 +15,7 @@ from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.torch_setup import set_up_torch
 
 
-class TorchListener(Backend):
+class TorchMosBackend(Backend):
     """A backend with one network; answers float32 of one value for each sound."""
 
     shortest = 1

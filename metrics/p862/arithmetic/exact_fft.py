@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.arithmetic.rows import LANES
 from codec_superb.metrics.p862.arithmetic.vector import (
-    halve,
+    butterfly_stage,
     last_stages,
-    quarter,
     quarter_last_real,
     quarter_real,
     reverse_low_tile,
     reverse_tile,
+    two_butterfly_stages,
 )
 from codec_superb.metrics.p862.tables import OPTIONS
 
@@ -39,7 +39,7 @@ _IN_SECOND_CACHE = 1 << 16
 """Samples of a block that is finished before the next one is begun, at two levels of memory."""
 
 
-class Turns(NamedTuple):
+class TwiddleFactors(NamedTuple):
     """Turns of the blocks, in the order of the blocks, and the order of bins; good for any shorter length too."""
 
     cosines: Signal
@@ -71,19 +71,19 @@ def reversed_bits(length: int) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=8)
-def _turns(length: int) -> Turns:
+def _turns(length: int) -> TwiddleFactors:
     order = reversed_bits(length // 2).astype(np.float32)
     angles = (np.float32(2 * np.pi) * order / np.float32(length)).astype(np.float64)
     cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
-    return Turns(cosines, sines, -sines)
+    return TwiddleFactors(cosines, sines, -sines)
 
 
-def turns(length: int) -> Turns:
+def twiddle_factors(length: int) -> TwiddleFactors:
     """Return turns for transforms of up to ``length`` samples (a power of two)."""
     return _turns(max(length, 1 << 16))
 
 
-def long_enough(samples: int) -> int:
+def next_power_of_two(samples: int) -> int:
     """Return the shortest power of two that holds ``samples``."""
     return max(4 * LANES, 1 << (samples - 1).bit_length())
 
@@ -96,7 +96,7 @@ def _passes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first: int, 
         step = size // 4
         for start in range(first, first + length, size):
             for i in range(start, start + step, LANES):
-                quarter(re, im, cosines, sines, i, step, start // size)
+                two_butterfly_stages(re, im, cosines, sines, i, step, start // size)
         size = step
     return size
 
@@ -114,7 +114,7 @@ def _after_first(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None
             least = _passes(re, im, cosines, sines, first, inner, 2 * LANES)
             if least == 2 * LANES:
                 for start in range(first, first + inner, least):
-                    halve(re, im, cosines, sines, start, LANES, start // least)
+                    butterfly_stage(re, im, cosines, sines, start, LANES, start // least)
             for start in range(first, first + inner, LANES):
                 last_stages(re, im, cosines, sines, start, start // LANES)
 
@@ -124,7 +124,7 @@ def transform(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> None:
     """Transform a complex signal in place: 64 samples or more, a power of two; bins end in reversed-bit order."""
     step = len(re) // 4
     for i in range(0, step, LANES):
-        quarter(re, im, cosines, sines, i, step, 0)
+        two_butterfly_stages(re, im, cosines, sines, i, step, 0)
     _after_first(re, im, cosines, sines)
 
 
@@ -144,15 +144,15 @@ def _finish_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal, first:
         step = size // 4
         for start in range(first, first + length, size):
             for i in range(start, start + step):
-                quarter(re, im, cosines, sines, i * LANES, step * LANES, start // size)
+                two_butterfly_stages(re, im, cosines, sines, i * LANES, step * LANES, start // size)
         size = step
     for start in range(first, first + length, size):
         if size == 2:  # noqa: PLR2004 - one stage
-            halve(re, im, cosines, sines, start * LANES, LANES, start // 2)
+            butterfly_stage(re, im, cosines, sines, start * LANES, LANES, start // 2)
         elif real:
             quarter_last_real(re, im, cosines, sines, start * LANES, start // 4)
         else:
-            quarter(re, im, cosines, sines, start * LANES, LANES, start // 4)
+            two_butterfly_stages(re, im, cosines, sines, start * LANES, LANES, start // 4)
 
 
 @compiled(**OPTIONS)
@@ -176,7 +176,7 @@ def real_part_lanes(re: Signal, im: Signal, cosines: Signal, sines: Signal) -> N
     length = len(re) // LANES
     step = length // 4
     for i in range(step):
-        quarter(re, im, cosines, sines, i * LANES, step * LANES, 0)
+        two_butterfly_stages(re, im, cosines, sines, i * LANES, step * LANES, 0)
     for first in range(0, length, step):
         _finish_lanes(re, im, cosines, sines, first, step, True)
 
@@ -210,7 +210,9 @@ def reorder(source: Signal, target: Signal, wanted: int) -> None:
 
 
 @compiled(**OPTIONS)
-def _spectrum(signal: Signal, re: Signal, im: Signal, to_re: Signal, to_im: Signal, wanted: int, table: Turns) -> None:
+def _spectrum(
+    signal: Signal, re: Signal, im: Signal, to_re: Signal, to_im: Signal, wanted: int, table: TwiddleFactors
+) -> None:
     """Transform a real signal, filled with zeros, to ``wanted`` bins; ``re`` and ``im`` are spoilt."""
     re[: len(signal)] = signal
     re[len(signal) :] = np.float32(0)
@@ -220,7 +222,7 @@ def _spectrum(signal: Signal, re: Signal, im: Signal, to_re: Signal, to_im: Sign
 
 
 @compiled(**OPTIONS)
-def correlation(first: Signal, second: Signal, sign: float, table: Turns, room: Signal) -> Signal:
+def correlation(first: Signal, second: Signal, sign: float, table: TwiddleFactors, room: Signal) -> Signal:
     """Multiply the spectra of two real signals and transform back; times the length, a part of ``room``.
 
     ``sign`` 1 convolves, -1 correlates. ``room`` of shape (6, length) gives the length: 64 or more, a power of two.
@@ -259,7 +261,7 @@ def filter_room(size: int) -> Signal:
 
 
 @compiled(**OPTIONS)
-def filtered(signal: Signal, weights: Signal, table: Turns, room: Signal) -> Signal:
+def filtered(signal: Signal, weights: Signal, table: TwiddleFactors, room: Signal) -> Signal:
     """``signal`` with every bin times its weight, times the length of the transform; a part of ``room``.
 
     ``weights`` are those of the lowest bins; the bins above are taken out.

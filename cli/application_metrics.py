@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from codec_superb.applications.table import COMPOSITES, FIGURES
+from codec_superb.applications.table import COMPOSITES, PROBE_METRICS
 from codec_superb.cli.console import print_table
 from codec_superb.web import text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from codec_superb.applications.table import Figure
+    from codec_superb.applications.table import ProbeMetric
     from codec_superb.pipeline.aggregates.interval import Score
     from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
     from codec_superb.pipeline.runs.outcome import RunOutcome
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HEAD = ("codec", "reference", "value", "95 % interval", "loss", "95 % interval", "clips")
 
 
-class CodecFigure(NamedTuple):
+class CodecProbeMetric(NamedTuple):
     """One figure of one codec."""
 
     codec: str
@@ -30,7 +30,7 @@ class CodecFigure(NamedTuple):
     numbers: ApplicationAggregate
 
 
-def measured_figures(outcomes: Sequence[RunOutcome]) -> list[CodecFigure]:
+def measured_metrics(outcomes: Sequence[RunOutcome]) -> list[CodecProbeMetric]:
     """Work out the figures of the probes that a call asked for, codec by codec."""
     from codec_superb.pipeline.aggregates.applications import aggregate_applications
     from codec_superb.pipeline.aggregates.evidence import only_probes
@@ -40,7 +40,7 @@ def measured_figures(outcomes: Sequence[RunOutcome]) -> list[CodecFigure]:
     by_codec: dict[Path, list[RunOutcome]] = {}
     for outcome in outcomes:
         by_codec.setdefault(outcome.path.parent, []).append(outcome)
-    found: list[CodecFigure] = []
+    found: list[CodecProbeMetric] = []
     for runs in by_codec.values():
         rows: list[ClipRow] = []
         pairs: list[PairRow] = []
@@ -53,24 +53,24 @@ def measured_figures(outcomes: Sequence[RunOutcome]) -> list[CodecFigure]:
             rows += its_rows
             pairs += its_pairs
         found += [
-            CodecFigure(runs[0].codec, models.get((numbers.dataset, numbers.probe), ""), numbers)
+            CodecProbeMetric(runs[0].codec, models.get((numbers.dataset, numbers.probe), ""), numbers)
             for numbers in aggregate_applications(rows, pairs, seed=SEED, replicates=REPLICATES)
         ]
     return found
 
 
-def figure_data(figures: Sequence[CodecFigure]) -> list[dict[str, Any]]:
+def metrics_as_data(figures: Sequence[CodecProbeMetric]) -> list[dict[str, Any]]:
     """Return figures as plain data for ``--json``."""
     return [{"codec": of.codec, "backend": of.backend, **of.numbers.model_dump(mode="json")} for of in figures]
 
 
-def print_figures(figures: Sequence[CodecFigure]) -> None:
+def print_metrics(figures: Sequence[CodecProbeMetric]) -> None:
     """Print a table for each dataset and figure."""
-    blocks: dict[tuple[str, str, str], list[CodecFigure]] = {}
+    blocks: dict[tuple[str, str, str], list[CodecProbeMetric]] = {}
     for of in figures:
         blocks.setdefault((of.numbers.dataset, of.numbers.figure, of.backend), []).append(of)
     for (dataset, key, backend), members in blocks.items():
-        row = FIGURES[key] if key in FIGURES else COMPOSITES[key]
+        row = PROBE_METRICS[key] if key in PROBE_METRICS else COMPOSITES[key]
         rows = [_cells(of, row) for of in sorted(members, key=lambda of: _place(of, row))]
         arrow = "↑" if row.higher_is_better else "↓"
         where = ", ".join(filter(None, (dataset, backend)))
@@ -78,9 +78,9 @@ def print_figures(figures: Sequence[CodecFigure]) -> None:
         print()
 
 
-def ultra_notes(figures: Sequence[CodecFigure]) -> list[str]:
+def ultra_notes(figures: Sequence[CodecProbeMetric]) -> list[str]:
     """Say for each codec why there is no average of UltraEval-Audio: what was not measured, or by another model."""
-    from codec_superb.applications.ultra.protocol import departures, readiness
+    from codec_superb.applications.ultra.protocol import protocol_deviations, readiness
 
     notes = []
     for codec in dict.fromkeys(of.codec for of in figures):
@@ -88,19 +88,19 @@ def ultra_notes(figures: Sequence[CodecFigure]) -> list[str]:
         found = {(of.numbers.dataset, of.numbers.figure): of.numbers.resynthesis.value for of in own}
         values = {place: value for place, value in found.items() if value is not None}
         models = {(of.numbers.dataset, of.numbers.probe): of.backend for of in own if of.backend}
-        reasons = [readiness(values).explained(), *(f"{departure}." for departure in departures(models))]
+        reasons = [readiness(values).explained(), *(f"{departure}." for departure in protocol_deviations(models))]
         if told := " ".join(filter(None, reasons)):
             notes.append(f"{codec}: {told}")
     return notes
 
 
-def _place(of: CodecFigure, row: Figure) -> tuple[bool, float, str]:
+def _place(of: CodecProbeMetric, row: ProbeMetric) -> tuple[bool, float, str]:
     value = of.numbers.resynthesis.value
     signed = 0.0 if value is None else -value if row.higher_is_better else value
     return value is None, signed, of.codec
 
 
-def _cells(of: CodecFigure, row: Figure) -> tuple[str, ...]:
+def _cells(of: CodecProbeMetric, row: ProbeMetric) -> tuple[str, ...]:
     numbers = of.numbers
     clips = f"{numbers.n}" + (f" of {numbers.n + numbers.failed}" if numbers.failed else "")
     left_out = f", {numbers.left_out} left out" if numbers.left_out else ""
@@ -115,9 +115,9 @@ def _cells(of: CodecFigure, row: Figure) -> tuple[str, ...]:
     )
 
 
-def _number(score: Score, row: Figure) -> str:
+def _number(score: Score, row: ProbeMetric) -> str:
     return text.number(score.value, row.decimals) + (f" {row.unit}" if row.unit and score.value is not None else "")
 
 
-def _interval(score: Score, row: Figure) -> str:
+def _interval(score: Score, row: ProbeMetric) -> str:
     return text.interval(score.low, score.high, row.decimals)

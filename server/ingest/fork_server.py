@@ -67,10 +67,10 @@ def main(arguments: list[str]) -> None:
     gc.freeze()  # what is there stays shared between all children
     control = socket.socket(fileno=int(arguments[0]))
     control.set_inheritable(False)
-    _Nursery(control, limits).serve()
+    _ForkServer(control, limits).serve()
 
 
-class _Nursery:
+class _ForkServer:
     """Makes children and reports how each ended."""
 
     def __init__(self, control: socket.socket, limits: Limits) -> None:

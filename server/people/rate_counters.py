@@ -25,7 +25,7 @@ def make_limiter() -> MovingWindowRateLimiter:
     return MovingWindowRateLimiter(MemoryStorage())
 
 
-def count(request: Request, kind: Kind, who: str) -> None:
+def count_request(request: Request, kind: Kind, who: str) -> None:
     """Count one request of ``who``. Raises TooManyRequests, with the seconds to wait, when the limit is used up."""
     item = _item(request.app.state.settings, kind)
     if not _limiter(request).hit(item, kind, who):
@@ -42,7 +42,7 @@ def check_wrong_tokens(request: Request) -> None:
 
 def count_wrong_token(request: Request) -> None:
     """Count a token that is unknown, expired or revoked against the address it came from."""
-    count(request, "wrong tokens", address_of(request))
+    count_request(request, "wrong tokens", address_of(request))
 
 
 def address_of(request: Request) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from codec_superb.applications.table import COMPOSITES, FIGURES
+from codec_superb.applications.table import COMPOSITES, PROBE_METRICS
 from codec_superb.cli.console import print_table
 from codec_superb.web import text
 
 if TYPE_CHECKING:
-    from codec_superb.applications.table import Figure
+    from codec_superb.applications.table import ProbeMetric
     from codec_superb.pipeline.comparison.results import Results
 
 ORIGINAL = "(original)"
@@ -72,8 +72,8 @@ def _ceiling(chosen: Sequence[dict[str, Any]], figure: str, backend: str) -> flo
     return best
 
 
-def _row(figure: str) -> Figure:
-    return FIGURES[figure] if figure in FIGURES else COMPOSITES[figure]
+def _row(figure: str) -> ProbeMetric:
+    return PROBE_METRICS[figure] if figure in PROBE_METRICS else COMPOSITES[figure]
 
 
 def _head(figure: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.figures import Evidence, Floats
+from codec_superb.applications.metric_functions import Evidence, Floats
 
 _CHUNK = 2**21
 """Draws times pairs at once: 16 MiB an array."""

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from codec_superb.server.http.single_flight import Kept
+from codec_superb.server.http.single_flight import SingleFlightCache
 
 
-class KeptOfCodecs:
+class CodecCaches:
     """What the service keeps about codecs, some twenty megabytes at most."""
 
     def __init__(self) -> None:
-        self.spreads = Kept(400)
+        self.spreads = SingleFlightCache(400)
         """Quantiles, by submission and category."""
-        self.samples = Kept(400)
+        self.samples = SingleFlightCache(400)
         """What pages say of listening samples, by submission."""
-        self.distributions = Kept(400)
+        self.distributions = SingleFlightCache(400)
         """Figures as JSON, by submission, category, metric and dataset."""
-        self.pictures = Kept(100)
+        self.pictures = SingleFlightCache(100)
         """Spectrograms, by submission and number of the sample."""
 
 
-def kept_of(state: Any) -> KeptOfCodecs:
+def codec_caches(state: Any) -> CodecCaches:
     """Return what the application of ``state`` keeps."""
     if not hasattr(state, "kept_of_codecs"):
-        state.kept_of_codecs = KeptOfCodecs()
-    kept: KeptOfCodecs = state.kept_of_codecs
+        state.kept_of_codecs = CodecCaches()
+    kept: CodecCaches = state.kept_of_codecs
     return kept

@@ -19,7 +19,7 @@ SETTING = "weights"
 """What a guest finds the folder under, among the settings of its card."""
 
 
-def with_folder(card: Card, given: str) -> tuple[Card, Path]:
+def card_with_weights(card: Card, given: str) -> tuple[Card, Path]:
     """Return the card of what will really run, and the folder of weights that ``given`` names.
 
     A folder below it that is named like the codec, or else like the hub repository without its owner, comes first, so
