@@ -61,3 +61,20 @@ def _bind(dispatcher: Any, fingerprint: str) -> None:
     """Make kept code stale when ``fingerprint`` changes. numba has no public way to say so."""
     index = dispatcher._cache._cache_file  # noqa: SLF001 - see above; the tests notice when numba renames it
     index._source_stamp = (index._source_stamp, fingerprint)  # noqa: SLF001 - likewise
+    index._load_index = _stale_if_unreadable(index._load_index)  # noqa: SLF001 - likewise
+
+
+def _stale_if_unreadable(load_index: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """Treat an index that cannot be read as one that holds nothing.
+
+    numba unpickles the types of an index before it compares the stamp, so that a class that another version renamed
+    would be an AttributeError, or ModuleNotFoundError, in place of compiling anew (numba 0.68).
+    """
+
+    def load() -> dict[Any, Any]:
+        try:
+            return load_index()
+        except Exception:  # noqa: BLE001 - whatever unpickling the types of another version raises
+            return {}
+
+    return load
