@@ -57,7 +57,9 @@ class Worker:
     def __init__(self, requests: int, answers: int, arrays_in: int, arrays_out: int) -> None:
         self.protocol = load_file(Path(__file__).with_name("protocol.py"))
         self.requests, self.answers = requests, answers
-        self.arrays_in, self.arrays_out = self.protocol.Arena(arrays_in), self.protocol.Arena(arrays_out)
+        self.arrays_in, self.arrays_out = (
+            self.protocol.SharedArray(descriptor) for descriptor in (arrays_in, arrays_out)
+        )
         self.guest: Any = None
         self._buffer = bytearray()
         self._writing = threading.Lock()
