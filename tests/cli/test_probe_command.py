@@ -113,7 +113,7 @@ class TestProbe:
             (["--application", "ars"], "There is no application 'ars'. Did you mean"),
             (["--application", "asr", "--backend", "wisper"], "There is no backend 'wisper'"),
             (["--application", "er"], "Emotion recognition (er) needs the label emotion"),
-            (["--application", "aec"], "looks at audio and music, and none of the runs has such clips"),
+            (["--application", "aec"], "needs clips of audio and music, and none of the runs has any"),
             ([], "expected --application NAME"),
         ],
     )
