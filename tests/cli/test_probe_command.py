@@ -160,7 +160,7 @@ class TestBench:
         out = tmp_path / "runs"
         command = ["bench", "--codec", "g711_alaw", "--dataset", str(speech), "--out", str(out), "--metric", "si_sdr"]
         assert call([*command, "--application", "dnsmos", "--backend", "levels:random"]) == 0
-        assert "random weights, a model nobody trained: measured, never packed" in capsys.readouterr().err
+        assert "untrained weights: measured, never packed" in capsys.readouterr().err
         assert (out / "report.html").is_file()
         assert not list(out.glob("*.zip"))
 
