@@ -1,4 +1,4 @@
-"""Codecs in a Python file of the user's: ``path/to/file.py:Class``."""
+"""Load a codec class from a Python file of the user, named as ``path/to/file.py:Class``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _is_codec(value: object) -> bool:
 
 
 def _import_file(full: Path) -> ModuleType:
-    """Import a file once under a name of its own, so that two files called codec.py do not meet."""
+    """Import a file once under a unique module name, so that two files called codec.py do not collide."""
     key = f"_codec_superb_file_{hashlib.sha256(str(full).encode()).hexdigest()[:16]}"
     if key in sys.modules:
         return sys.modules[key]
@@ -65,7 +65,7 @@ def _import_file(full: Path) -> ModuleType:
         del sys.modules[key]
         if isinstance(error, ModuleNotFoundError) or not isinstance(error, Exception):
             raise
-        raise CatalogueError(f"{full} cannot be imported: {_fault(full, error)}; mend it and call again") from error
+        raise CatalogueError(f"{full} cannot be imported: {_fault(full, error)}; fix it and try again") from error
     return module
 
 

@@ -1,6 +1,6 @@
-"""Names to codecs: the catalogue is data, a wrapper is imported only when one of its codecs is used.
+"""The codec registry: find codecs by name; a wrapper is imported only when one of its codecs is used.
 
-Sources of codecs: the catalogue files of this package; those that installed packages announce by an entry point of
+Sources of codecs: the catalogue files of this package; those that installed packages register by an entry point of
 the group ``codec_superb.codecs``, whose value ``package:file.yaml`` names a catalogue file inside that package (read
 without importing it); and ``path/to/file.py:Class``, a :class:`Codec` with a class attribute ``card``.
 """
@@ -45,12 +45,11 @@ def card(name: str) -> Card:
 
 
 def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, CodecOptions]:
-    """Return the card of what will really run, and options for :func:`open_codec` that look for nothing any more.
+    """Resolve the weights of a codec: return its card with them, and options for :func:`open_codec` with their folder.
 
-    A neural codec's weights are found (fetched from the hub where they are not here) and its card names those. An
-    isolated codec takes a folder of weights and nothing else; without one its guest finds what the card names. Codecs
-    without weights take no options and are returned as they are. Raises MissingWeights, MissingDependency and
-    UnknownCodec.
+    A neural codec's weights are located (downloaded from the hub where they are missing) and written to its card. An
+    isolated codec accepts a folder of weights and no other option; without one its guest finds what the card names.
+    Cards of codecs without weights are returned unchanged. Raises MissingWeights, MissingDependency and UnknownCodec.
     """
     plain = card(name)
     if weights.takes_folder(plain) and options.weights is not None:
@@ -65,8 +64,8 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
 def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_OPTIONS) -> Codec:
     """Import the wrapper of ``name`` (or ``path/to/file.py:Class``) and load it, with the weights of ``options``.
 
-    Raises UnknownCodec with near matches, MissingDependency with the install command, MissingWeights with the files
-    that are not here, RefusedSetting when the wrapper refuses its card.
+    Raises UnknownCodec with near matches, MissingDependency with the install command, MissingWeights with the missing
+    files, RefusedSetting when the wrapper refuses its card.
     """
     if is_codec_file(name):
         codec_class, own_card = _file_class(name)
@@ -85,7 +84,7 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
 
 
 def reload_catalogue() -> None:
-    """Read the catalogue anew on next use, after a package that brings codecs was installed."""
+    """Clear the cached catalogue, so that codecs of a newly installed package are found."""
     _catalogue.cache_clear()
 
 
@@ -115,7 +114,7 @@ def _file_class(name: str) -> tuple[type[Codec], Card]:
 
 
 def _missing(own_card: Card, error: ImportError) -> MissingDependency:
-    """Name the command that installs what ``own_card`` needs, or mends what is there and cannot be imported."""
+    """Return an error with the command that installs a missing package, or reinstalls one that cannot be imported."""
     wanted = [f"codec-superb[{own_card.extra}]"] if own_card.extra else list(own_card.requirements)
     wanted = wanted or [str(error.name)]
     if isinstance(error, ModuleNotFoundError):

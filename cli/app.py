@@ -1,4 +1,4 @@
-"""The commands of ``codec-superb``, put together; :mod:`codec_superb.cli.main` runs them."""
+"""The Typer application with all commands of ``codec-superb``; :mod:`codec_superb.cli.main` runs it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from codec_superb.cli.commands import (
 
 app = typer.Typer(
     name="codec-superb",
-    help="Benchmark sound codecs: resynthesise curated sound, score what came back, publish it.",
+    help="Benchmark sound codecs: resynthesise curated datasets, score the resyntheses, publish the results.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -64,4 +64,4 @@ def _version(value: bool) -> None:
 def main(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Benchmark sound codecs: resynthesise curated sound, score what came back, publish it."""
+    """Benchmark sound codecs: resynthesise curated datasets, score the resyntheses, publish the results."""

@@ -1,4 +1,4 @@
-"""The ranking as a table in the terminal: one block a category, with intervals, rank ranges and the main metrics."""
+"""The ranking as a table in the terminal: one table per category, with intervals, rank ranges and the main metrics."""
 
 from __future__ import annotations
 

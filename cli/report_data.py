@@ -1,4 +1,4 @@
-"""From results to what the report shows: the only place where the pipeline's records become the page's rows."""
+"""Convert the pipeline's results to the rows of the report; no other module does this conversion."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def report_data(
     title: str,
     listening: Sequence[ReportSample] = (),
 ) -> ReportData:
-    """Put together everything on the page from one entry a codec (see ``combine``) and their ranking."""
+    """Assemble the data of the page from one entry per codec (see ``combine``) and their ranking."""
     rows = codec_results(results, rankings)
     return ReportData(
         title=title,
@@ -50,7 +50,7 @@ def report_data(
 
 
 def codec_results(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> list[CodecResult]:
-    """One row a codec and category, best rank first, unranked ones behind."""
+    """One row per codec and category, best rank first, unranked ones last."""
     ranks = {(category, rank.codec): rank for category, ranking in rankings.items() for rank in ranking.ranks}
     rows = [
         _result(entry, category, ranks.get((category.category, entry.card.name)))
@@ -129,7 +129,7 @@ def _failures(entry: Results) -> Iterator[ClipFailure]:
 
 
 def _rates(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> list[RateComparison]:
-    """Bjøntegaard deltas, each pair of families once: the page turns the other direction round itself."""
+    """Bjøntegaard deltas, each pair of families once; the page derives the opposite direction."""
     return [
         RateComparison(entry.category, entry.family, entry.against, entry.delta.rate_percent, entry.delta.score)
         for entry in compare_families(results, rankings)
@@ -138,7 +138,7 @@ def _rates(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> 
 
 
 def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
-    """Return what all runs share in one line each, and every value where they differ."""
+    """Return the provenance of all runs, one line per fact, with every value where runs differ."""
     found: dict[str, dict[str, None]] = {}
     for entry in results:
         for dataset in entry.datasets:
@@ -163,7 +163,7 @@ def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
 
 def _model(probe: ProbeInfo) -> str:
     settings = "".join(f", {name} {value}" for name, value in sorted(probe.settings.items()))
-    trained = ", trained by nobody" if probe.random else ""
+    trained = ", untrained weights" if probe.random else ""
     return f"{probe.backend}, SHA-256 {probe.model_sha256}, definition {probe.version}{trained}{settings}"
 
 

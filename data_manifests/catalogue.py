@@ -1,4 +1,4 @@
-"""The manifests that come with the program: list them, find one by name."""
+"""The manifests of this package: list them, and load one by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from codec_superb.data_manifests.errors import ManifestError, UnknownDataset
 from codec_superb.data_manifests.manifest import Manifest
 
 MANIFESTS = Path(__file__).parent / "manifests"
-"""One ``<name>.yaml`` a dataset."""
+"""Folder of the manifests, one ``<name>.yaml`` per dataset."""
 
 
 def manifest_names() -> list[str]:
@@ -65,7 +65,7 @@ def _parse(path: Path) -> Manifest:
 def _load_yaml(path: Path) -> Any:
     import yaml
 
-    # The C parser reads the list of `mini` ten times as fast; PyYAML may be built without it.
+    # libyaml's C parser reads the list of `mini` ten times as fast; PyYAML may be built without it.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - both are safe loaders

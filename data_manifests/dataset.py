@@ -1,4 +1,4 @@
-"""A dataset is a named, hashed list of clips; ``open_dataset`` turns a name or a folder into one."""
+"""Open a dataset, a named and hashed list of clips, by its name or from a folder of audio."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from codec_superb.data_manifests.stored_dataset import StoredDataset
 
 
 class Dataset(Protocol):
-    """What a run needs of a dataset. Opening one is cheap: no audio is decoded."""
+    """The interface of a dataset. Opening one decodes no audio."""
 
     name: str
-    """Manifest name, or the folder's own name made safe for a file name."""
+    """Manifest name, or the folder's name with characters replaced that are unsafe in file names."""
     title: str
     homepage: str | None
     licence: str
@@ -49,9 +49,9 @@ class Dataset(Protocol):
 def open_dataset(spec: str | Path, *, category: Category | None = None) -> Dataset:
     """Open a dataset by manifest name, or any folder of audio by path.
 
-    A name wins over a folder of that name; ``./name`` means the folder. A folder that holds a clip list
-    (``index.json`` and ``clips.jsonl``) is opened by that list. ``category`` says what a folder holds where neither its
-    ``labels.csv`` nor its top-level folder names do; it is refused for a named dataset.
+    A name takes precedence over a folder of that name; ``./name`` means the folder. A folder with a clip list
+    (``index.json`` and ``clips.jsonl``) is opened by that list. ``category`` applies to the clips of a folder whose
+    ``labels.csv`` and top-level folder names give none; it is refused for a named dataset.
 
     Raises UnknownDataset (with near matches), DatasetNotPrepared (with the command), ManifestError.
     """

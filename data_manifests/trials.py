@@ -1,7 +1,8 @@
-"""Verification trials: which pairs of clips are compared, kept beside the clip list of the dataset they belong to.
+"""Speaker verification trials: pairs of clips to compare, stored beside the clip list of their dataset.
 
-A trial list is the publisher's file with clip ids for paths: one trial a line, ``same<TAB>enrolment<TAB>test``, where
-``same`` is 1 when one person speaks in both clips and 0 otherwise. The order of the publisher is kept.
+A trial list is the publisher's file with clip ids in place of paths: one trial per line,
+``same<TAB>enrolment<TAB>test``, where ``same`` is 1 when one person speaks in both clips and 0 otherwise. The
+publisher's order is kept.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def trial_lists(dataset: str) -> list[str]:
 def read_trials(dataset: str, name: str) -> list[ListedTrial]:
     """Return the trials of list ``name`` (``veri_test2``) of an indexed dataset.
 
-    Raises DatasetNotPrepared when there is no such list, with the lists that there are, and ManifestError naming the
-    line that is no trial.
+    Raises DatasetNotPrepared, naming the existing lists, when there is no such list, and ManifestError naming an
+    invalid line.
     """
     path = _path(datasets_home() / dataset, name)
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""``codec-superb applications``: what can be probed, with which models, and whether they can run here."""
+"""``codec-superb applications``: list applications, probes and models, and whether the models can run here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from codec_superb.cli.options import JsonOption
 
 
 def command(as_json: JsonOption = False) -> None:
-    """List applications, their probes, and the models (backends) that answer for them, with licences."""
+    """List applications, their probes, and the models (backends) that they use, with licences."""
     from codec_superb.applications.availability import availability
     from codec_superb.applications.catalogue import BACKENDS
     from codec_superb.applications.table import APPLICATIONS, PROBES
@@ -36,7 +36,7 @@ def command(as_json: JsonOption = False) -> None:
         (", ".join(of[row.key]), row.key, row.label, row.label_needed or "", ", ".join(row.categories), row.backend)
         for row in PROBES.values()
     ]
-    head = ("application", "probe", "title", "label", "clips", "usual backend")
+    head = ("application", "probe", "title", "label", "clips", "default backend")
     print_table("Probes", head, rows, numbers_from=len(head))
     print()
     backends = [

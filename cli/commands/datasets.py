@@ -1,4 +1,4 @@
-"""``codec-superb datasets``: what there is to run codecs on, and how to get it here."""
+"""``codec-superb datasets``: list, show, prepare, index and check datasets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _how(name: str, kind: str) -> str:
 
 @app.command("show")
 def show(name: str, as_json: JsonOption = False) -> None:
-    """Show what a dataset is: partition, licence, source, citation."""
+    """Show a dataset: partition, licence, source, citation."""
     from codec_superb.data_manifests.catalogue import load_manifest
 
     manifest = load_manifest(name)
@@ -59,7 +59,7 @@ def show(name: str, as_json: JsonOption = False) -> None:
 
 @app.command("prepare")
 def prepare(name: str, as_json: JsonOption = False) -> None:
-    """Fetch a dataset whose sound lies in package files, such as `mini`, and store its clips losslessly."""
+    """Fetch a dataset whose audio is in package files, such as `mini`, and store its clips losslessly."""
     from codec_superb.data_manifests import prepare as prepare_dataset
 
     with TerminalProgress() as progress:

@@ -1,4 +1,4 @@
-"""``codec-superb report``: everything about some runs or submissions in one HTML file."""
+"""``codec-superb report``: a self-contained HTML report on runs or submissions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def write(
     title: str = TITLE,
     listening: int = 2,
 ) -> None:
-    """Render the page and put it in place in one step. Raises PipelineError where it cannot be written."""
+    """Render the page and write it atomically. Raises PipelineError where it cannot be written."""
     from codec_superb.cli.report_data import report_data
     from codec_superb.cli.report_listening import choose_listening
     from codec_superb.pipeline.output_file import write_output

@@ -1,4 +1,4 @@
-"""``codec-superb score``: compute metrics on runs, or on two folders of audio made elsewhere."""
+"""``codec-superb score``: compute metrics on runs, or on two folders of audio made by other programs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _score_folders(
     *,
     as_json: bool,
 ) -> int:
-    """Score audio made elsewhere and print a row a clip; return the exit code."""
+    """Score two folders of audio and print a row per clip; return the exit code."""
     from codec_superb.pipeline.scoring.folders import score_folders
 
     with TerminalProgress() as progress:

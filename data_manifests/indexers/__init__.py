@@ -1,9 +1,9 @@
-"""Indexers: one module per publisher's folder layout, each of which finds the clips of its dataset and their labels.
+"""Indexers: one module per publisher's folder layout, which finds the clips of a dataset and their labels.
 
 A module has one public function, ``find(request) -> Listing``. It reads the publisher's own files (transcripts,
-tables, file names), decodes no audio, and keeps apart four things: clips of the partition that are there, clips that
-the publisher lists and that are not there (``missing``), audio in the partition's folders that the publisher does
-not list (``extra``), and everything else, which belongs to other splits and is passed over in silence.
+tables, file names), decodes no audio, and distinguishes clips of the partition that are present (``found``), clips that
+the publisher lists and that are absent (``missing``), and audio in the partition's folders that the publisher does not
+list (``extra``). Everything else belongs to other splits and is ignored.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ LAYOUTS: tuple[str, ...] = (
 
 
 def find_clips(layout: str, request: IndexRequest) -> Listing:
-    """Return what the indexer of ``layout`` finds in the request's folder.
+    """Run the indexer of ``layout`` on the request's folder.
 
-    Raises LayoutError when the folder is not laid out so, and ManifestError for a layout that does not exist.
+    Raises LayoutError when the folder has another layout, and ManifestError for an unknown layout.
     """
     if layout not in LAYOUTS:
         raise ManifestError(f"no indexer reads the layout {layout!r}; there are {', '.join(LAYOUTS)}")

@@ -1,8 +1,8 @@
 """VoxCeleb1 test set: ``wav/<speaker>/<video>/NNNNN.wav``, trial lists ``veri_test.txt`` and ``veri_test2.txt``.
 
 The test set is the 40 people whose names begin with E: the speakers id10270 to id10309. The trial lists are published
-beside the archive; both are stored with the clip list where they are found, since the original (37,720 trials) and
-the cleaned one (37,611) give different error rates.
+beside the archive; both are stored with the clip list where present, since the original (37,720 trials) and the
+cleaned one (37,611) give different error rates.
 """
 
 from __future__ import annotations

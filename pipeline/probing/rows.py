@@ -1,4 +1,4 @@
-"""Put the results of probes into the table of a finished run; ``runs/probes.py`` says in which order and why."""
+"""Write the results of probes into the table of a finished run, in the order that ``runs/probes.py`` explains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from codec_superb.pipeline.tables.rows import ProbeValue
 
 
 def put_probes(folder: RunFolder, results: Sequence[ProbeResult], stamp: Provenance | None) -> RunInfo:
-    """Put results into the table of a finished run, each in the place of an earlier one of its probe."""
+    """Write results into the table of a finished run; each replaces an earlier result of its probe."""
     info = folder.info()
     new = {result.info.probe: result for result in results}
     kept = {key: of for key, of in info.probes.items() if key not in new}
@@ -35,7 +35,7 @@ def put_probes(folder: RunFolder, results: Sequence[ProbeResult], stamp: Provena
 def _rows(
     folder: RunFolder, kept: Iterable[str], new: Mapping[str, Mapping[str, ProbeValue]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the table with the probes kept and the new ones."""
+    """Yield the rows of the table with the retained and the new probes."""
     for row in folder.rows():
         probes = {key: row.probes[key] for key in kept if key in row.probes}
         probes |= {key: values[row.clip] for key, values in new.items() if row.clip in values}
@@ -43,6 +43,6 @@ def _rows(
 
 
 def _ordered(keys: Iterable[str]) -> list[str]:
-    """Sort probes as their table does."""
+    """Sort probes in the order of the probe table."""
     chosen = set(keys)
     return [key for key in PROBES if key in chosen]

@@ -1,4 +1,4 @@
-"""Probe runs: ask models about references and resyntheses, journal what they say, score it, put it into the tables."""
+"""The probe stage: predict on references and resyntheses, journal the predictions, score them, write the tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What the user asked for, and the means."""
+    """Options of a call, with its workers and progress reporting."""
 
     weights: Path | None
     device: Device
@@ -48,11 +48,11 @@ class _Call:
 
 
 class References(NamedTuple):
-    """What a model says about references."""
+    """A model's predictions on references."""
 
     answers: PredictionSet
     fresh: bool
-    """Whether it was asked about any of them in this call."""
+    """Whether any of them was computed in this call."""
 
 
 def probe(
@@ -69,9 +69,9 @@ def probe(
 ) -> list[RunOutcome]:
     """Run the probes behind ``applications`` on references and resyntheses of the runs found in ``runs``.
 
-    A prediction is made once: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
-    ``overwrite`` makes all again. Results of another probe stay in the run; those of the same probe are replaced.
-    ``backends`` names models in place of the usual ones, ``weights`` a folder to find them in. ``workers`` bounds the
+    Predictions are cached: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
+    ``overwrite`` computes all again. Results of other probes stay in the run; those of the same probe are replaced.
+    ``backends`` names models in place of the defaults, ``weights`` a folder to find them in. ``workers`` limits the
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
 
     Raises ApplicationError for names, labels and models that are missing, before any work; RunFolderError for a run
@@ -109,7 +109,7 @@ def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], call: _Cal
 
 
 def _ask(asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call) -> None:
-    """Have one model predict what is missing, then score each run."""
+    """Compute the missing predictions of one model, then score each run."""
     model = train(asked, group, call.device)
     with ExitStack() as stack:
         predictor = Predictor(
@@ -125,7 +125,7 @@ def _ask(asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], ca
 def _predict_references(
     predictor: Predictor, asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
 ) -> References:
-    """Return what the model says about the references of clips that some run has a resynthesis of."""
+    """Return the predictions on the references of all clips with a resynthesis in some run."""
     seconds = {of.clip: of.seconds for store in stores for of in store.clips.values() if of.sha256}
     items = [item for item in group.items.values() if item.clip in seconds and asked.looks_at(item)]
     digest = model_digest(predictor.model)
@@ -143,7 +143,7 @@ def _predict_references(
 def _predict_resyntheses(
     predictor: Predictor, asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
 ) -> None:
-    """Journal what the model says about the resyntheses, of all runs together."""
+    """Compute and journal the missing predictions on the resyntheses of all runs."""
     digest = model_digest(predictor.model)
     wanted = {clip for clip, item in group.items.items() if asked.looks_at(item)}
     todo = list(_resyntheses(stores, wanted, digest, call))
@@ -158,7 +158,7 @@ def _predict_resyntheses(
 def _resyntheses(
     stores: Sequence[ProbeStore], wanted: set[str], digest: str, call: _Call
 ) -> Iterator[Length[SoundPlace]]:
-    """Name the resyntheses that the model has not been asked about."""
+    """Yield the resyntheses without a prediction of the model."""
     for number, store in enumerate(stores):
         for clip, of in store.clips.items():
             if clip in wanted and store.missing(clip, digest, overwrite=call.overwrite):
@@ -168,7 +168,7 @@ def _resyntheses(
 def _finish(
     store: ProbeStore, asked: BackendPlan, group: ProbeGroup, model: Model, references: References, device: str
 ) -> None:
-    """Score one run and write what is new about it."""
+    """Score one run and write its table, unless nothing has changed."""
     digest = model_digest(model)
     items = [group.items[clip] for clip in store.clips]
     sides = SidePredictions(references.answers, split_failures(store.entries([item.clip for item in items], digest)))
@@ -182,7 +182,7 @@ def _finish(
 
 
 def _outcome(store: ProbeStore, keys: Sequence[str]) -> RunOutcome:
-    """Count what the table holds of the probes asked for."""
+    """Count the results of the requested probes in the table."""
     result = RunOutcome(store.folder.path, store.info.card.name, store.info.dataset.name, "probe", asked=0)
     result.probes = {key: ProbeCounts() for key in keys}
     for row in store.folder.rows():

@@ -1,4 +1,4 @@
-"""Resynthesise datasets with codecs: decide what is left to do, hand it to workers, journal it, write the table."""
+"""The resynth stage: find the clips that are left to do, distribute them to workers, journal rows, write the table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """One run as it was asked for."""
+    """One requested run."""
 
     codec: str
     card: Card
@@ -51,7 +51,7 @@ class _Plan:
     options: CodecOptions
     batch: float | None
     tokens: bool
-    """Whether they are kept beside the sound."""
+    """Whether tokens are stored beside the audio."""
 
 
 def resynthesise(
@@ -71,17 +71,17 @@ def resynthesise(
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[RunOutcome]:
-    """Run every codec on every dataset into ``out/<codec>/<dataset>/``; what is finished there is not done again.
+    """Run every codec on every dataset into ``out/<codec>/<dataset>/``; finished clips are not computed again.
 
-    ``options`` are for the neural codecs among ``codecs`` (weights, precision); the run's card says what they chose.
-    ``batch`` is how many seconds of sound those get together, 0 for clip by clip; by default a minute on a graphics
-    card, and 0 on a CPU. ``tokens`` keeps the tokens behind each resynthesis, of codecs that have some. ``limit`` takes
-    that many clips a dataset (see :mod:`~codec_superb.pipeline.runs.selection`).
-    ``timeout`` is in seconds a clip (a batch that takes longer is taken apart); an ``executor`` that is given brings
-    its own workers and timeout. Clips that fail become failed rows and are tried again by the next call. A run whose
-    card or dataset has changed is set aside and begun anew; ``overwrite`` deletes it instead, changed or not.
+    ``options`` apply to the neural codecs among ``codecs`` (weights, precision) and are recorded on the run's card.
+    ``batch`` is their batch size in seconds of sound, 0 for single clips; by default 60 on a CUDA device and 0 on a
+    CPU. ``tokens`` also stores the tokens of token codecs. ``limit`` is a number of clips per dataset (see
+    :mod:`~codec_superb.pipeline.runs.selection`).
+    ``timeout`` is in seconds per clip (a batch that exceeds it is split); a given ``executor`` brings its own workers
+    and timeout. Failed clips become failed rows and are retried by the next call. A run whose card or dataset has
+    changed is set aside and restarted; ``overwrite`` deletes it instead, changed or not.
 
-    Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
+    Raises CodecError, DatasetError or PipelineError when a run cannot continue; it can be resumed.
     """
     progress = progress or SilentProgress()
     if batch is not None and not 0 <= batch < inf:
@@ -104,7 +104,7 @@ def resynthesise(
 
 
 def _configured(codec: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
-    """Find the codec's weights before any work begins; the card says which will be used."""
+    """Locate the codec's weights before any work begins; they are recorded on the returned card."""
     card = card_of(codec)
     if card.encode_only:
         raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
@@ -115,7 +115,7 @@ def _plan(
     codec: str, configured: tuple[Card, CodecOptions], spec: str, dataset: Dataset, category: Category | None,
     out: Path, limit: int | None, batch: float | None, *, tokens: bool,
 ) -> _Plan:  # fmt: skip
-    """Name what is to be done, before any work begins."""
+    """Describe one run, before any work begins."""
     card, options = configured
     folder = RunFolder(out / card.name / dataset.name)
     identity = spec_hash(card, dataset.manifest_hash, codec_source(codec, card))
@@ -125,7 +125,7 @@ def _plan(
 
 
 def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> None:
-    """Refuse to write resyntheses where the next call would take them for clips."""
+    """Refuse an output folder inside a dataset's folder, where resyntheses would become clips of the next call."""
     for spec, dataset in opened:
         place = _location(spec)
         if place is not None and out.resolve().is_relative_to(Path(place).resolve()):
@@ -133,7 +133,7 @@ def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> N
 
 
 def _refuse_twins(plans: Sequence[_Plan]) -> None:
-    """Refuse two runs in one folder, as two folders of audio of the same name would be."""
+    """Refuse two runs with one run folder, as of two folders of audio with the same name."""
     seen: dict[Path, _Plan] = {}
     for plan in plans:
         other = seen.setdefault(plan.folder.path, plan)
@@ -145,7 +145,7 @@ def _refuse_twins(plans: Sequence[_Plan]) -> None:
 
 
 def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:
-    """Do one run under its lock; a full disk becomes an error that says so."""
+    """Execute one run under its lock; errors of the disk become PipelineError."""
     try:
         with plan.folder.lock():
             before = _settle(plan, progress, overwrite=overwrite)
@@ -158,7 +158,7 @@ def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, ove
 
 
 def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:
-    """Remove or set aside results that do not belong to this specification; return the info of those that do."""
+    """Remove or set aside results of another specification; return the info of a run that can be resumed."""
     folder = plan.folder
     if overwrite:
         folder.forget("resynth")
@@ -169,13 +169,13 @@ def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | No
         return before
     place = folder.set_aside()
     progress.message(
-        f"{folder.path}: {_changed(before, plan)}; the old results are kept in {place}, the run starts anew"
+        f"{folder.path}: {_changed(before, plan)}; the old results are kept in {place}, the run is restarted"
     )
     return None
 
 
 def _changed(before: RunInfo, plan: _Plan) -> str:
-    """Say what makes old results useless."""
+    """Describe the change that invalidates old results."""
     if before.dataset.manifest_hash != plan.dataset.manifest_hash:
         return f"the dataset {plan.dataset.name} has changed"
     old, new = before.card.model_dump(), plan.card.model_dump()
@@ -186,7 +186,7 @@ def _changed(before: RunInfo, plan: _Plan) -> str:
 def _resume(
     plan: _Plan, before: RunInfo | None, journal: Journal, device: Device, pool: Executor, progress: Progress
 ) -> RunOutcome:
-    """Do what the journal lacks, then write the table where it says something new."""
+    """Compute the clips that are not in the journal, then write the table if it changes."""
     todo = [clip for clip in plan.clips if not _finished(plan, journal, clip)]
     progress.start(f"{plan.card.name} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
     info = _describe(plan, before)
@@ -208,7 +208,7 @@ def _resume(
 
 
 def _without_probes(plan: _Plan, info: RunInfo, progress: Progress) -> RunInfo:
-    """Drop what probes said about other rows than those that the table will have; predictions stay in their journal."""
+    """Drop the probe results, which belong to other rows than the new table's; predictions stay in their journal."""
     if info.probes:
         names = ", ".join(info.probes)
         progress.message(f"{plan.folder.path}: its clips are not those that were probed ({names}); probe them again")
@@ -216,7 +216,7 @@ def _without_probes(plan: _Plan, info: RunInfo, progress: Progress) -> RunInfo:
 
 
 def _outcome(plan: _Plan, journal: Journal, done: int) -> RunOutcome:
-    """Count what there is now."""
+    """Count computed, reused and failed clips."""
     asked = len(plan.clips)
     outcome = RunOutcome(plan.folder.path, plan.card.name, plan.dataset.name, "resynth", asked, done, asked - done)
     for row in _rows(plan, journal):
@@ -226,7 +226,7 @@ def _outcome(plan: _Plan, journal: Journal, done: int) -> RunOutcome:
 
 
 def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
-    """Describe the run as asked for now; it keeps its state where its table has the rows asked for."""
+    """Return the info of the requested run; its status is kept where its table has the requested rows."""
     dataset = DatasetInfo(
         name=plan.dataset.name,
         title=plan.dataset.title,
@@ -251,9 +251,9 @@ def _location(spec: str) -> str | None:
 
 
 def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
-    """Whether a clip has a resynthesis that is still there; a power loss may have emptied the file.
+    """Whether a clip has a valid resynthesis; a power loss may have left an empty file, since files are not synced.
 
-    A clip that has come into another category is done again: the manifest's hash does not tell.
+    A clip whose category has changed is computed again: the manifest's hash does not cover categories.
     """
     row = journal.last(clip)
     if row is None or row["status"] != "ok" or row["category"] != plan.dataset.clip(clip).category:
@@ -267,7 +267,7 @@ def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
 
 def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:
     """Open the codec in a worker before anything is written; return how it was opened."""
-    if plan.card.isolation is not None:  # here, where nobody's time runs out
+    if plan.card.isolation is not None:  # in the parent process, where no timeout applies
         ensure_built(open_lock(plan.card.isolation.lock), progress.message)
     (event,) = pool.stream(prepare_codec, [(plan.codec, device, plan.options)])
     if isinstance(event, TaskResult):
@@ -276,30 +276,30 @@ def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) ->
 
 
 def _with_weights(info: RunInfo, opened: Weights | None, before: RunInfo | None) -> RunInfo:
-    """Say in the run's card which weights were opened. Raises PipelineError where the run's clips are of others."""
+    """Record the opened weights on the run's card. Raises PipelineError where the run was made with others."""
     card = info.card
     if before is not None and opened != card.weights:
         raise PipelineError(
             f"{card.name}: its weights are no longer those of this run: {describe_weights(card.weights)} then, "
-            f"{describe_weights(opened)} now; begin it anew with --overwrite, or keep it and name another --out"
+            f"{describe_weights(opened)} now; restart it with --overwrite, or keep it and name another --out"
         )
     return info.model_copy(update={"card": card.model_copy(update={"weights": opened})})
 
 
 def _batch_seconds(plan: _Plan, on: OpenedCodec, progress: Progress) -> float:
-    """Return how many seconds of sound go together; 0 for clip by clip."""
+    """Return the batch size in seconds of sound; 0 for single clips."""
     if on.gains_from_batches:
         usual = SECONDS_ON_CUDA if on.device == "cuda" else 0.0
         return usual if plan.batch is None else plan.batch
     if plan.batch:
-        progress.message(f"{plan.card.name} codes clip by clip: it gains nothing from batches")
+        progress.message(f"{plan.card.name} does not support batches: it codes clip by clip")
     return 0.0
 
 
 def _work(
     plan: _Plan, tasks: Iterable[ResynthTask], journal: Journal, info: RunInfo, pool: Executor, progress: Progress
 ) -> bool:
-    """Do the tasks; return whether any row differs from what was known before."""
+    """Execute the tasks; return whether any row differs from the journal."""
     plan.folder.write_info(info)
     changed = False
     queue = BatchQueue(tasks)
@@ -311,7 +311,7 @@ def _work(
             entry = row.model_dump(mode="json", exclude={"metrics", "probes"})
             if not changed and _is_news(journal, entry):
                 changed = True
-                # From here on the table is behind the journal, which must show if this process is killed.
+                # The table is now older than the journal; the status must say so if this process is killed.
                 plan.folder.write_info(info.model_copy(update={"status": "started"}))
             journal.append(entry)
             progress.advance()
@@ -319,7 +319,7 @@ def _work(
 
 
 def _tasks(plan: _Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) -> Iterator[ResynthTask]:
-    """Describe the work, a batch or a clip at a time, as workers ask for it."""
+    """Yield the tasks, one batch or clip each, as workers become free."""
     clips = (plan.dataset.clip(clip) for clip in todo)
     for together in plan_batches(clips, seconds) if seconds else ((clip,) for clip in todo):
         targets = tuple(_target(plan, clip) for clip in together)
@@ -334,9 +334,9 @@ def _target(plan: _Plan, clip: str) -> Target:
 def _crashed(
     plan: _Plan, crash: WorkerCrash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
 ) -> ClipRow | None:
-    """Make the row of a clip that took its worker along; the clips of a batch are first tried one by one."""
+    """Return the row of a clip that killed its worker; the clips of a batch are first repeated one by one."""
     left = crash.task.targets[crash.index :]
-    if not left:  # it had done its work
+    if not left:  # it died after its last row
         return None
     if len(crash.task.targets) > 1:
         queue.put_back(crash.task._replace(targets=(target,)) for target in left)
@@ -355,13 +355,13 @@ def _crashed(
 
 
 def _is_news(journal: Journal, entry: dict[str, Any]) -> bool:
-    """Whether a row says something else about its clip than the journal does; times do not count."""
+    """Whether a row differs from the journal's row of its clip; measured times are ignored."""
     known = journal.last(entry["clip"])
     return known is None or any(known[name] != entry[name] for name in entry if name not in {"encode_s", "decode_s"})
 
 
 def _rows(plan: _Plan, journal: Journal) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the clips asked for, sorted."""
+    """Yield the rows of the requested clips, sorted."""
     for clip in plan.clips:
         row = journal.last(clip)
         if row is not None:

@@ -1,4 +1,4 @@
-"""``run.json``: what a run was asked to do, with which program, and how far it came."""
+"""The content of ``run.json``: specification, provenance and status of a run."""
 
 from __future__ import annotations
 
@@ -18,55 +18,55 @@ RUN_FORMAT = 1
 
 
 class DatasetInfo(Record):
-    """The dataset of a run, as it was when the run began."""
+    """The dataset of a run, in its state when the run began."""
 
     name: str
-    """Of the manifest, or of the folder."""
+    """Name of the manifest, or of the folder."""
     title: str
-    """Name for people."""
+    """Display name."""
     manifest_hash: str
     """SHA-256 over clip ids, audio and labels."""
     clips: int
     """Clips in the whole dataset."""
     selected: int
-    """Clips this run was asked for (``--limit``)."""
+    """Clips requested for this run (``--limit``)."""
     licence: str
-    """Of the dataset as a whole."""
+    """Licence of the dataset as a whole."""
     homepage: str | None = None
-    """Where it is published."""
+    """Page of its publication."""
     citation: str | None = None
-    """How to cite it."""
+    """Publication to cite."""
     location: str | None = None
-    """Folder of a dataset that is not a named one, so that ``score`` finds the references again; never packed."""
+    """Folder of a dataset without a manifest, so that ``score`` finds the references again; never packed."""
     category: Category | None = None
-    """What the user said such a folder holds."""
+    """Category of such a folder, as given by the user."""
 
 
 class Provenance(Record):
-    """Stamp of one stage: enough to run it again."""
+    """Provenance of one stage: program, machine, packages and command, enough to repeat it."""
 
     stage: Literal["resynth", "score", "probe"]
-    """What was done."""
+    """Stage that was run."""
     tool_version: str
     """Version of this package."""
     commit: str | None
-    """Of the source checkout, None for an installed wheel."""
+    """Commit of the source checkout, None for an installed wheel."""
     dirty: bool | None
-    """Whether the checkout held changes that are not in the commit."""
+    """Whether the checkout had uncommitted changes."""
     python: str
     """Implementation and version."""
     platform: str
     """Operating system, as Python names it."""
     processor: str
-    """As its maker names it."""
+    """Model name given by the manufacturer."""
     device: str
     """``cpu`` or ``cuda``."""
     batch_seconds: FiniteFloat | None = None
-    """Seconds of sound that were coded together at most; none where clips were coded one by one."""
+    """Largest batch in seconds of sound; None where clips were coded one by one."""
     packages: dict[str, str]
-    """Versions of the packages that can change a number, by name."""
+    """Versions of the packages that can change a result, by name."""
     backends: dict[str, str] = Field(default_factory=dict)
-    """Implementation that ran, of each metric that has more than one; empty for resynth."""
+    """Implementation of each metric that has more than one; empty for resynth."""
     command: str
     """The command line."""
     started: str
@@ -74,18 +74,18 @@ class Provenance(Record):
 
 
 class ProbeInfo(Record):
-    """How a probe was run: what a reader must know before comparing two results of it."""
+    """How a probe was run: the facts that must agree before two of its results are compared."""
 
     probe: str
     """Key of the probe."""
     version: str
     """Version of its definition."""
     backend: str
-    """Model that answered, such as ``faster-whisper:tiny.en``."""
+    """Model that made the predictions, such as ``faster-whisper:tiny.en``."""
     model_sha256: str
-    """Of the model's files."""
+    """SHA-256 of the model's files."""
     random: bool = False
-    """Whether nobody trained the model: such a result is never packed."""
+    """Whether the weights are untrained; such a result is never packed."""
     settings: dict[str, str | int | float | bool] = Field(default_factory=dict)
     """Decoding, normaliser, trial list and seed, parameters of a cost."""
 
@@ -97,19 +97,20 @@ class RunInfo(Record):
     card: Card
     dataset: DatasetInfo
     spec_hash: str
-    """SHA-256 over format, card and manifest hash: what is finished is computed again only when this changes."""
+    """SHA-256 over format, card and manifest hash: finished clips are computed again only when this changes."""
     status: Literal["started", "resynthesised", "scored"]
     metrics: dict[str, str] = Field(default_factory=dict)
     """Metric key to version of its definition, of the last complete scoring."""
     probes: dict[str, ProbeInfo] = Field(default_factory=dict)
-    """By probe key, of the last complete probing; one backend a probe."""
+    """By probe key, of the last complete probe stage; one backend per probe."""
     provenance: tuple[Provenance, ...] = ()
 
 
 def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
-    """Hash what decides a run's rows: format, card with its settings, dataset, and the user's own files.
+    """Hash everything that determines a run's rows: format, card with its settings, dataset, and the user's own files.
 
-    A codec of the catalogue is bound by its card (library, version, settings); ``path/to/file.py:Class`` by the file.
+    A codec of the catalogue is identified by its card (library, version, settings), ``path/to/file.py:Class`` by the
+    content of the file.
     """
     spec = {
         "format": RUN_FORMAT,
@@ -121,7 +122,7 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
 
 
 def codec_source(codec: str, card: Card) -> bytes:
-    """Return the files of a codec that are the user's own: ``path/to/file.py:Class``, a guest, a lock; else nothing."""
+    """Return the content of a codec's files that belong to the user: ``path/to/file.py:Class``, a guest, a lock."""
     files = [codec_file(codec)] if is_codec_file(codec) else []
     if card.isolation is not None:
         files += filter(None, [own_file(card.isolation.guest, ".py"), own_file(card.isolation.lock, ".txt")])

@@ -1,8 +1,8 @@
-"""The journal of a stage: JSON Lines, one line a finished clip, appended by the parent process alone.
+"""The journal of a stage: a JSON Lines file, one line per finished clip, appended by the parent process only.
 
-A line counts once its newline is there. A process that is killed while it writes leaves at most one torn line, which is
-cut off when the journal is opened again; after a power loss that may be the end from the first damaged line on. What is
-cut off is computed again. The index holds offsets, not rows, so that memory stays flat.
+A line is complete with its newline. A process that is killed while it writes leaves at most one incomplete line, which
+is truncated when the journal is opened again; after a power loss everything from the first damaged line on is
+truncated. Truncated clips are computed again. The index holds offsets, not rows, so that memory use stays small.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Journal:
     """An append-only file of JSON objects, each with a ``clip``; a later line of a clip adds to the earlier ones."""
 
     def __init__(self, path: Path) -> None:
-        """Open or make the journal at ``path``, cutting off a torn last line."""
+        """Open or create the journal at ``path``, truncating an incomplete last line."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._file = path.open("a+b", buffering=0)
@@ -43,16 +43,17 @@ class Journal:
         return clip in self._offsets
 
     def close(self) -> None:
-        """Close the file; every line is out already."""
+        """Close the file; it is unbuffered, so every line is already written."""
         self._file.close()
 
     def append(self, entry: dict[str, Any]) -> None:
-        """Write one line; a disk that takes only a part of it is left without that part.
+        """Write one line; a partly written line is truncated again.
 
         Raises OSError when the line could not be written.
         """
         line = (json.dumps(entry, ensure_ascii=True, allow_nan=False) + "\n").encode()
         try:
+            # write(2) may write less than requested, on a disk that becomes full; the second call then raises.
             written = self._file.write(line)
             if written != len(line):
                 self._file.write(line[written:])
@@ -74,18 +75,18 @@ class Journal:
         return _read_line(self._file.fileno(), offsets[-1]) if offsets else None
 
     def _note(self, clip: str, offset: int) -> None:
-        """Remember where a line of ``clip`` begins."""
+        """Add the offset of a line of ``clip`` to the index."""
         self._offsets[clip] = (*self._offsets.get(clip, ()), offset)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield every line with its newline, which a torn last one lacks."""
+    """Yield every line with its newline, which an incomplete last one lacks."""
     with path.open("rb") as file:
         yield from file
 
 
 def _clip_of(line: bytes) -> str | None:
-    """Return the clip that a line is about, None when the line is torn or damaged."""
+    """Return the clip of a line, None when the line is incomplete or damaged."""
     if not line.endswith(b"\n"):
         return None
     try:

@@ -1,7 +1,8 @@
-"""The probes in a run's table: ``score`` keeps them as long as no resynthesis has changed, ``resynth`` drops them.
+"""Probe results in a run's table: ``score`` keeps them while no resynthesis has changed, ``resynth`` drops them.
 
-``run.json`` is what counts: columns and pairs of a probe that it does not name are of a process that was killed while
-it wrote them. So a probe leaves ``run.json`` before its columns or pairs change, and comes back after.
+``run.json`` is authoritative: columns and pairs of a probe that it does not name come from a process that was killed
+while writing them. A probe is therefore removed from ``run.json`` before its columns or pairs change, and added again
+afterwards.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from codec_superb.pipeline.runs.info import ProbeInfo, RunInfo
 def kept_probes(
     folder: RunFolder, info: RunInfo, resyntheses: Iterable[tuple[str, str | None]]
 ) -> dict[str, ProbeInfo]:
-    """Return the probes that hold for these clips and resyntheses (SHA-256), in the order of the table."""
+    """Return the probes that are valid for these clips and resyntheses (SHA-256), in the order of the table."""
     if not info.probes or not folder.has_table() or folder.resyntheses() != list(resyntheses):
         return {}
     return info.probes
 
 
 def drop_probes(folder: RunFolder, info: RunInfo) -> RunInfo:
-    """Take the probes out of ``run.json`` and remove the pairs, before the table is written without them."""
+    """Remove the probes from ``run.json`` and their pairs, before the table is written without them."""
     if not info.probes:
         return info
     info = info.model_copy(update={"probes": {}})
@@ -33,7 +34,7 @@ def drop_probes(folder: RunFolder, info: RunInfo) -> RunInfo:
 
 
 def with_probes(folder: RunFolder, rows: Iterable[dict[str, Any]], keys: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield ``rows`` with the probes of the table that is there, whose rows are of the same clips in the same order."""
+    """Yield ``rows`` with the probes of the existing table, whose rows are of the same clips in the same order."""
     chosen = tuple(keys)
     if not chosen:
         yield from rows

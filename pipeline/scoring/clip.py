@@ -1,4 +1,4 @@
-"""One clip of a dataset through all runs asked for, inside a worker: the reference is read and analysed once."""
+"""Score one clip in all requested runs inside a worker: the reference is read and analysed once."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from codec_superb.pipeline.tables.rows import MetricValue
 
 
 class Resynthesis(NamedTuple):
-    """One run's version of the clip, and what to compute on it."""
+    """One run's resynthesis of the clip, and the metrics to compute on it."""
 
     run: int
-    """Place of the run in the list that the parent holds."""
+    """Index of the run in the parent's list."""
     path: str
     sha256: str
     keys: tuple[str, ...]
 
 
 class ScoreTask(NamedTuple):
-    """What a worker is told: names, from which it opens everything itself."""
+    """The task of a worker: names and paths, from which it opens everything itself."""
 
     dataset: DatasetSpec
     clip: str
@@ -40,20 +40,20 @@ class ScoreTask(NamedTuple):
 
 
 class ScoredRun(NamedTuple):
-    """The outcome for one run: a value for each of its keys."""
+    """The metric values of one run on the clip."""
 
     run: int
     values: dict[str, MetricValue]
 
 
 def without_first(task: ScoreTask, count: int) -> ScoreTask | None:
-    """Return the task without its first ``count + 1`` items: those answered, and the one that killed the worker."""
+    """Return the task without its first ``count + 1`` items: the finished ones, and the one that killed the worker."""
     rest = task.items[count + 1 :]
     return task._replace(items=rest) if rest else None
 
 
 def score_clip(task: ScoreTask) -> Iterator[ScoredRun]:
-    """Yield one outcome an item, in the order of the items; what goes wrong becomes failed metrics with the reason."""
+    """Yield the values of each item, in order; errors become failed metrics with their reason."""
     dataset = dataset_of(task.dataset)
     clip: Clip | None = None
     try:
@@ -84,7 +84,7 @@ def compare(
 ) -> dict[str, MetricValue]:
     """Score mono ``resynthesis`` ``(samples,)`` at ``rate`` Hz, which must be those of the reference.
 
-    Raises RunFolderError where they are not: nothing is resampled, cut or shifted to make it fit.
+    Raises RunFolderError where rate or length differ; nothing is resampled, cut or shifted.
     """
     if rate != reference.rate:
         raise RunFolderError(f"expected a resynthesis at {reference.rate} Hz, got {rate} Hz")

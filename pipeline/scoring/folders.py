@@ -1,8 +1,8 @@
-"""Score audio made elsewhere: two folders, paired by relative path, whatever the files' endings.
+"""Score audio made by other programs: two folders of files, paired by relative path without suffix.
 
-A file of one folder belongs to the file of the other whose path below its folder is the same but for the ending
-(``a/b.wav`` and ``a/b.flac``). A missing or a second partner is an error that names all of them, never a shift to the
-next file. A pair whose rates or lengths differ fails: nothing is resampled, cut or moved to make it fit.
+A file is paired with the file of the other folder that has the same relative path except for the suffix (``a/b.wav``
+and ``a/b.flac``). Missing and ambiguous partners are an error that names all of them. A pair whose rates or lengths
+differ fails: nothing is resampled, cut or shifted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 NAMED = 20
-"""So many files are named in an error; the rest is counted."""
+"""Files that are named in an error; the others are counted."""
 
 
 class FilePair(NamedTuple):
@@ -78,7 +78,7 @@ def score_folders(
 
 
 def pair_clips(reference: FolderDataset, resynthesis: FolderDataset) -> list[tuple[Clip, Clip]]:
-    """Match clips by path without ending. Raises PipelineError unless each has exactly one partner."""
+    """Pair clips by path without suffix. Raises PipelineError unless each has exactly one partner."""
     sides = [_by_stem(reference), _by_stem(resynthesis)]
     for folder, side in zip((reference, resynthesis), sides, strict=True):
         twins = [" and ".join(ids) for ids in side.values() if len(ids) > 1]
@@ -98,7 +98,7 @@ def pair_clips(reference: FolderDataset, resynthesis: FolderDataset) -> list[tup
 
 
 def _by_stem(dataset: FolderDataset) -> dict[str, list[str]]:
-    """Group ids by path without ending."""
+    """Group ids by path without suffix."""
     stems = defaultdict(list)
     for clip_id in dataset.clip_ids():
         stems[str(PurePosixPath(clip_id).with_suffix(""))].append(clip_id)
@@ -106,7 +106,7 @@ def _by_stem(dataset: FolderDataset) -> dict[str, list[str]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Name files, not thousands of them."""
+    """List the first files and the number of the others."""
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -143,19 +143,19 @@ def _row(pair: FilePair) -> ClipRow:
 
 
 def _blank(pair: FilePair) -> ClipRow:
-    """Begin a row."""
+    """Return an empty row."""
     clip = pair.reference
     return ClipRow(clip=clip.id, dataset=clip.dataset, category=clip.category, status="failed")
 
 
 def _failed(row: ClipRow, pair: FilePair, stage: str, error: Exception, reason: str) -> ClipRow:
-    """End a row without scores."""
+    """Return the row with a failure and without scores."""
     lost = {"stage": stage, "error_type": type(error).__name__, "error": reason}
     return row.model_copy(update={**lost, "metrics": all_failed(pair.keys, reason)})
 
 
 def _crashed(crash: WorkerCrash[FilePair]) -> ClipRow:
-    """Make the row of a pair that took its worker along."""
+    """Return the row of a pair that killed its worker."""
     lost = {"stage": "worker", "error_type": "WorkerDied", "error": crash.reason}
     update = {**lost, "metrics": all_failed(crash.task.keys, crash.reason)}
     return _blank(crash.task).model_copy(update=update)

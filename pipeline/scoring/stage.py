@@ -1,4 +1,4 @@
-"""Score runs: one task a clip over all runs of its dataset, so that the reference side is worked out once."""
+"""The score stage: one task per clip for all runs of its dataset, so that the reference is analysed once."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def score(
 ) -> list[RunOutcome]:
     """Compute ``metrics`` (default: those of each clip's category) on every clip of the runs found in ``runs``.
 
-    Values that are there already, for the same resynthesis and the same version of the metric, are kept; ``overwrite``
-    computes all again. ``backends`` chooses implementations of metrics; the stamp of the run tells which ones ran.
-    ``timeout`` is in seconds a resynthesis; an ``executor`` that is given brings its own workers and timeout.
+    Existing values of the same resynthesis and the same version of the metric are reused; ``overwrite`` computes all
+    again. ``backends`` chooses implementations of metrics, which the run's provenance records. ``timeout`` is in
+    seconds per resynthesis; a given ``executor`` brings its own workers and timeout.
 
     Raises RunFolderError for a run that is not finished or whose dataset has changed, MetricError for an unknown
     metric, DatasetError for a dataset that is not on this machine.
@@ -81,7 +81,7 @@ def _score_group(
 def _work(
     spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, backends: Backends
 ) -> None:
-    """Compute what is missing and journal it."""
+    """Compute and journal the missing values."""
     pairs = sum(store.scorable() for store in stores)
     missing = sum(len(task.items) for task in _tasks(spec, stores, backends))
     if missing:
@@ -104,7 +104,7 @@ def _work(
 
 
 def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) -> Iterator[ScoreTask]:
-    """Describe what is missing, clip by clip."""
+    """Yield a task per clip with missing values."""
     for clip in sorted({clip for store in stores for clip in store.clips}):
         items = []
         for number, store in enumerate(stores):
@@ -116,7 +116,7 @@ def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) 
 
 
 def _finish(store: ScoreStore, backends: Backends) -> None:
-    """Write the table and the run's new state, unless nothing is new; probes stay while no resynthesis has changed."""
+    """Write the table and the run's status, unless unchanged; probes are kept while no resynthesis has changed."""
     columns, info = store.columns(), store.info
     probes = kept_probes(store.folder, info, store.resyntheses())
     if not store.computed and info.status == "scored" and info.metrics == columns and info.probes == probes:

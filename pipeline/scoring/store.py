@@ -1,4 +1,4 @@
-"""What scoring knows of one run: resynthesis rows, values of the current metric versions, what is missing."""
+"""The score stage's view of one run: resynthesis rows, values of current metric versions, and the missing ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ScoreStore:
     def __init__(
         self, folder: RunFolder, asked: Sequence[str] | None, stack: ExitStack, *, overwrite: bool = False
     ) -> None:
-        """Lock the run and open its journals until ``stack`` ends; ``asked`` None means: by category."""
+        """Lock the run and open its journals until ``stack`` ends; ``asked`` None chooses metrics by category."""
         stack.enter_context(folder.lock())
         if overwrite:
             folder.forget("score")
@@ -33,24 +33,24 @@ class ScoreStore:
         self._selected: frozenset[str] = frozenset()
         self.computed = 0
         self.ran: set[str] = set()
-        """Keys of the metrics that ran in this call; what was there already is not among them."""
+        """Keys of the metrics that were computed in this call."""
 
     def keys(self, row: dict[str, Any]) -> tuple[str, ...]:
-        """Return the metrics asked for on the clip of ``row``."""
+        """Return the requested metrics of the clip of ``row``."""
         return metrics_for(row["category"]) if self._asked is None else self._asked
 
     def select(self, clips: Sequence[str]) -> None:
-        """Say which clips the run was asked for, sorted."""
+        """Set the requested clips of the run, sorted."""
         self.clips, self._selected = clips, frozenset(clips)
 
     def __contains__(self, clip: str) -> bool:
         return clip in self._selected
 
     def row(self, clip: str) -> dict[str, Any]:
-        """Return what resynth wrote about a clip."""
+        """Return the resynth row of a clip."""
         row = self._rows.last(clip)
         if row is None:
-            raise RunFolderError(f"{self._rows.path} says nothing about {clip!r}; call resynth again")
+            raise RunFolderError(f"{self._rows.path} has no row for {clip!r}; call resynth again")
         return row
 
     def resyntheses(self) -> list[tuple[str, str | None]]:
@@ -62,7 +62,7 @@ class ScoreStore:
         return sum(self.row(clip)["status"] == "ok" for clip in self.clips)
 
     def missing(self, row: dict[str, Any]) -> tuple[str, ...]:
-        """Return the keys to compute; a metric that crashed is tried again, one that is undefined is not."""
+        """Return the keys to compute; failed metrics are retried, undefined ones are not."""
         if row["status"] != "ok":
             return ()
         known = self._known(row)
@@ -79,7 +79,7 @@ class ScoreStore:
         self.ran |= values.keys()
 
     def columns(self) -> dict[str, str]:
-        """Return key and version of the metrics of the table: those asked for, and earlier ones that still hold."""
+        """Return key and version of the table's metrics: the requested ones, and earlier ones of the same version."""
         asked = {key for clip in self.clips for key in self.keys(self.row(clip))}
         kept = {key for key, version in self.info.metrics.items() if key in METRICS and METRICS[key].version == version}
         return {key: METRICS[key].version for key in METRICS if key in asked | kept}
@@ -97,7 +97,7 @@ class ScoreStore:
             yield {**row, "metrics": metrics}
 
     def outcome(self) -> RunOutcome:
-        """Count what came out for the metrics asked for."""
+        """Count the results of the requested metrics."""
         result = RunOutcome(
             self.folder.path, self.info.card.name, self.info.dataset.name, "score", asked=len(self.clips)
         )

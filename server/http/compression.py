@@ -1,4 +1,4 @@
-"""Compresses what no feature has compressed itself: whole answers of text or JSON, for clients that take gzip."""
+"""Gzip compression of complete text and JSON answers, for clients that accept it (RFC 9110, section 12.5.3)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SMALLEST = 1000
-"""Bytes from which on it is done here."""
+"""Smallest body in bytes that is compressed."""
 _LEVEL = 5
 _TEXT = ("text/", "application/json", "application/openapi+json", "image/svg+xml")
 _NOT_WANTED = re.compile(r"q=0(\.0*)?")
 
 
 def accepts_gzip(header: str) -> bool:
-    """Read ``Accept-Encoding``: whether gzip, or else ``*``, stands there with a weight that is not 0."""
+    """Whether the header ``Accept-Encoding`` lists gzip, or else ``*``, with a weight other than 0."""
     weights: dict[str, bool] = {}
     for part in header.split(","):
         coding, _, weight = part.partition(";")
@@ -25,7 +25,7 @@ def accepts_gzip(header: str) -> bool:
 
 
 class Compression:
-    """ASGI middleware. An answer with an entity tag or an encoding chose its form itself, and a stream stays one."""
+    """ASGI middleware; answers with an ETag or a Content-Encoding, and streams, are left unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -38,7 +38,7 @@ class Compression:
 
 
 class _Compressing:
-    """Holds the head of an answer back until its body shows whether compression is worth it."""
+    """Delays the header of an answer until its body is known, and compresses a complete large body."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -1,7 +1,7 @@
-"""Headers of every answer that tell browsers what this site never does.
+"""Security headers of every answer (Content-Security-Policy and related).
 
-The policy allows no script, style, picture or connection but our own, no frame around us and no form to elsewhere.
-The styles that plotly.js writes by itself are let through one by one.
+The policy allows scripts, styles, pictures, connections and form targets of this site only, and no framing. The inline
+styles that plotly.js writes are allowed by hash.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from codec_superb.server.settings import Settings
 
 Header = tuple[bytes, bytes]
 _HALF_A_YEAR = 15_768_000
-"""Seconds for which browsers ask by HTTPS only."""
+"""``max-age`` of Strict-Transport-Security (RFC 6797) in seconds."""
 
 
 def content_security_policy() -> str:
-    """Return the policy."""
+    """Return the value of the header Content-Security-Policy (CSP Level 3)."""
     elements, attributes = style_sources()
     policy = {
         "default-src": "'none'",
         "script-src": "'self'",
-        "style-src": "'self'",  # for browsers that do not know the next two
+        "style-src": "'self'",  # for browsers without the CSP 3 directives style-src-elem and style-src-attr
         "style-src-elem": f"'self' {elements}",
         "style-src-attr": attributes,
         "img-src": "'self' data: blob:",
@@ -52,10 +52,10 @@ def security_headers(settings: Settings) -> dict[str, str]:
 
 
 class SecurityHeaders:
-    """ASGI: adds the headers to whatever the application answers, a fault of ours included.
+    """ASGI middleware that adds the headers to every answer, errors included.
 
-    Answers to a request with a moderator's cookie are marked as nobody else's, unless the application has said how
-    they may be kept.
+    Answers to a request with a moderator's cookie are marked ``private, no-store``, unless the application has marked
+    them as immutable.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -78,7 +78,7 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
     def _completed(self, given: Iterable[Header], *, personal: bool) -> list[Header]:
-        """Add what is missing; what the application says itself stays."""
+        """Add missing headers; those of the application are kept."""
         headers = list(given)
         named = {name.lower(): value for name, value in headers}
         headers += [(name, value) for name, value in self._headers if name not in named]

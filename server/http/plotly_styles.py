@@ -1,9 +1,9 @@
-"""Which inline styles plotly.js writes while it runs, as hashes for the Content-Security-Policy.
+"""Hashes of the inline styles that plotly.js writes at run time, for the Content-Security-Policy.
 
 Found in Chromium with every kind of chart of the site: an empty ``<style>`` that it fills through the CSS object model,
-which no policy limits; the style sheet of its map library, set as soon as it is loaded; and on pictures (heat maps) one
-style attribute with all spellings of "do not blur". A hash allows exactly that text, so a style that somebody smuggles
-into a page is blocked as before, which ``'unsafe-inline'`` would not do.
+which CSP does not restrict; the style sheet of its map library, set when it is loaded; and on images (heat maps) a
+style attribute with all vendor spellings of pixelated rendering. A hash allows exactly that text, so that injected
+styles are still blocked, which ``'unsafe-inline'`` would not do.
 """
 
 from __future__ import annotations

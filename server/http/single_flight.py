@@ -1,4 +1,4 @@
-"""Keeps finished answers in memory, and lets many who ask for the same one wait for a single computation."""
+"""LRU cache of answers with single-flight computation: concurrent requests for one key wait for one computation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Answer = TypeVar("_Answer")
 
 
 class SingleFlightCache:
-    """The answers asked for last, by a key that names everything they depend on: none ever becomes wrong."""
+    """The most recently used answers; a key must name everything that its answer depends on, so none gets outdated."""
 
     def __init__(self, most: int) -> None:
         """Keep at most ``most`` answers."""
@@ -23,19 +23,19 @@ class SingleFlightCache:
         self._lock = Lock()
 
     def __contains__(self, key: Hashable) -> bool:
-        """Tell whether the answer is there; it may be gone a moment later."""
+        """Whether the answer is cached; another thread may evict it at any time."""
         with self._lock:
             return key in self._answers
 
     def get(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
-        """Return the answer, made by ``make`` where it is not there; what ``make`` raises is kept by nobody."""
+        """Return the cached answer, or compute it with ``make``; exceptions of ``make`` are not cached."""
         with self._lock:
             if key in self._answers:
                 return cast("_Answer", self._found(key))
             running = self._running.setdefault(key, Lock())
         with running:
             with self._lock:
-                if key in self._answers:  # made while we waited
+                if key in self._answers:  # computed while this thread waited
                     return cast("_Answer", self._found(key))
             try:
                 made = make()
@@ -49,24 +49,24 @@ class SingleFlightCache:
         return made
 
     def _found(self, key: Hashable) -> Any:
-        """Return an answer that is there, with the lock held."""
+        """Return a cached answer and mark it as recently used; the lock must be held."""
         self._answers.move_to_end(key)
         return self._answers[key]
 
 
 _MOST = 400
-"""A comparison of two codecs on three datasets takes about 100 kB."""
+"""Cached comparisons; one of two codecs on three datasets takes about 100 kB."""
 _SOUNDS = 100
-"""Of a megabyte at most, and usually a tenth of it."""
+"""Cached sounds, each of at most a megabyte, typically 100 kB."""
 
 
 def comparison_cache(request: Request) -> SingleFlightCache:
-    """Return the comparisons that this process keeps; made on first use."""
+    """Return this process's cache of comparisons, created on first use."""
     return _own(request, "kept", _MOST)
 
 
 def listening_sound_cache(request: Request) -> SingleFlightCache:
-    """Return the sounds of listening tests that this process keeps; made on first use."""
+    """Return this process's cache of listening sounds, created on first use."""
     return _own(request, "kept_sounds", _SOUNDS)
 
 

@@ -1,4 +1,4 @@
-"""Serves styles, scripts and plotly under names that carry their hash, so that browsers keep them for good."""
+"""Serve styles, scripts and plotly under names with a content hash, so that browsers cache them permanently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 @router.get("/static/{name}", include_in_schema=False)
 def static(name: str, request: Request) -> Response:
-    """Answer with one file, compressed where the browser takes that."""
+    """Answer with one file, compressed where the browser accepts gzip."""
     found = asset(name)
     if found is None:
         raise NotFound(f"no static file {name!r}")

@@ -1,4 +1,4 @@
-"""What the API of moderation takes and gives."""
+"""Request and response schemas of the moderation API."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class DecisionRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     decision: Decision
-    """``accept`` or ``reject`` what is pending, ``verify`` what is published, ``withdraw`` what is public, ``accept``
-    what was withdrawn."""
+    """``accept`` or ``reject`` a pending submission, ``verify`` a published one, ``withdraw`` a public one, ``accept``
+    a withdrawn one."""
     status: Status | None = None
-    """Status that the decision is about; it is refused where the submission has another one by then. None for any."""
+    """Expected current status; the decision is refused where the submission has another one. None for any."""
     reason: str = Field(default="", max_length=REASON_LIMIT)
     """Shown with the submission; required to reject, to withdraw, and to accept what was withdrawn."""
 

@@ -1,4 +1,4 @@
-"""What the page of a submission shows of it: its results as rows of text, its card and provenance as pairs."""
+"""View model of a moderator's submission page: results as rows of text, card and provenance as pairs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ModeratedSubmission:
 
 
 def submission_view(submission: Submission) -> ModeratedSubmission:
-    """Put a submission into words; its document must have been loaded."""
+    """Return the view model of a submission; its document must have been loaded."""
     document = submission.document
     return ModeratedSubmission(
         tables=[table for category in CATEGORIES if (table := _table(category, submission.results)) is not None],

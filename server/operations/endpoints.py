@@ -1,4 +1,4 @@
-"""What machines ask about the service itself: is it alive, is it ready, how does it do."""
+"""Endpoints for monitoring: liveness (/healthz), readiness (/readyz) and Prometheus metrics (/metrics-internal)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _NEVER_KEPT = {"Cache-Control": "no-store"}
 
 @router.get("/healthz")
 async def healthz(response: Response) -> dict[str, str]:
-    """Say that the process answers; it asks nothing else, so that a lost database does not restart the service."""
+    """Answer that the process is alive; the database is not checked, so that its loss does not restart the service."""
     response.headers.update(_NEVER_KEPT)
     return {"status": "alive"}
 
 
 @router.get("/readyz")
 def readyz(request: Request, response: Response) -> dict[str, str]:
-    """Say whether an upload would work right now; 503 with the reasons otherwise."""
+    """Answer whether an upload would work now; 503 with the reasons otherwise."""
     found = problems(database_of(request), request.app.state.settings)
     if found:
         raise Unavailable("the service is not ready", problems=found, headers=_NEVER_KEPT)
@@ -35,7 +35,7 @@ def readyz(request: Request, response: Response) -> dict[str, str]:
 
 @router.get("/metrics-internal")
 def metrics_internal(request: Request, caller: Caller) -> Response:
-    """Give Prometheus its numbers: to bearers of the scope ``metrics``, or to anybody where the settings say so."""
+    """Return the metrics for Prometheus: to tokens of scope ``metrics``, or to anybody where the settings allow it."""
     if not request.app.state.settings.internal_metrics:
         caller.require("metrics")
     return Response(meters(request.app).exposition(), media_type=CONTENT_TYPE_LATEST, headers=_NEVER_KEPT)

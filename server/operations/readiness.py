@@ -1,4 +1,4 @@
-"""Can the service do its work right now? The database answers with the right schema, the storage takes files."""
+"""Readiness check: the database answers and has the right schema, the storage is writable and has free space."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Problem = dict[str, str]
 
 
 def problems(database: Database, settings: Settings) -> list[Problem]:
-    """Look at everything that an upload needs; an empty list means ready. Names no path, address or message."""
+    """Check everything that an upload needs; an empty list means ready. Paths, addresses and messages are omitted."""
     return [*_database(database), *_storage(settings.storage, settings.free_bytes)]
 
 
@@ -26,7 +26,7 @@ def _database(database: Database) -> list[Problem]:
         with database.engine.connect() as connection:
             revision = migrate.current(connection)
     except SQLAlchemyError as error:
-        return [_problem("database", "an answer", type(error).__name__, "see that it runs and can be reached")]
+        return [_problem("database", "an answer", type(error).__name__, "check that it runs and can be reached")]
     if revision == migrate.head():
         return []
     fix = "restart the service: codec-superb serve upgrades the schema; a newer schema needs a newer program"
@@ -39,7 +39,7 @@ def _storage(folder: Path, least: int) -> list[Problem]:
             file.write(b"ready")
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        return [_problem("storage", "a folder that can be written", error.strerror or "an error", "mend the disk")]
+        return [_problem("storage", "a writable folder", error.strerror or "an error", "repair the disk")]
     if free >= least:
         return []
     got = f"{free // MEGABYTE} MB"

@@ -48,8 +48,8 @@ def test_a_file_that_may_not_grow_ends_the_run_and_keeps_what_is_finished(
     refused = _run(command(**order, file_limit=40_000))
     run = tmp_path / "runs" / "plain" / "clips"
     assert refused.returncode == 1
-    assert refused.stderr.startswith("no room to write ")
-    assert "make room and call it again" in refused.stderr
+    assert refused.stderr.startswith("no space to write ")
+    assert "free space and run it again" in refused.stderr
     finished = _finished(run)
     assert len(finished) >= 9
     assert not list(run.rglob(".part-*"))
@@ -93,7 +93,7 @@ def test_resynth_on_a_tiny_disk_goes_on_when_there_is_room(tmp_path: Path, order
     place, kept = tmp_path / "disk", tmp_path / "kept"
     done = _on_a_tiny_disk(place, kept, size, order | {"out": str(place)})
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("no room to write ") == 1
+    assert done.stderr.count("no space to write ") == 1
     assert "Traceback" not in done.stderr
     assert _run(command(**order)).returncode == 0
     assert contents(kept / "plain" / "clips") == contents(tmp_path / "runs" / "plain" / "clips")

@@ -164,7 +164,7 @@ class TestRefusals:
         prepare(settings)
         with closing(sqlite3.connect(tmp_path / "leaderboard.sqlite")) as connection, connection:
             connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        with pytest.raises(OperationError, match="of another version than this program knows"):
+        with pytest.raises(OperationError, match="expected a database schema that this program knows"):
             prepare(settings)
 
     def test_a_storage_that_cannot_be_written(self, tmp_path: Path) -> None:

@@ -181,4 +181,4 @@ def test_a_name_of_somebody_else(database: Database) -> None:
     assert warning == {
         "kind": "owner", "where": "", "text": "the name opus_12k belongs to ann, this file came from bob",
     }  # fmt: skip
-    assert "nobody in particular" in warned(database, owner=None)[0]["text"]
+    assert "an anonymous upload" in warned(database, owner=None)[0]["text"]
