@@ -21,14 +21,9 @@ import pyarrow.parquet as pq
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests.catalogue import list_manifests
 from codec_superb.metrics.overall import category_score, dataset_score
+from codec_superb.metrics.results import Estimate, Score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, metrics_for, overall_metrics
-from codec_superb.pipeline.aggregates.metrics import (
-    Aggregates,
-    CategoryAggregate,
-    DatasetAggregate,
-    MetricAggregate,
-    Score,
-)
+from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggregate, DatasetAggregate
 from codec_superb.pipeline.aggregates.summary import summarise, summarise_dataset
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission, SubmittedDataset, Submitter
@@ -211,7 +206,7 @@ def _dataset(random: np.random.Generator, entry: Part) -> tuple[DatasetAggregate
         mean, sd = float(values.mean()), float(values.std(ddof=1))
         error = sd / math.sqrt(len(values))
         draws[key] = np.clip(random.normal(mean, error, _DRAWS), METRICS[key].minimum, None)
-        metrics[key] = MetricAggregate(
+        metrics[key] = Estimate(
             n=len(values), undefined=0, failed=0, mean=mean, sd=sd, low=mean - 1.96 * error, high=mean + 1.96 * error
         )
     category = entry.dataset.category

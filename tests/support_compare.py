@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support_stats import card, draw_rows, ok, sha
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregates.metrics import Aggregates, DatasetAggregate, aggregate
 from codec_superb.pipeline.submission.archive import write_archive
@@ -30,7 +31,6 @@ from codec_superb.server.app import create_app
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
 from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.settings import Settings
-from codec_superb.web.rows import Estimate
 
 _NUMBERS = itertools.count(1)
 

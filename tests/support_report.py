@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.submission.samples import ogg_opus
 from codec_superb.web.rows import (
@@ -17,7 +18,6 @@ from codec_superb.web.rows import (
     ClipFailure,
     ClipPoint,
     CodecResult,
-    Estimate,
     ProbeModel,
     RateComparison,
     ReportData,

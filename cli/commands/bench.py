@@ -240,11 +240,8 @@ def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path,
 
 def _rows(ranking: Sequence[dict[str, Any]]) -> list[CodecResult]:
     """Bring the stored ranking back to rows."""
-    from codec_superb.web.rows import CodecResult, Estimate
+    from pydantic import TypeAdapter
 
-    def row(data: dict[str, Any]) -> CodecResult:
-        metrics = {key: Estimate(**value) for key, value in data["metrics"].items()}
-        kbps = float("nan") if data["kbps"] is None else data["kbps"]
-        return CodecResult(**{**data, "score": Estimate(**data["score"]), "metrics": metrics, "kbps": kbps})
+    from codec_superb.web.rows import CodecResult
 
-    return [row(data) for data in ranking]
+    return TypeAdapter(list[CodecResult]).validate_python(ranking)

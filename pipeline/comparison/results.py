@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.weights import describe_weights
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import DatasetInfo, ProbeInfo, Provenance
+from codec_superb.pipeline.runs.info import DatasetInfo, Provenance
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.submission.scrub import scrub
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from codec_superb.applications.interface import Model
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import Probe
 from codec_superb.data_manifests import Dataset
 from codec_superb.metrics.table import Category
@@ -14,7 +15,6 @@ from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.probing.predictions import failure, model_digest, needs_prediction
 from codec_superb.pipeline.runs.finished import selected_clips
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import ProbeInfo
 
 
 class RunClip(NamedTuple):

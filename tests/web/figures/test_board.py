@@ -9,11 +9,12 @@ import plotly.graph_objects as go
 import pytest
 from support_report import make_points, make_results
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.board import MOST_CODECS, board_chart
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.quantity import SCORE
-from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Estimate, ProbeModel, Source
+from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, ProbeModel, Source
 
 
 def row(result: CodecResult, source: Source = "published", **applications: float) -> BoardRow:

@@ -8,9 +8,10 @@ import plotly.graph_objects as go
 import pytest
 from support_report import TABLE, make_points, make_results
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.web.figures import Figure, rate_chart
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.theme import family_styles
 
 

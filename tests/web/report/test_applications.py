@@ -8,12 +8,13 @@ import pytest
 from support_report import OTHER_WHISPER, RESEMBLYZER, TABLE, WHISPER, make_applications, make_points, make_report
 from support_report import make_results as results_of
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.errors import ReportError
 from codec_superb.web.report import render
 from codec_superb.web.report.application_details import numbers_table, signed
 from codec_superb.web.report.applications import ApplicationsPanel, applications_panel, group_application_rows
-from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
+from codec_superb.web.rows import ApplicationRow, ProbeModel
 from codec_superb.web.theme import family_styles
 
 RESULTS = results_of(make_points("speech", 8))

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from support_report import TABLE, make_points, make_results
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.web.quantity import SCORE, from_metric, metrics_present
 from codec_superb.web.report.columns import RankingCell, RankingTable, ranking_table
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 
 EXPLAINED = {key: f"About {key}." for key in (*TABLE, SCORE.key)}
 

@@ -8,8 +8,9 @@ from html.parser import HTMLParser
 import pytest
 from support_report import TABLE, make_points, make_report, make_results
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.web.report import render
-from codec_superb.web.rows import Estimate, ReportData
+from codec_superb.web.rows import ReportData
 
 EVIL = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\n{{ 7*7 }} &amp; \udcff"
 

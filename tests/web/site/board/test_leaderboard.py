@@ -9,7 +9,7 @@ import pytest
 from support_board_views import board_results, board_row, board_view, front_of
 from support_html import elements, forbidden, links, query_of, unnamed_controls
 
-from codec_superb.web.rows import Estimate
+from codec_superb.metrics.results import Estimate
 from codec_superb.web.site.board.choices import BoardState, BoardView, Choices
 from codec_superb.web.site.board.page import leaderboard_page
 from codec_superb.web.site.page import PageContext

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from support_report import make_points, make_results
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.web.figures.distribution import Quantiles
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.codec.tables import (
     band_sentence,
     efficiency_table,
