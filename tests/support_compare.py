@@ -8,7 +8,6 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support_stats import card, draw_rows, ok, sha
 
-from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregates.metrics import Aggregates, DatasetAggregate, aggregate
 from codec_superb.pipeline.submission.archive import write_archive
@@ -204,8 +202,7 @@ def _result(part: DatasetAggregate, dataset: str, datasets: Sequence[str]) -> Re
     fields = {name: getattr(part, name) for name in (*same, *also)}
     metrics = {}
     for key, found in part.metrics.items():
-        values = found.model_dump()
-        metrics[key] = asdict(replace(Estimate(values.pop("mean")), **values))
+        metrics[key] = found.model_dump()
     score = part.score
     return Result(
         dataset=dataset, datasets=list(datasets), score=score.value, low=score.low, high=score.high,

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support_cards import make_card
 from support_report import make_points, make_results
+from support_results import changed
 from support_stats import sha, stamp
 
 from codec_superb.base_codec import registry
@@ -84,8 +85,7 @@ def entry(name: str, kbps: float | None, states: Mapping[str, str] = MINI, pesq:
 def own(kbps: float = 12.0) -> CodecResult:
     """Make the codec whose band is looked for."""
     found = next(row for row in make_results(make_points("speech", 12)) if row.codec == "opus_12k")
-    fields = {name: getattr(found, name) for name in found.__slots__}
-    return CodecResult(**{**fields, "kbps": kbps, "datasets": ("mini",)})
+    return changed(found, kbps=kbps, datasets=("mini",))
 
 
 class TestBand:
