@@ -216,7 +216,7 @@ def _row(
 def _estimate(mean: float | None, width: float, clips: int) -> dict[str, Any]:
     known = mean is not None
     return {
-        "value": mean, "low": mean - width if mean is not None else None,
+        "mean": mean, "low": mean - width if mean is not None else None,
         "high": mean + width if mean is not None else None,
         "n": clips if known else 0, "undefined": 0 if known else clips, "failed": 0, "sd": 0.1 if known else None,
     }  # fmt: skip

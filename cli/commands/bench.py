@@ -190,7 +190,8 @@ def _fingerprint(runs: Sequence[Path]) -> str:
 def _read_summary(path: Path) -> dict[str, Any] | None:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        _rows(data["ranking"])
+    except (OSError, ValueError, KeyError, TypeError):  # none yet, or another program's: it is written anew
         return None
     return data if isinstance(data, dict) and data.keys() >= _SUMMARY_KEYS else None
 
