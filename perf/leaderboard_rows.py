@@ -28,6 +28,7 @@ from codec_superb.pipeline.aggregates.summary import summarise, summarise_datase
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission, SubmittedDataset, Submitter
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY, ROW_GROUP, clip_schema
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.ingest.outcome import Accepted, BlockInfo, Checked, CheckOutcome
 
 MOST_CLIPS = 400
@@ -241,9 +242,9 @@ def _category(category: Category, chosen: Sequence[tuple[DatasetAggregate, _Draw
     )
 
 
-def rows_of(entry: Part) -> Iterator[dict[str, Any]]:
-    """Yield the clip rows as records."""
+def rows_of(entry: Part) -> Iterator[ClipRow]:
+    """Yield the clip rows."""
     for index in range(len(entry.columns["clip"])):
         row = {name: values[index] for name, values in entry.columns.items()}
         metrics = {key: {"status": "ok", "value": float(values[index])} for key, values in entry.metrics.items()}
-        yield {**row, "metrics": metrics}
+        yield ClipRow.model_validate({**row, "metrics": metrics})

@@ -39,7 +39,7 @@ def _finished(run: Path) -> set[str]:
     """Give the clips in the journal that have a resynthesis."""
     with Journal(run / "journal" / "resynth.jsonl", ResynthesisRow) as journal:
         names = [f"clip{number:02}.wav" for number in range(10)] + ["long/clip00.wav", "long/clip01.wav"]
-        return {name for name in names if (journal.last(name) or {}).get("status") == "ok"}
+        return {name for name in names if (row := journal.last(name)) is not None and row.status == "ok"}
 
 
 def test_a_file_that_may_not_grow_ends_the_run_and_keeps_what_is_finished(

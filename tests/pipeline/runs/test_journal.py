@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.journal import Journal
+from codec_superb.pipeline.tables.rows import ScoreLine
 
 
 def test_lines_survive_reopening(tmp_path: Path) -> None:
@@ -52,6 +54,14 @@ def test_a_torn_line_longer_than_a_block_is_cut_off(tmp_path: Path) -> None:
     with Journal(path, dict) as journal:
         assert journal.last("a") == {"clip": "a"}
     assert path.read_bytes() == b'{"clip": "a"}\n'
+
+
+def test_a_line_of_another_kind_is_named(tmp_path: Path) -> None:
+    """A line that is whole, and not what this version writes, says where it differs and what to do."""
+    path = tmp_path / "j.jsonl"
+    path.write_text('{"clip": "a", "sha256": null, "metrics": {"mel": {"status": "ok", "value": 1}}}\n')
+    with Journal(path, ScoreLine) as journal, pytest.raises(RunFolderError, match=r"'a'.*mel\.version.*--overwrite"):
+        journal.last("a")
 
 
 @pytest.mark.parametrize("damage", [b"\0" * 40 + b"\n", b'{"clip": \n', b"[1]\n", b'{"clip": 3}\n', b"\xff\n"])
