@@ -8,8 +8,8 @@ publisher's order is kept.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
 from codec_superb.data_manifests.files import write_atomically
@@ -18,9 +18,8 @@ from codec_superb.data_manifests.home import datasets_home
 _FIELDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTrial:
-    """Two clips, and whether the same person speaks in both."""
+class Trial(NamedTuple):
+    """Two clips to compare, and whether the same person speaks in both."""
 
     same: bool
     enrolment: str
@@ -35,7 +34,7 @@ def trial_lists(dataset: str) -> list[str]:
     return sorted(path.stem.removeprefix("trials-") for path in folder.glob("trials-*.tsv"))
 
 
-def read_trials(dataset: str, name: str) -> list[ListedTrial]:
+def read_trials(dataset: str, name: str) -> list[Trial]:
     """Return the trials of list ``name`` (``veri_test2``) of an indexed dataset.
 
     Raises DatasetNotPrepared, naming the existing lists, when there is no such list, and ManifestError naming an
@@ -52,7 +51,7 @@ def read_trials(dataset: str, name: str) -> list[ListedTrial]:
     return [_parse(line, f"{path} line {number}") for number, line in enumerate(lines, start=1)]
 
 
-def write_trials(folder: Path, name: str, trials: Iterable[ListedTrial]) -> Path:
+def write_trials(folder: Path, name: str, trials: Iterable[Trial]) -> Path:
     """Write the trial list ``name`` into the folder of a dataset; return the file."""
     text = "".join(f"{int(trial.same)}\t{trial.enrolment}\t{trial.test}\n" for trial in trials)
     path = _path(folder, name)
@@ -64,8 +63,8 @@ def _path(folder: Path, name: str) -> Path:
     return folder / f"trials-{name}.tsv"
 
 
-def _parse(line: str, where: str) -> ListedTrial:
+def _parse(line: str, where: str) -> Trial:
     fields = line.split("\t")
     if len(fields) != _FIELDS or fields[0] not in {"0", "1"}:
         raise ManifestError(f"{where} is no trial: expected 0 or 1 and two clip ids with tabs between, got {line!r}")
-    return ListedTrial(same=fields[0] == "1", enrolment=fields[1], test=fields[2])
+    return Trial(same=fields[0] == "1", enrolment=fields[1], test=fields[2])

@@ -18,6 +18,7 @@ from codec_superb.base_codec.options import CodecOptions, Dtype
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.weights import takes_options
 from codec_superb.data_manifests import Category
+from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import checked_keys
 from codec_superb.pipeline.comparison.codecs import ComparisonReport, compare_results
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
@@ -28,7 +29,6 @@ from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.token_store import read_tokens
 from codec_superb.pipeline.scoring.stage import score
-from codec_superb.pipeline.tables.record import Record
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor

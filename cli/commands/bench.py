@@ -190,7 +190,8 @@ def _fingerprint(runs: Sequence[Path]) -> str:
 def _read_summary(path: Path) -> dict[str, Any] | None:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        _rows(data["ranking"])
+    except (OSError, ValueError, KeyError, TypeError):  # none yet, or another program's: it is written anew
         return None
     return data if isinstance(data, dict) and data.keys() >= _SUMMARY_KEYS else None
 
@@ -240,11 +241,8 @@ def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path,
 
 def _rows(ranking: Sequence[dict[str, Any]]) -> list[CodecResult]:
     """Convert the stored ranking to rows."""
-    from codec_superb.web.rows import CodecResult, Estimate
+    from pydantic import TypeAdapter
 
-    def row(data: dict[str, Any]) -> CodecResult:
-        metrics = {key: Estimate(**value) for key, value in data["metrics"].items()}
-        kbps = float("nan") if data["kbps"] is None else data["kbps"]
-        return CodecResult(**{**data, "score": Estimate(**data["score"]), "metrics": metrics, "kbps": kbps})
+    from codec_superb.web.rows import CodecResult
 
-    return [row(data) for data in ranking]
+    return TypeAdapter(list[CodecResult]).validate_python(ranking)

@@ -12,7 +12,7 @@ from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.manifest import ManifestLabels, Partition
-from codec_superb.data_manifests.trials import ListedTrial
+from codec_superb.data_manifests.trials import Trial
 
 Option = str | int | float | bool | tuple[str, ...]
 
@@ -58,7 +58,7 @@ class Listing:
     """Audio files in the partition's folders that the publisher does not list."""
     notes: list[str] = field(default_factory=list)
     """Sentences for the report."""
-    trials: dict[str, list[ListedTrial]] = field(default_factory=dict)
+    trials: dict[str, list[Trial]] = field(default_factory=dict)
     """Speaker verification trials by the name of their list."""
     stored: bool = False
     """True when this package stored the clips; they are then hashed by their samples, not by the file's bytes."""

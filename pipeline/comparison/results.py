@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.weights import describe_weights
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import DatasetInfo, ProbeInfo, Provenance
+from codec_superb.pipeline.runs.info import DatasetInfo, Provenance
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.submission.scrub import scrub
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
@@ -118,12 +119,17 @@ def _from_submission(path: Path) -> Results:
         )
         for dataset in submission.datasets
     ]
-    return _results(submission.codec, datasets, opened.rows, opened.pairs)
+    return _results(submission.codec, datasets, opened.rows, opened.pairs, opened.aggregates)
 
 
 def _results(
-    card: Card, datasets: Sequence[ResultDataset], rows: Sequence[ClipRow], pairs: Sequence[PairRow]
+    card: Card,
+    datasets: Sequence[ResultDataset],
+    rows: Sequence[ClipRow],
+    pairs: Sequence[PairRow],
+    computed: Aggregates | None = None,
 ) -> Results:
+    """Put results together; aggregates that a check has ``computed`` from the same rows are not computed again."""
     metrics: dict[str, str] = {}
     for dataset in datasets:
         for key, version in dataset.metrics.items():
@@ -132,9 +138,10 @@ def _results(
                     f"{card.name}: {key} has version {version} on {dataset.info.name} and {metrics[key]} elsewhere; "
                     "run score again"
                 )
-    clips = {dataset.info.name: dataset.info.clips for dataset in datasets}
-    backends = {(dataset.info.name, used.probe): used.backend for dataset in datasets for used in dataset.probes}
-    computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs, backends=backends)
+    if computed is None:
+        clips = {dataset.info.name: dataset.info.clips for dataset in datasets}
+        backends = {(dataset.info.name, used.probe): used.backend for dataset in datasets for used in dataset.probes}
+        computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs, backends=backends)
     ordered = tuple(sorted(datasets, key=lambda dataset: dataset.info.name))
     return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed, tuple(pairs))
 

@@ -138,8 +138,7 @@ def _trials(dataset: Dataset) -> TrialList:
     if not names:
         return TrialList()
     name = DEFAULT_TRIAL_LIST if DEFAULT_TRIAL_LIST in names else names[0]
-    pairs = ((trial.same, trial.enrolment, trial.test) for trial in read_trials(dataset.name, name))
-    return TrialList(name, tuple(pairs))
+    return TrialList(name, tuple(read_trials(dataset.name, name)))
 
 
 def check_probes_have_clips(groups: Iterable[ProbeGroup], choices: Sequence[Choice]) -> None:

@@ -30,7 +30,7 @@ def file_of(manifest_hash: str, digest: str) -> Path:
 class ReferencePredictions:
     """The open cache file of one dataset and model."""
 
-    def __init__(self, journal: Journal, *, overwrite: bool) -> None:
+    def __init__(self, journal: Journal[dict[str, Any]], *, overwrite: bool) -> None:
         self._journal = journal
         self._overwrite = overwrite
         self._fresh: set[str] = set()
@@ -59,7 +59,7 @@ def open_references(
 ) -> Iterator[ReferencePredictions]:
     """Open the file with an exclusive lock; a message is shown while another process holds it."""
     path = file_of(manifest_hash, digest)
-    with _alone(path.with_name(f".{path.name}.lock"), progress), Journal(path) as journal:
+    with _alone(path.with_name(f".{path.name}.lock"), progress), Journal(path, dict[str, Any]) as journal:
         yield ReferencePredictions(journal, overwrite=overwrite)
 
 

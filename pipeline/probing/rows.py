@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.probing.scoring import ProbeResult
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import Provenance, RunInfo
 from codec_superb.pipeline.runs.provenance import supersede
-from codec_superb.pipeline.tables.rows import ProbeValue
+from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 
 
 def put_probes(folder: RunFolder, results: Sequence[ProbeResult], stamp: Provenance | None) -> RunInfo:
@@ -32,14 +31,12 @@ def put_probes(folder: RunFolder, results: Sequence[ProbeResult], stamp: Provena
     return info
 
 
-def _rows(
-    folder: RunFolder, kept: Iterable[str], new: Mapping[str, Mapping[str, ProbeValue]]
-) -> Iterator[dict[str, Any]]:
+def _rows(folder: RunFolder, kept: Iterable[str], new: Mapping[str, Mapping[str, ProbeValue]]) -> Iterator[ClipRow]:
     """Yield the rows of the table with the retained and the new probes."""
     for row in folder.rows():
         probes = {key: row.probes[key] for key in kept if key in row.probes}
         probes |= {key: values[row.clip] for key, values in new.items() if row.clip in values}
-        yield row.model_copy(update={"probes": probes}).model_dump(mode="json")
+        yield row.model_copy(update={"probes": probes})
 
 
 def _ordered(keys: Iterable[str]) -> list[str]:

@@ -7,11 +7,11 @@ from typing import NamedTuple, TypeVar
 
 from codec_superb.applications.catalogue import score
 from codec_superb.applications.interface import ClipOutcome, Item, Model, ScoredPair, ScoringInput
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import Probe
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
 from codec_superb.pipeline.probing.predictions import PredictionSet
-from codec_superb.pipeline.runs.info import ProbeInfo
 from codec_superb.pipeline.tables.rows import PairRow, ProbeValue
 
 T = TypeVar("T")

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from codec_superb.applications.interface import Model
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import Probe
 from codec_superb.data_manifests import Dataset
 from codec_superb.metrics.table import Category
@@ -14,7 +15,7 @@ from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.probing.predictions import failure, model_digest, needs_prediction
 from codec_superb.pipeline.runs.finished import selected_clips
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import ProbeInfo
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 
 
 class RunClip(NamedTuple):
@@ -37,8 +38,8 @@ class ProbeStore:
         stack.enter_context(folder.lock())
         self.folder = folder
         self.info = folder.info()
-        rows = stack.enter_context(folder.journal("resynth"))
-        self._predictions = stack.enter_context(folder.journal("probe"))
+        rows = stack.enter_context(folder.resynth_journal())
+        self._predictions = stack.enter_context(folder.probe_journal())
         self._fresh: set[tuple[str, str]] = set()
         self.computed: set[str] = set()
         """Clips that were predicted in this call, by any model."""
@@ -106,13 +107,13 @@ def _same(info: ProbeInfo | None, row: Probe, model: Model) -> bool:
     return all(name in info.settings and info.settings[name] == value for name, value in model.settings.items())
 
 
-def _run_clip(folder: RunFolder, dataset: Dataset, clip: str, row: dict[str, Any] | None) -> RunClip:
+def _run_clip(folder: RunFolder, dataset: Dataset, clip: str, row: ResynthesisRow | None) -> RunClip:
     """Return the resynth result of a clip. Raises RunFolderError where the dataset's clip has changed."""
     if row is None:
         raise RunFolderError(f"{folder.path} has no row for {clip!r}; call resynth again")
     category = dataset.clip(clip).category
-    if row["category"] != category:
-        raise RunFolderError(f"{folder.path}: {clip!r} was {row['category']} and is {category} now; call resynth again")
-    if row["status"] != "ok":
-        return RunClip(clip, category, "", 0.0, f"{row['stage']}: {row['error']}")
-    return RunClip(clip, category, row["resynthesis_sha256"], row["samples"] / row["sampling_rate"], "")
+    if row.category != category:
+        raise RunFolderError(f"{folder.path}: {clip!r} was {row.category} and is {category} now; call resynth again")
+    if row.status != "ok":
+        return RunClip(clip, category, "", 0.0, f"{row.stage}: {row.error}")
+    return RunClip(clip, category, row.resynthesis_sha256 or "", row.seconds or 0.0, "")

@@ -29,7 +29,7 @@ from codec_superb.pipeline.resynthesis.lag import residual_lag
 from codec_superb.pipeline.runs.audio_store import Stored, write_audio
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of, to_mono
 from codec_superb.pipeline.runs.token_store import write_tokens
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 from codec_superb.pipeline.workers.devices import chosen_device
 
 Stage = Literal["load", "encode", "decode", "write"]
@@ -135,7 +135,7 @@ def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[OpenedCodec]:
     yield OpenedCodec(device, codec.gains_from_batches, codec.card.weights)
 
 
-def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
+def resynthesise_clips(task: ResynthTask) -> Iterator[ResynthesisRow]:
     """Yield the row of each clip, in order.
 
     Raises only what must end the run: the codec cannot be opened, the disk is full.
@@ -149,7 +149,7 @@ def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
     sounds = [_read(task, target) for target in task.targets]
     coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)])
     for target, sound in zip(task.targets, sounds, strict=True):
-        if isinstance(sound, ClipRow):
+        if isinstance(sound, ResynthesisRow):
             yield sound
             continue
         try:
@@ -159,7 +159,7 @@ def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
         yield row
 
 
-def _read(task: ResynthTask, target: Target) -> _Sound | ClipRow:
+def _read(task: ResynthTask, target: Target) -> _Sound | ResynthesisRow:
     """Return the clip, or its row where it cannot be read."""
     dataset = dataset_of(task.dataset)
     clip: Clip | None = None
@@ -214,11 +214,11 @@ def _alone(codec: Codec, sound: _Sound) -> _Coded:
     return _Coded(encoded, _at("decode", _checked, decoded, encoded, sound.reference.size), encode_s, decode_s)
 
 
-def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> ClipRow:
+def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> ResynthesisRow:
     """Measure and store the resynthesis of a clip, and return its row."""
     lag = _at("decode", residual_lag, sound.reference, coded.resynthesis, sound.rate)
     stored = _at("write", _store, target, coded, sound.rate)
-    return ClipRow(
+    return ResynthesisRow(
         clip=target.clip,
         dataset=task.dataset_name,
         category=target.category,
@@ -235,9 +235,9 @@ def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> Cli
     )
 
 
-def _failed_row(task: ResynthTask, target: Target, failed: _Failed, clip: Clip | None) -> ClipRow:
+def _failed_row(task: ResynthTask, target: Target, failed: _Failed, clip: Clip | None) -> ResynthesisRow:
     """Return the row of a failed clip with stage and reason."""
-    return ClipRow(
+    return ResynthesisRow(
         clip=target.clip,
         dataset=task.dataset_name,
         category=target.category,

@@ -7,7 +7,6 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any
 
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.isolation.environment import ensure_built
@@ -30,11 +29,13 @@ from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
 from codec_superb.pipeline.runs.probes import drop_probes
 from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.runs.selection import select_clips
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.rows import ClipRow, ResynthesisRow
 from codec_superb.pipeline.workers.batches import BatchQueue
 from codec_superb.pipeline.workers.devices import Device, refuse_device
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
+
+_Journal = Journal[ResynthesisRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, ove
     try:
         with plan.folder.lock():
             before = _settle(plan, progress, overwrite=overwrite)
-            with plan.folder.journal("resynth") as journal:
+            with plan.folder.resynth_journal() as journal:
                 return _resume(plan, before, journal, device, pool, progress)
     except OSError as error:
         if (fatal := cannot_write(error, plan.folder.path)) is None:
@@ -184,7 +185,12 @@ def _changed(before: RunInfo, plan: _Plan) -> str:
 
 
 def _resume(
-    plan: _Plan, before: RunInfo | None, journal: Journal, device: Device, pool: Executor, progress: Progress
+    plan: _Plan,
+    before: RunInfo | None,
+    journal: _Journal,
+    device: Device,
+    pool: Executor,
+    progress: Progress,
 ) -> RunOutcome:
     """Compute the clips that are not in the journal, then write the table if it changes."""
     todo = [clip for clip in plan.clips if not _finished(plan, journal, clip)]
@@ -200,7 +206,7 @@ def _resume(
         stale |= _work(plan, _tasks(plan, todo, on, seconds), journal, info, pool, progress)
     if stale:
         info = _without_probes(plan, info, progress)
-        plan.folder.write_rows(_rows(plan, journal), metrics=())
+        plan.folder.write_rows(map(ClipRow.of, _rows(plan, journal)), metrics=())
         info = info.model_copy(update={"status": "resynthesised", "metrics": {}})
     if info != before:
         plan.folder.write_info(info)
@@ -215,13 +221,13 @@ def _without_probes(plan: _Plan, info: RunInfo, progress: Progress) -> RunInfo:
     return drop_probes(plan.folder, info)
 
 
-def _outcome(plan: _Plan, journal: Journal, done: int) -> RunOutcome:
+def _outcome(plan: _Plan, journal: _Journal, done: int) -> RunOutcome:
     """Count computed, reused and failed clips."""
     asked = len(plan.clips)
     outcome = RunOutcome(plan.folder.path, plan.card.name, plan.dataset.name, "resynth", asked, done, asked - done)
     for row in _rows(plan, journal):
-        if row["status"] == "failed":
-            outcome.failed.append(FailedClip(row["clip"], row["stage"], f"{row['error_type']}: {row['error']}"))
+        if row.status == "failed":
+            outcome.failed.append(FailedClip(row.clip, row.stage, f"{row.error_type}: {row.error}"))
     return outcome
 
 
@@ -250,13 +256,13 @@ def _location(spec: str) -> str | None:
     return None if spec in manifest_names() else str(Path(spec).expanduser().absolute())
 
 
-def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
+def _finished(plan: _Plan, journal: _Journal, clip: str) -> bool:
     """Whether a clip has a valid resynthesis; a power loss may have left an empty file, since files are not synced.
 
     A clip whose category has changed is computed again: the manifest's hash does not cover categories.
     """
     row = journal.last(clip)
-    if row is None or row["status"] != "ok" or row["category"] != plan.dataset.clip(clip).category:
+    if row is None or row.status != "ok" or row.category != plan.dataset.clip(clip).category:
         return False
     files = [plan.folder.audio_path(clip), *([plan.folder.tokens_path(clip)] if plan.tokens else [])]
     try:
@@ -297,7 +303,12 @@ def _batch_seconds(plan: _Plan, on: OpenedCodec, progress: Progress) -> float:
 
 
 def _work(
-    plan: _Plan, tasks: Iterable[ResynthTask], journal: Journal, info: RunInfo, pool: Executor, progress: Progress
+    plan: _Plan,
+    tasks: Iterable[ResynthTask],
+    journal: _Journal,
+    info: RunInfo,
+    pool: Executor,
+    progress: Progress,
 ) -> bool:
     """Execute the tasks; return whether any row differs from the journal."""
     plan.folder.write_info(info)
@@ -308,12 +319,11 @@ def _work(
             row = _crashed(plan, event, queue, progress) if isinstance(event, WorkerCrash) else event.value
             if row is None:
                 continue
-            entry = row.model_dump(mode="json", exclude={"metrics", "probes"})
-            if not changed and _is_news(journal, entry):
+            if not changed and _is_news(journal, row):
                 changed = True
                 # The table is now older than the journal; the status must say so if this process is killed.
                 plan.folder.write_info(info.model_copy(update={"status": "started"}))
-            journal.append(entry)
+            journal.append(row)
             progress.advance()
     return changed
 
@@ -333,7 +343,7 @@ def _target(plan: _Plan, clip: str) -> Target:
 
 def _crashed(
     plan: _Plan, crash: WorkerCrash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
-) -> ClipRow | None:
+) -> ResynthesisRow | None:
     """Return the row of a clip that killed its worker; the clips of a batch are first repeated one by one."""
     left = crash.task.targets[crash.index :]
     if not left:  # it died after its last row
@@ -343,7 +353,7 @@ def _crashed(
         progress.message(f"{plan.card.name}: a batch of {len(left)} clips, which now go one by one: {crash.reason}")
         return None
     progress.message(f"{plan.card.name}: {left[0].clip}: {crash.reason}")
-    return ClipRow(
+    return ResynthesisRow(
         clip=left[0].clip,
         dataset=plan.dataset.name,
         category=left[0].category,
@@ -354,13 +364,13 @@ def _crashed(
     )
 
 
-def _is_news(journal: Journal, entry: dict[str, Any]) -> bool:
+def _is_news(journal: _Journal, row: ResynthesisRow) -> bool:
     """Whether a row differs from the journal's row of its clip; measured times are ignored."""
-    known = journal.last(entry["clip"])
-    return known is None or any(known[name] != entry[name] for name in entry if name not in {"encode_s", "decode_s"})
+    known = journal.last(row.clip)
+    return known is None or row != known.model_copy(update={"encode_s": row.encode_s, "decode_s": row.decode_s})
 
 
-def _rows(plan: _Plan, journal: Journal) -> Iterator[dict[str, Any]]:
+def _rows(plan: _Plan, journal: _Journal) -> Iterator[ResynthesisRow]:
     """Yield the rows of the requested clips, sorted."""
     for clip in plan.clips:
         row = journal.last(clip)

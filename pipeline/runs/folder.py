@@ -27,7 +27,7 @@ from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.tables import clips as clip_table
 from codec_superb.pipeline.tables import pairs as pair_table
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ResynthesisRow, ScoreLine
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,8 +88,8 @@ class RunFolder:
         """Whether a stage has finished."""
         return self._table.is_file()
 
-    def write_rows(self, rows: Iterable[dict[str, Any]], metrics: Sequence[str], probes: Sequence[str] = ()) -> None:
-        """Replace the table; ``rows`` are JSON dictionaries of ClipRow."""
+    def write_rows(self, rows: Iterable[ClipRow], metrics: Sequence[str], probes: Sequence[str] = ()) -> None:
+        """Replace the table."""
         clip_table.write_table(self._table, rows, metrics, probes)
 
     def pairs(self) -> tuple[PairRow, ...]:
@@ -119,9 +119,17 @@ class RunFolder:
         """Path of the tokens of a clip; it need not exist."""
         return self.tokens / token_store.token_file_name(clip_id)
 
-    def journal(self, stage: Literal["resynth", "score", "probe"]) -> Journal:
-        """Open the journal of a stage."""
-        return Journal(self._journal_path(stage))
+    def resynth_journal(self) -> Journal[ResynthesisRow]:
+        """Open the journal of resyntheses: the newest line of a clip counts."""
+        return Journal(self._journal_path("resynth"), ResynthesisRow)
+
+    def score_journal(self) -> Journal[ScoreLine]:
+        """Open the journal of scores."""
+        return Journal(self._journal_path("score"), ScoreLine)
+
+    def probe_journal(self) -> Journal[dict[str, Any]]:
+        """Open the journal of predictions, whose lines :mod:`codec_superb.pipeline.probing.predictions` describes."""
+        return Journal(self._journal_path("probe"), dict[str, Any])
 
     def forget(self, stage: Literal["resynth", "score"]) -> None:
         """Delete the results of a stage; for ``resynth`` those of all stages."""

@@ -7,12 +7,13 @@ from typing import Literal
 
 from pydantic import Field, FiniteFloat
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.codec_file import codec_file, is_codec_file
 from codec_superb.base_codec.isolation.lock import own_file
+from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.tables import strict_json
-from codec_superb.pipeline.tables.record import Record
 
 RUN_FORMAT = 1
 
@@ -71,23 +72,6 @@ class Provenance(Record):
     """The command line."""
     started: str
     """ISO 8601, UTC."""
-
-
-class ProbeInfo(Record):
-    """How a probe was run: the facts that must agree before two of its results are compared."""
-
-    probe: str
-    """Key of the probe."""
-    version: str
-    """Version of its definition."""
-    backend: str
-    """Model that made the predictions, such as ``faster-whisper:tiny.en``."""
-    model_sha256: str
-    """SHA-256 of the model's files."""
-    random: bool = False
-    """Whether the weights are untrained; such a result is never packed."""
-    settings: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    """Decoding, normaliser, trial list and seed, parameters of a cost."""
 
 
 class RunInfo(Record):

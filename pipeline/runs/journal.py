@@ -12,14 +12,21 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from codec_superb.pipeline.errors import RunFolderError
+
+T = TypeVar("T")
 
 
-class Journal:
+class Journal(Generic[T]):
     """An append-only file of JSON objects, each with a ``clip``; a later line of a clip adds to the earlier ones."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: type[T]) -> None:
         """Open or create the journal at ``path``, truncating an incomplete last line."""
+        self._kind: TypeAdapter[T] = TypeAdapter(kind)
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._file = path.open("a+b", buffering=0)
@@ -46,12 +53,13 @@ class Journal:
         """Close the file; it is unbuffered, so every line is already written."""
         self._file.close()
 
-    def append(self, entry: dict[str, Any]) -> None:
+    def append(self, entry: T) -> None:
         """Write one line; a partly written line is truncated again.
 
         Raises OSError when the line could not be written.
         """
-        line = (json.dumps(entry, ensure_ascii=True, allow_nan=False) + "\n").encode()
+        content = self._kind.dump_python(entry, mode="json")
+        line = (json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n").encode()
         try:
             # write(2) may write less than requested, on a disk that becomes full; the second call then raises.
             written = self._file.write(line)
@@ -61,18 +69,29 @@ class Journal:
             with suppress(OSError):
                 os.truncate(self.path, self._end)
             raise
-        self._note(entry["clip"], self._end)
+        self._note(content["clip"], self._end)
         self._end += len(line)
 
-    def entries(self, clip: str) -> Iterator[dict[str, Any]]:
-        """Yield the lines of one clip, oldest first."""
+    def entries(self, clip: str) -> Iterator[T]:
+        """Yield the lines of one clip, oldest first. Raises RunFolderError for one of another kind."""
         for offset in self._offsets.get(clip, ()):
-            yield _read_line(self._file.fileno(), offset)
+            yield self._read(clip, offset)
 
-    def last(self, clip: str) -> dict[str, Any] | None:
-        """Return the newest line of one clip, None when there is none."""
+    def last(self, clip: str) -> T | None:
+        """Return the newest line of one clip, None when there is none; raises as :meth:`entries` does."""
         offsets = self._offsets.get(clip)
-        return _read_line(self._file.fileno(), offsets[-1]) if offsets else None
+        return self._read(clip, offsets[-1]) if offsets else None
+
+    def _read(self, clip: str, offset: int) -> T:
+        try:
+            return self._kind.validate_json(_read_line(self._file.fileno(), offset))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise RunFolderError(
+                f"{self.path}: the line of {clip!r} is not what this version writes: {where}: {first['msg']}; "
+                "call the stage again with --overwrite"
+            ) from error
 
     def _note(self, clip: str, offset: int) -> None:
         """Add the offset of a line of ``clip`` to the index."""
@@ -96,7 +115,7 @@ def _clip_of(line: bytes) -> str | None:
     return clip if isinstance(clip, str) else None
 
 
-def _read_line(descriptor: int, offset: int) -> dict[str, Any]:
+def _read_line(descriptor: int, offset: int) -> bytes:
     """Read the line that begins at ``offset``."""
     line = b""
     while not line.endswith(b"\n"):
@@ -105,5 +124,4 @@ def _read_line(descriptor: int, offset: int) -> dict[str, Any]:
             break
         end = piece.find(b"\n")
         line += piece if end < 0 else piece[: end + 1]
-    entry: dict[str, Any] = json.loads(line)
-    return entry
+    return line

@@ -8,10 +8,11 @@ afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import ProbeInfo, RunInfo
+from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.tables.rows import ClipRow
 
 
 def kept_probes(
@@ -33,12 +34,11 @@ def drop_probes(folder: RunFolder, info: RunInfo) -> RunInfo:
     return info
 
 
-def with_probes(folder: RunFolder, rows: Iterable[dict[str, Any]], keys: Iterable[str]) -> Iterator[dict[str, Any]]:
+def with_probes(folder: RunFolder, rows: Iterable[ClipRow], keys: Iterable[str]) -> Iterator[ClipRow]:
     """Yield ``rows`` with the probes of the existing table, whose rows are of the same clips in the same order."""
     chosen = tuple(keys)
     if not chosen:
         yield from rows
         return
     for row, old in zip(rows, folder.rows(), strict=True):
-        probes = {key: old.probes[key].model_dump(mode="json") for key in chosen if key in old.probes}
-        yield {**row, "probes": probes}
+        yield row.model_copy(update={"probes": {key: old.probes[key] for key in chosen if key in old.probes}})

@@ -110,7 +110,7 @@ def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) 
         for number, store in enumerate(stores):
             if clip in store and (keys := store.missing(row := store.row(clip))):
                 path = str(store.folder.audio_path(clip))
-                items.append(Resynthesis(number, path, row["resynthesis_sha256"], keys))
+                items.append(Resynthesis(number, path, row.resynthesis_sha256 or "", keys))
         if items:
             yield ScoreTask(spec, clip, tuple(items), backends)
 

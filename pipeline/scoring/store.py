@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any
 
 from codec_superb.metrics.table import METRICS, metrics_for
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.runs.outcome import FailedClip, MetricCounts, RunOutcome
-from codec_superb.pipeline.tables.rows import MetricValue
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ResynthesisRow, ScoreLine, VersionedValue
 
 
 class ScoreStore:
@@ -27,17 +26,17 @@ class ScoreStore:
         self.folder = folder
         self.info: RunInfo = folder.info()
         self._asked = None if asked is None else tuple(asked)
-        self._rows = stack.enter_context(folder.journal("resynth"))
-        self._values = stack.enter_context(folder.journal("score"))
+        self._rows = stack.enter_context(folder.resynth_journal())
+        self._values = stack.enter_context(folder.score_journal())
         self.clips: Sequence[str] = ()
         self._selected: frozenset[str] = frozenset()
         self.computed = 0
         self.ran: set[str] = set()
         """Keys of the metrics that were computed in this call."""
 
-    def keys(self, row: dict[str, Any]) -> tuple[str, ...]:
+    def keys(self, row: ResynthesisRow) -> tuple[str, ...]:
         """Return the requested metrics of the clip of ``row``."""
-        return metrics_for(row["category"]) if self._asked is None else self._asked
+        return metrics_for(row.category) if self._asked is None else self._asked
 
     def select(self, clips: Sequence[str]) -> None:
         """Set the requested clips of the run, sorted."""
@@ -46,7 +45,7 @@ class ScoreStore:
     def __contains__(self, clip: str) -> bool:
         return clip in self._selected
 
-    def row(self, clip: str) -> dict[str, Any]:
+    def row(self, clip: str) -> ResynthesisRow:
         """Return the resynth row of a clip."""
         row = self._rows.last(clip)
         if row is None:
@@ -55,26 +54,25 @@ class ScoreStore:
 
     def resyntheses(self) -> list[tuple[str, str | None]]:
         """Return clip and SHA-256 of the resynthesis of each clip, as the table has them."""
-        return [(clip, self.row(clip)["resynthesis_sha256"]) for clip in self.clips]
+        return [(clip, self.row(clip).resynthesis_sha256) for clip in self.clips]
 
     def scorable(self) -> int:
         """Count the clips that have a resynthesis to score."""
-        return sum(self.row(clip)["status"] == "ok" for clip in self.clips)
+        return sum(self.row(clip).status == "ok" for clip in self.clips)
 
-    def missing(self, row: dict[str, Any]) -> tuple[str, ...]:
+    def missing(self, row: ResynthesisRow) -> tuple[str, ...]:
         """Return the keys to compute; failed metrics are retried, undefined ones are not."""
-        if row["status"] != "ok":
+        if row.status != "ok":
             return ()
         known = self._known(row)
-        return tuple(key for key in self.keys(row) if known.get(key, {}).get("status", "failed") == "failed")
+        return tuple(key for key in self.keys(row) if key not in known or known[key].status == "failed")
 
     def record(self, clip: str, values: dict[str, MetricValue]) -> None:
         """Append values to the journal with the versions of their definitions."""
-        row = self.row(clip)
-        metrics = {
-            key: {"version": METRICS[key].version, **value.model_dump(mode="json")} for key, value in values.items()
+        versioned = {
+            key: VersionedValue(version=METRICS[key].version, **value.model_dump()) for key, value in values.items()
         }
-        self._values.append({"clip": clip, "sha256": row["resynthesis_sha256"], "metrics": metrics})
+        self._values.append(ScoreLine(clip=clip, sha256=self.row(clip).resynthesis_sha256, metrics=versioned))
         self.computed += 1
         self.ran |= values.keys()
 
@@ -84,17 +82,16 @@ class ScoreStore:
         kept = {key for key, version in self.info.metrics.items() if key in METRICS and METRICS[key].version == version}
         return {key: METRICS[key].version for key in METRICS if key in asked | kept}
 
-    def rows(self, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    def rows(self, columns: Sequence[str]) -> Iterator[ClipRow]:
         """Yield complete rows, sorted by clip; the metrics of a clip without a resynthesis count as failed."""
         for clip in self.clips:
             row = self.row(clip)
-            if row["status"] == "ok":
+            if row.status == "ok":
                 known = self._known(row)
-                metrics = {key: known[key] for key in columns if key in known}
+                yield ClipRow.of(row, {key: known[key] for key in columns if key in known})
             else:
-                reason = f"no resynthesis: {row['stage']}: {row['error']}"
-                metrics = {key: {"status": "failed", "value": None, "reason": reason} for key in columns}
-            yield {**row, "metrics": metrics}
+                lost = MetricValue(status="failed", reason=f"no resynthesis: {row.stage}: {row.error}")
+                yield ClipRow.of(row, dict.fromkeys(columns, lost))
 
     def outcome(self) -> RunOutcome:
         """Count the results of the requested metrics."""
@@ -103,30 +100,31 @@ class ScoreStore:
         )
         result.done = self.computed
         for row in self.rows(list(METRICS)):
-            if row["status"] == "failed":
-                result.failed.append(FailedClip(row["clip"], row["stage"], f"{row['error_type']}: {row['error']}"))
+            if row.status == "failed":
+                result.failed.append(FailedClip(row.clip, row.stage, f"{row.error_type}: {row.error}"))
             for key in self.keys(row):
                 _count(result, row, key)
         lost = sum(failure.stage != "score" for failure in result.failed)
         result.reused = result.asked - result.done - lost
         return result
 
-    def _known(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _known(self, row: ResynthesisRow) -> dict[str, MetricValue]:
         """Merge the journal's values that belong to this resynthesis and to the current definitions."""
-        known: dict[str, Any] = {}
-        for entry in self._values.entries(row["clip"]):
-            if entry["sha256"] != row["resynthesis_sha256"]:
-                continue
-            for key, value in entry["metrics"].items():
-                if key in METRICS and value["version"] == METRICS[key].version:
-                    known[key] = {name: value[name] for name in ("status", "value", "reason")}
+        known: dict[str, MetricValue] = {}
+        for line in self._values.entries(row.clip):
+            if line.sha256 == row.resynthesis_sha256:
+                known |= {
+                    key: value
+                    for key, value in line.metrics.items()
+                    if key in METRICS and value.version == METRICS[key].version
+                }
         return known
 
 
-def _count(result: RunOutcome, row: dict[str, Any], key: str) -> None:
+def _count(result: RunOutcome, row: ClipRow, key: str) -> None:
     """Add one value to the counts."""
-    value = row["metrics"][key]
+    value = row.metrics[key]
     counts = result.metrics.setdefault(key, MetricCounts())
-    setattr(counts, value["status"], getattr(counts, value["status"]) + 1)
-    if value["status"] == "failed" and row["status"] == "ok":
-        result.failed.append(FailedClip(row["clip"], "score", f"{key}: {value['reason']}"))
+    setattr(counts, value.status, getattr(counts, value.status) + 1)
+    if value.status == "failed" and row.status == "ok":
+        result.failed.append(FailedClip(row.clip, "score", f"{key}: {value.reason}"))

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import names
@@ -21,7 +22,7 @@ from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import ProbeInfo, Provenance, RunInfo, spec_hash
+from codec_superb.pipeline.runs.info import Provenance, RunInfo, spec_hash
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.check_numbers import counts_of

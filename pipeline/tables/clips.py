@@ -87,17 +87,17 @@ def metric_keys(columns: Sequence[str]) -> tuple[str, ...]:
 
 def write_table(
     out: Path | BinaryIO,
-    rows: Iterable[ClipRow | Mapping[str, Any]],
+    rows: Iterable[ClipRow],
     metrics: Iterable[str],
     probes: Iterable[str] = (),
     *,
     compression: Literal["none", "zstd"] = "none",
 ) -> int:
-    """Write rows (ClipRows or their JSON dictionaries) in the order given; return their number.
+    """Write rows in the order given; return their number.
 
     Holds one row group in memory. ``metrics`` and ``probes`` are the columns of the table; the same rows and columns
     give the same bytes. A path is replaced in one step, or not at all. Raises ClipTableError when a row has a metric
-    or a probe outside them or does not follow the contract. A compressed table is for who keeps it: :func:`open_table`
+    or a probe outside them. A compressed table is for who keeps it: :func:`open_table`
     reads it with ``own`` alone.
     """
     schema = clip_schema(metrics, probes)
@@ -110,7 +110,7 @@ def write_table(
         return _write(file, rows, schema, compression)
 
 
-def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], schema: pa.Schema, compression: str) -> int:
+def _write(out: BinaryIO, rows: Iterable[ClipRow], schema: pa.Schema, compression: str) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -122,17 +122,10 @@ def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], schema: p
         out, schema, compression=compression, use_dictionary=strings, store_schema=False, write_statistics=False
     ) as writer:
         writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
-        while block := [_record(_valid(row), keys, probes) for row in islice(pending, ROW_GROUP)]:
+        while block := [_record(row, keys, probes) for row in islice(pending, ROW_GROUP)]:
             writer.write_table(pa.Table.from_pylist(block, schema=schema), row_group_size=ROW_GROUP)
             count += len(block)
     return count
-
-
-def _valid(row: ClipRow | Mapping[str, Any]) -> ClipRow:
-    try:
-        return ClipRow.model_validate(row)
-    except ValidationError as error:
-        raise ClipTableError(f"a row does not follow the contract: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ class ResultFrame:
         if row is None:
             return (), None
         states = dict(zip(figures.datasets, figures.states, strict=True))
-        names = (row.dataset,) if row.dataset else figures.datasets
+        names = (row.numbers.dataset,) if row.numbers.dataset else figures.datasets
         return tuple((name, states.get(name, "")) for name in names), row.model
 
     def model(self, key: str, index: int) -> str:
@@ -138,7 +138,10 @@ class ResultFrame:
     def _estimate(self, key: str, index: int) -> tuple[Any, ...]:
         if key in APPLICATIONS:
             row = self.entries[index].application(key, self.category, self.dataset)
-            return (None, None, None) if row is None else (row.value.value, row.value.low, row.value.high)
+            if row is None:
+                return (None, None, None)
+            found = row.numbers.resynthesis
+            return (found.value, found.low, found.high)
         figures = self.figures[index]
         return figures.score if key == SCORE_KEY else figures.metrics.get(key, (None, None, None))
 

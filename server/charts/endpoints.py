@@ -18,7 +18,7 @@ from codec_superb.server.charts import against_rate, correlate, pickers, spread
 from codec_superb.server.charts.choices import UnknownChoice
 from codec_superb.server.charts.files import chart_csv
 from codec_superb.server.database.session import database_of
-from codec_superb.server.leaderboard.schemas import FigureAnswer
+from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.people.page_context import public_page_context
 from codec_superb.web.site.charts.choices import CHARTS, PICKERS, Chart, ChartState, DrawnChart, SourceChoice
 from codec_superb.web.site.charts.page import charts_page

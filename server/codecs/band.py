@@ -41,15 +41,15 @@ def band_of(
     if isnan(own.kbps) or own.kbps <= 0:
         return None
     low, high = own.kbps / FACTOR, own.kbps * FACTOR
-    mine = {(name, states.get(name)) for name in own.datasets}
+    mine = {(name, states.get(name)) for name in own.summary.datasets}
     members, elsewhere = [], 0
     for entry in entries:
-        figures = entry.figures.get((own.category, ""))
+        figures = entry.figures.get((own.summary.category, ""))
         if entry.codec == own.codec or figures is None or figures.kbps is None or not low <= figures.kbps <= high:
             continue
         same = all(entry.definitions.get(key, version) == version for key, version in definitions.items())
         if same and set(zip(figures.datasets, figures.states, strict=True)) == mine:
-            members.append(board_row(entry, own.category, "", None, "").result)
+            members.append(board_row(entry, own.summary.category, "", None, "").result)
         else:
             elsewhere += 1
     return Band(low, high, tuple(sorted(members, key=lambda row: (row.kbps, row.codec))), elsewhere)
@@ -79,8 +79,8 @@ def axes(own: CodecResult, members: Sequence[CodecResult]) -> list[RadarAxis]:
 
 
 def _value(row: CodecResult, key: str) -> float | None:
-    estimate = row.metrics.get(key)
-    return None if estimate is None else estimate.value
+    estimate = row.summary.metrics.get(key)
+    return None if estimate is None else estimate.mean
 
 
 def _reading(key: str, value: float) -> AxisValue:

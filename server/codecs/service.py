@@ -125,7 +125,7 @@ def values_of(session: Session, found: NewestResults, category: str, dataset: st
 
 def spreads(session: Session, found: NewestResults, category: str) -> list[Spread]:
     """Quantiles of each metric on each dataset, metric by metric in the order of the table."""
-    by_dataset = {part.datasets[0]: values_of(session, found, category, part.datasets[0])
+    by_dataset = {part.summary.datasets[0]: values_of(session, found, category, part.summary.datasets[0])
                   for part in found.parts(category)}  # fmt: skip
     made = []
     for key in METRICS:
@@ -204,7 +204,7 @@ def _category(
     return CategoryView(
         category=category,
         overall=overall,
-        datasets=[DatasetResult(part.datasets[0], found.title(part.datasets[0]), part)
+        datasets=[DatasetResult(part.summary.datasets[0], found.title(part.summary.datasets[0]), part)
                   for part in found.parts(category)],
         axes=axes(overall, near.members if near else ()),
         band=None if near is None else _band_view(near),

@@ -213,7 +213,7 @@ class Result(Base):
     low: Mapped[float | None]
     high: Mapped[float | None]
     metrics: Mapped[dict[str, Any]]
-    """Metric key to ``{value, low, high, n, undefined, failed, sd}``, the fields of ``web.rows.Estimate``."""
+    """Metric key to the fields of :class:`~codec_superb.metrics.results.Estimate`."""
     submission: Mapped[Submission] = relationship(back_populates="results")
 
 

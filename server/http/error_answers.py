@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from codec_superb.server.http.api_model import ApiModel
 
 
-class ProblemAnswer(BaseModel):
+class ProblemAnswer(ApiModel):
     """One fault of a request."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     path: str
     """The parameter, or the member of a submission file and the place in it."""
@@ -19,10 +17,8 @@ class ProblemAnswer(BaseModel):
     how_to_fix: str
 
 
-class ErrorAnswer(BaseModel):
+class ErrorAnswer(ApiModel):
     """The body of every error answer."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     error: str
     """Kind of error."""

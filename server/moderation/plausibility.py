@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import Result, Submission
+from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.neighbours import ComparedResult, neighbours_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
@@ -149,7 +150,8 @@ def _speed(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warning
 
 def _exactness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
     """Warn of a lossless codec that is not exact, and of any other codec that is."""
-    distance = (row.metrics.get("stft") or {}).get("value")
+    estimate = to_summary(row).metrics.get("stft")
+    distance = None if estimate is None else estimate.mean
     if distance is None:
         return
     if card.kind == "lossless" and distance > EXACT:

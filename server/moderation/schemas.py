@@ -5,18 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codec_superb.server.database.models import Submission
+from codec_superb.server.http.api_model import ApiModel
 from codec_superb.server.moderation.service import REASON_LIMIT, Decision
 
 Status = Literal["pending", "published", "verified", "withdrawn"]
 
 
-class DecisionRequest(BaseModel):
+class DecisionRequest(ApiModel):
     """One decision."""
-
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     decision: Decision
     """``accept`` or ``reject`` a pending submission, ``verify`` a published one, ``withdraw`` a public one, ``accept``
@@ -27,10 +26,8 @@ class DecisionRequest(BaseModel):
     """Shown with the submission; required to reject, to withdraw, and to accept what was withdrawn."""
 
 
-class DecisionAnswer(BaseModel):
+class DecisionAnswer(ApiModel):
     """The submission after the decision."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
     codec: str

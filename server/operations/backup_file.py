@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import Field, NonNegativeInt, ValidationError
 
+from codec_superb.metrics.record import Record
 from codec_superb.server.errors import OperationError
 
 MANIFEST = "manifest.json"
@@ -24,10 +25,8 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 TableName = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
 
 
-class Part(BaseModel):
+class Part(Record):
     """One file in the backup."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     bytes: NonNegativeInt
     sha256: Sha256
@@ -39,10 +38,8 @@ class BackupTable(Part):
     rows: NonNegativeInt
 
 
-class BackupManifest(BaseModel):
+class BackupManifest(Record):
     """The content of a backup; a backup with other members is damaged."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal["codec-superb backup 1"] = "codec-superb backup 1"
     created: str

@@ -15,6 +15,7 @@ from support_run_codecs import HERE
 from support_runs import contents, speech_folder
 
 from codec_superb.pipeline.runs.journal import Journal
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 
 PLAIN = f"{HERE}:Plain"
 Runner = Callable[..., subprocess.CompletedProcess[str]]
@@ -36,9 +37,9 @@ def order(tmp_path: Path) -> dict[str, Any]:
 
 def _finished(run: Path) -> set[str]:
     """Give the clips in the journal that have a resynthesis."""
-    with Journal(run / "journal" / "resynth.jsonl") as journal:
+    with Journal(run / "journal" / "resynth.jsonl", ResynthesisRow) as journal:
         names = [f"clip{number:02}.wav" for number in range(10)] + ["long/clip00.wav", "long/clip01.wav"]
-        return {name for name in names if (journal.last(name) or {}).get("status") == "ok"}
+        return {name for name in names if (row := journal.last(name)) is not None and row.status == "ok"}
 
 
 def test_a_file_that_may_not_grow_ends_the_run_and_keeps_what_is_finished(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from math import nan
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 from support_cards import make_card
 from support_report import make_points, make_results
+from support_results import changed
 from support_stats import sha, stamp
 
 from codec_superb.base_codec import registry
@@ -71,8 +71,8 @@ def entry(name: str, kbps: float | None, states: Mapping[str, str] = MINI, pesq:
     """Make a codec of the board with one metric in speech."""
     metrics = {"pesq": (pesq, None, None, 3, 0, 0, None), "stoi": (0.9, None, None, 3, 0, 0, None)}
     figures = CodecFigures(
-        tuple(states), tuple(states.values()), True, 3, 3, 0, kbps, None, None, None, None, None, 0,
-        (0.7, None, None, 3, 0, 0, None), metrics,
+        tuple(states), tuple(states.values()), True, 3, 3, 0, 9.0, kbps, None, None, None, None, None, 0,
+        (0.7, None, None), metrics,
     )  # fmt: skip
     category: Category = "speech"
     return BoardEntry(
@@ -81,11 +81,10 @@ def entry(name: str, kbps: float | None, states: Mapping[str, str] = MINI, pesq:
     )  # fmt: skip
 
 
-def own(kbps: float = 12.0) -> CodecResult:
+def own(kbps: float | None = 12.0) -> CodecResult:
     """Make the codec whose band is looked for."""
     found = next(row for row in make_results(make_points("speech", 12)) if row.codec == "opus_12k")
-    fields = {name: getattr(found, name) for name in found.__slots__}
-    return CodecResult(**{**fields, "kbps": kbps, "datasets": ("mini",)})
+    return changed(found, kbps=kbps, datasets=("mini",))
 
 
 class TestBand:
@@ -118,8 +117,8 @@ class TestBand:
         assert [member.codec for member in found.members] == ["b"]
         assert found.other_datasets == 1
 
-    @pytest.mark.parametrize("kbps", [nan, 0.0])
-    def test_needs_a_bitrate(self, kbps: float) -> None:
+    @pytest.mark.parametrize("kbps", [None, 0.0])
+    def test_needs_a_bitrate(self, kbps: float | None) -> None:
         """Without a measured bitrate there is no band."""
         assert band_of(own(kbps), MINI, {}, [entry("a", 12)]) is None
 
