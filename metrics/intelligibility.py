@@ -125,6 +125,7 @@ def _polyphase(up: int, down: int) -> tuple[NDArray[np.float64], int]:
 
 @lru_cache(maxsize=1)
 def _window() -> NDArray[np.float64]:
+    # not :func:`.hann.hann`, whose last bits differ: pystoi calls np.hanning, and its scores are the known answers
     return np.asarray(np.hanning(_FRAME + 2)[1:-1], dtype=np.float64)
 
 

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.aec.mel import Floats, bin_hertz, frame, htk_mel, mel_edges, triangles
+from codec_superb.applications.aec.framing import bin_hertz, frame
 from codec_superb.applications.interface import Samples
+from codec_superb.metrics.hann import hann
+from codec_superb.metrics.mel_scale import Floats, htk_mel, mel_edges, triangles
 
 RATE = 16_000
 WINDOW, HOP = 400, 160
@@ -57,12 +59,12 @@ def filter_bank(samples: Samples, bands: int) -> Floats:
     frames = frame(samples, WINDOW, HOP)
     frames -= frames.mean(axis=1, keepdims=True)
     before = np.concatenate([frames[:, :1], frames[:, :-1]], axis=1)
-    taper = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(WINDOW) / (WINDOW - 1))
-    spectrum = np.fft.rfft((frames - _PRE_EMPHASIS * before) * taper, _FFT)
+    spectrum = np.fft.rfft((frames - _PRE_EMPHASIS * before) * hann(WINDOW, WINDOW - 1), _FFT)
     power = np.square(spectrum.real) + np.square(spectrum.imag)
     return np.log(np.maximum(power @ _filters(bands), _FLOOR))
 
 
 @functools.cache
 def _filters(bands: int) -> Floats:
-    return triangles(mel_edges(bands, _LOWEST_HZ, RATE / 2), htk_mel(bin_hertz(_FFT, RATE)))
+    edges = mel_edges(bands, _LOWEST_HZ, RATE / 2, htk_mel)
+    return np.ascontiguousarray(triangles(edges, htk_mel(bin_hertz(_FFT, RATE))).T)

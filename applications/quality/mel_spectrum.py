@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.mel_scale import mel_edges, triangles
+from codec_superb.metrics.hann import hann
+from codec_superb.metrics.mel_scale import slaney_filters
 
 Floats = NDArray[np.float32]
 
@@ -41,14 +42,13 @@ class MelSpectrum:
     def filters(self) -> Floats:
         """The filters, shape ``(bands, transform // 2 + 1)``."""
         bins = np.arange(self.transform // 2 + 1, dtype=np.float64) * self.rate / self.transform
-        return triangles(mel_edges(self.highest, self.bands), bins).astype(np.float32)
+        return slaney_filters(self.bands, 0.0, self.highest, bins).astype(np.float32)
 
     @cached_property
     def taper(self) -> Floats:
         """The Hann window between zeros, shape ``(transform,)``."""
-        hann = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(self.window) / self.window)
         left = (self.transform - self.window) // 2
-        return np.pad(hann, (left, self.transform - self.window - left)).astype(np.float32)
+        return np.pad(hann(self.window), (left, self.transform - self.window - left)).astype(np.float32)
 
     def powers(self, samples: Floats) -> Floats:
         """Return the mel powers, shape ``(bands, frames)`` with ``1 + samples // hop`` frames (even transforms)."""

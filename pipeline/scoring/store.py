@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -68,15 +68,28 @@ class ScoreStore:
         known = self._known(row)
         return tuple(key for key in self.keys(row) if known.get(key, {}).get("status", "failed") == "failed")
 
-    def record(self, clip: str, values: dict[str, MetricValue]) -> None:
-        """Append values to the journal with the versions of their definitions."""
+    def record(self, clip: str, values: dict[str, MetricValue], backends: Mapping[str, str]) -> None:
+        """Append values to the journal with the versions of their definitions, and the implementations that ran."""
         row = self.row(clip)
         metrics = {
-            key: {"version": METRICS[key].version, **value.model_dump(mode="json")} for key, value in values.items()
+            key: {"version": METRICS[key].version, "backend": backends.get(key), **value.model_dump(mode="json")}
+            for key, value in values.items()
         }
         self._values.append({"clip": clip, "sha256": row["resynthesis_sha256"], "metrics": metrics})
         self.computed += 1
         self.ran |= values.keys()
+
+    def backends(self) -> dict[str, str]:
+        """Return the implementations behind the values of the metrics that ran in this call, of those with several.
+
+        A run that was interrupted and went on with another implementation has both, separated by a comma.
+        """
+        found: dict[str, set[str]] = {key: set() for key in sorted(self.ran)}
+        for clip in self.clips:
+            for key, value in self._journalled(self.row(clip)).items():
+                if key in found and value.get("backend"):
+                    found[key].add(value["backend"])
+        return {key: ", ".join(sorted(names)) for key, names in found.items() if names}
 
     def columns(self) -> dict[str, str]:
         """Return key and version of the metrics of the table: those asked for, and earlier ones that still hold."""
@@ -112,6 +125,13 @@ class ScoreStore:
         return result
 
     def _known(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return the values of this resynthesis by the current definitions, as the table has them."""
+        return {
+            key: {name: value[name] for name in ("status", "value", "reason")}
+            for key, value in self._journalled(row).items()
+        }
+
+    def _journalled(self, row: dict[str, Any]) -> dict[str, Any]:
         """Merge the journal's values that belong to this resynthesis and to the current definitions."""
         known: dict[str, Any] = {}
         for entry in self._values.entries(row["clip"]):
@@ -119,7 +139,7 @@ class ScoreStore:
                 continue
             for key, value in entry["metrics"].items():
                 if key in METRICS and value["version"] == METRICS[key].version:
-                    known[key] = {name: value[name] for name in ("status", "value", "reason")}
+                    known[key] = value
         return known
 
 

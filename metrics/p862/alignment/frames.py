@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.hann import hann
 from codec_superb.metrics.p862.arithmetic.exact_fft import (
     TwiddleFactors,
     per_thread,
@@ -98,13 +99,12 @@ class Workspace(NamedTuple):
 
 @per_thread
 def workspace(length: int) -> Workspace:
-    """Return the calling thread's bench for frames of ``length`` samples."""
-    angles = 2 * np.pi * np.arange(length) / length
+    """Return the calling thread's workspace for frames of ``length`` samples."""
     return Workspace(
         length=length,
         hop=length // 4,
         kernel=length // 64,
-        window=(0.5 * (1.0 - np.cos(angles))).astype(np.float32),
+        window=hann(length).astype(np.float32),
         twiddle_factors=twiddle_factors(length),
         places=reversed_bits(length),
         scale=np.full(1, 1 / length, np.float32),
