@@ -11,8 +11,8 @@ from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.codec_file import codec_file, is_codec_file
 from codec_superb.base_codec.isolation.lock import own_file
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.tables.record import Record
+from codec_superb.pipeline.tables import strict_json
 
 RUN_FORMAT = 1
 

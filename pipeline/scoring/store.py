@@ -72,9 +72,10 @@ class ScoreStore:
         """Append values to the journal with the versions of their definitions, and the implementations that ran."""
         row = self.row(clip)
         metrics = {
-            key: {"version": METRICS[key].version, "backend": backends.get(key), **value.model_dump(mode="json")}
-            for key, value in values.items()
+            key: {"version": METRICS[key].version, **value.model_dump(mode="json")} for key, value in values.items()
         }
+        for key, backend in backends.items():
+            metrics[key]["backend"] = backend
         self._values.append({"clip": clip, "sha256": row["resynthesis_sha256"], "metrics": metrics})
         self.computed += 1
         self.ran |= values.keys()
@@ -137,9 +138,11 @@ class ScoreStore:
         for entry in self._values.entries(row["clip"]):
             if entry["sha256"] != row["resynthesis_sha256"]:
                 continue
-            for key, value in entry["metrics"].items():
-                if key in METRICS and value["version"] == METRICS[key].version:
-                    known[key] = value
+            known |= {
+                key: value
+                for key, value in entry["metrics"].items()
+                if key in METRICS and value["version"] == METRICS[key].version
+            }
         return known
 
 
