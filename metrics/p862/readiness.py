@@ -14,7 +14,7 @@ from codec_superb.metrics.p862.aggregation import raw_score
 from codec_superb.metrics.p862.api import pesq
 from codec_superb.metrics.p862.model import Mode
 
-KNOWN_ANSWERS: dict[Mode, float] = {"wb": 2.3632733821868896, "nb": 2.1995346546173096}
+KNOWN_ANSWERS: dict[Mode, float] = {"wb": 3.0684614181518555, "nb": 2.539144515991211}
 """MOS-LQO of the pair by the package ``pesq`` 0.0.4 (x86-64), exactly: scores are float32 numbers."""
 _RATE = 16_000
 _LAST = raw_score
@@ -46,7 +46,7 @@ def deviation() -> str:
 def known_pair() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return 3 s of noise in bursts at 16 kHz and what a bad connection makes of it: whole numbers, ``(48000,)``.
 
-    The delay changes by 700 samples halfway, and a quarter of a second is so loud that it is aligned badly.
+    The delay changes by 700 samples halfway, and a quarter of a second is moved and so loud that it is aligned again.
     """
     place = np.arange(3 * _RATE)
     bursts = np.maximum(0, 1000 - np.abs(place % 4000 - 2000))  # four a second, triangular, half of the time
@@ -54,7 +54,7 @@ def known_pair() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     reference = _noise(3 * _RATE, seed=862 * _RATE) * bursts // 1000
     middle = 3 * _RATE // 2
     resynthesis = np.concatenate([reference[:middle], np.zeros(700, np.int64), reference[middle:-700]])
-    resynthesis[_RATE : _RATE + _RATE // 4] += 3 * _noise(_RATE // 4, seed=1)
+    resynthesis[_RATE : _RATE + _RATE // 4] = 4 * reference[_RATE - 700 : _RATE + _RATE // 4 - 700]
     return reference, resynthesis
 
 
