@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+# 1 kHz is 15 mel: 200/3 Hz each below it, and above it 27 for each factor of 6.4
 _HZ_PER_MEL = 200.0 / 3.0
 _KNEE_HZ = 1000.0
 _KNEE_MEL = _KNEE_HZ / _HZ_PER_MEL

@@ -63,6 +63,7 @@ def _gains(curve: FrequencyResponse, rate: int, size: int) -> Signal:
     return weights[: int(np.flatnonzero(weights > _SILENT)[-1]) + 1]
 
 
+# sums may be reordered here alone: the outcome is rounded to float32 once, in level_factor
 @compiled(**OPTIONS, fastmath={"reassoc"})
 def _squares(band: Signal, scale: np.float32) -> float:
     total = 0.0

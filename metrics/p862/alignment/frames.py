@@ -38,6 +38,7 @@ from codec_superb.metrics.p862.tables import OPTIONS
 Signal = NDArray[np.float32]
 
 _NEARLY = np.float32(0.99)
+# on 90,000 frames two transforms differed by 6e-7 of both frames' norms at most (decision 4)
 _DOUBT = np.float32(4e-6)
 """By how much two transforms may differ, relative to both frames' norms; ten times what was seen."""
 _NOTHING = np.float32(1e-20)
@@ -127,6 +128,7 @@ def _halves(length: int) -> HalfLengthWorkspace:
         twiddle_factors=(np.cos(blocks).astype(np.float32), np.sin(blocks).astype(np.float32)),
         twists=(np.cos(bins).astype(np.float32), np.sin(bins).astype(np.float32)),
         places=reversed_bits(half),
+        # five rows more than are used: arrays a power of two apart fall into the same sets of the cache
         room=np.empty((6, LANES * (half + 5)), np.float32),
         columns=np.empty(2 * LANES * LANES, np.float32),
         starts=np.empty(LANES + 3, np.int64),
