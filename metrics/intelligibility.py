@@ -136,6 +136,6 @@ def _band_edges() -> NDArray[np.int64]:
     bins = np.linspace(0.0, _RATE, _TRANSFORM + 1)[: _TRANSFORM // 2 + 1]
     steps = np.arange(_BANDS)
     edges = [_LOWEST_HZ * 2.0 ** ((2 * steps + side) / 6.0) for side in (-1, 1)]
-    # pystoi takes the nearest bin too, so that bands share no bin and leave none out
+    # the nearest bin on either side, as pystoi takes it
     nearest = [np.abs(bins[None, :] - edge[:, None]).argmin(axis=1) for edge in edges]
     return np.stack(nearest, axis=1).astype(np.int64)

@@ -24,7 +24,6 @@ _LONGEST_FAULT = 300
 """Characters of an error of numba, which may fill a page, that are shown."""
 _SHORTEST_S = 0.25
 _MOST_UTTERANCES = 50
-# decision 4: more than 50 utterances need some 20 s of staccato speech, and the programme writes beyond its arrays
 _FRAME = PESQ_RATE // 250
 """Samples of the 4 ms frames in which the standard looks for utterances."""
 _SHORTEST_UTTERANCE = 50

@@ -20,7 +20,7 @@ SYLLABLE = 20
 """Frames of a syllable; syllables overlap by half."""
 WORST = np.float32(45)
 _SYLLABLE_POWER = 6
-# from 16 s on; the first frame weighs half as much as the last in 104 s or more, for listeners forget what was early
+# from 16 s on; from 60 s on the first frame weighs half as much as the last
 _LONG, _FADING, _MOST_FADING = 1000, np.float32(5500), 0.5
 """Frames from which on early disturbances weigh less."""
 # P.862: score = 4.5 - 0.1 D - 0.0309 A of the symmetric disturbance D and the asymmetric one A

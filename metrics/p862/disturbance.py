@@ -27,7 +27,7 @@ _GAIN_FLOOR = np.float32(5e3)
 _KEPT, _NEW = np.float32(0.2), np.float32(0.8)
 _LEAST_GAIN, _GREATEST_GAIN = np.float32(3e-4), np.float32(5)
 _MASKED = np.float32(0.25)
-# asymmetry: what a codec adds is heard, and what it leaves out is missed less; ((y + 50) / (x + 50)) ** 1.2, below 3 none
+# what was added weighs ((y + 50) / (x + 50)) ** 1.2 of the powers y over x, below 3 nothing, at most 12
 _ASYMMETRY_FLOOR = np.float32(50)
 _ASYMMETRY_POWER = float(np.float32(1.2))
 _LEAST_ASYMMETRY, _GREATEST_ASYMMETRY = np.float32(3), np.float32(12)

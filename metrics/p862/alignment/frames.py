@@ -128,7 +128,6 @@ def _halves(length: int) -> HalfLengthWorkspace:
         twiddle_factors=(np.cos(blocks).astype(np.float32), np.sin(blocks).astype(np.float32)),
         twists=(np.cos(bins).astype(np.float32), np.sin(bins).astype(np.float32)),
         places=reversed_bits(half),
-        # five rows more than are used: arrays a power of two apart fall into the same sets of the cache
         room=np.empty((6, LANES * (half + 5)), np.float32),
         columns=np.empty(2 * LANES * LANES, np.float32),
         starts=np.empty(LANES + 3, np.int64),
