@@ -19,9 +19,8 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
-from codec_superb.applications.model_files import embedded_model_folder, sha256_of
+from codec_superb.applications.model_files import embedded_model_folder, folder_with, refuse_variant, sha256_of
 from codec_superb.applications.one_by_one import one_by_one
-from codec_superb.applications.quality.files import folder_with, refuse_variant
 from codec_superb.applications.quality.mel_spectrum import MelSpectrum, decibels
 
 RATE = 16_000

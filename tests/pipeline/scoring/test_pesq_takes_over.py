@@ -160,7 +160,7 @@ def test_a_library_user_is_warned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         with pytest.warns(RuntimeWarning, match="built-in pair should be 1.0.*'reference' takes over") as warned:
             found = [score_pair(reference, resynthesis, 16_000, ["pesq", "sdr"]) for _ in range(3)]
-            corrected = score_pair(reference, resynthesis, 16_000, ["pesq_c2"])["pesq_c2"]
+        corrected = score_pair(reference, resynthesis, 16_000, ["pesq_c2"])["pesq_c2"]
     finally:
         quality.p862_fault.cache_clear()
     assert len(warned) == 1
