@@ -20,6 +20,7 @@ from codec_superb.metrics.hann import hann
 from codec_superb.metrics.mel_scale import Floats, slaney_filters
 
 RATE = 48_000
+# -100 dB
 _FLOOR = 1e-10
 
 
@@ -27,6 +28,7 @@ _FLOOR = 1e-10
 class ClapInput:
     """How one checkpoint wants its input."""
 
+    # transformers' ClapFeatureExtractor: 1024 samples every 480, 64 bands up to 14 kHz, without fusion Slaney's
     bands: int = 64
     transform: int = 1024
     hop: int = 480

@@ -18,9 +18,11 @@ from codec_superb.metrics.mel_scale import Floats, htk_mel, mel_edges, triangles
 
 RATE = 16_000
 BANDS = 64
+# 0.96 s of frames 10 ms apart, every 0.48 s
 PATCH_FRAMES = 96
 PATCH_HOP_FRAMES = 48
 LOG_OFFSET = 0.001
+# 25 ms and 10 ms; the transform is the next power of two
 _WINDOW, _HOP, _FFT = 400, 160, 512
 _PATCH_SAMPLES = (PATCH_FRAMES - 1) * _HOP + _WINDOW
 _PATCH_HOP_SAMPLES = PATCH_HOP_FRAMES * _HOP

@@ -27,6 +27,7 @@ HOP = 160
 BANDS = 40
 PARTIAL_FRAMES = 160
 """Frames of a partial utterance, 1.6 s."""
+# 100 frames a second over 1.3, rounded
 STEP_FRAMES = 77
 """Frames from one partial utterance to the next: 1.3 of them begin in a second."""
 LEAST_COVERAGE = 0.75

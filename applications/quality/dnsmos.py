@@ -24,6 +24,7 @@ from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.quality.mel_spectrum import MelSpectrum, decibels
 
 RATE = 16_000
+# 144,160 samples: the fixed input of the P.835 model
 SECONDS = 9.01
 WINDOW = int(SECONDS * RATE)
 P835, P808 = "sig_bak_ovr.onnx", "model_v8.onnx"

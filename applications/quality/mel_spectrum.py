@@ -19,6 +19,7 @@ Floats = NDArray[np.float32]
 
 _BLOCK = 2048
 """Frames at a time, so that a long clip needs little memory."""
+# amin of librosa.power_to_db, whose top_db is 80
 _QUIETEST = 1e-10
 """Power below which there is no difference."""
 
@@ -41,6 +42,7 @@ class MelSpectrum:
     @cached_property
     def filters(self) -> Floats:
         """The filters, shape ``(bands, transform // 2 + 1)``."""
+        # an odd transform, as of DNSMOS, has no bin at half the rate
         bins = np.arange(self.transform // 2 + 1, dtype=np.float64) * self.rate / self.transform
         return slaney_filters(self.bands, 0.0, self.highest, bins).astype(np.float32)
 
@@ -52,6 +54,7 @@ class MelSpectrum:
 
     def powers(self, samples: Floats) -> Floats:
         """Return the mel powers, shape ``(bands, frames)`` with ``1 + samples // hop`` frames (even transforms)."""
+        # librosa pads with zeros since 0.10; before, it mirrored the signal
         padded = np.pad(samples, self.transform // 2)
         frames = np.lib.stride_tricks.sliding_window_view(padded, self.transform)[:: self.hop]
         blocks = [self._block(frames[start : start + _BLOCK]) for start in range(0, len(frames), _BLOCK)]

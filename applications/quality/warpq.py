@@ -34,6 +34,7 @@ from codec_superb.applications.quality.mel_spectrum import MelSpectrum, decibels
 from codec_superb.metrics.compiled import compiled
 
 RATE = 16_000
+# defaults of the authors' package warpq 1.5.2
 COEFFICIENTS, LIFTER = 13, 3
 NORMALISED_OVER = 201
 PATCH, PATCH_HOP = 92, 42
