@@ -59,7 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _command(place: Path, start: str, variables: dict[str, str] | None, *arguments: str) -> tuple[int, str, str]:
-    """Run ``codec-superb`` where every Python process, workers included, begins with ``start``: exit code, told, answer."""
+    """Run ``codec-superb`` where every Python process, workers included, begins with ``start``; say what came of it."""
     (place / "start").mkdir(exist_ok=True)
     (place / "start" / "sitecustomize.py").write_text(start)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(place / "start"), str(SOURCES)])}
