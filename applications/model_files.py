@@ -7,6 +7,7 @@ folder by exact file and SHA-256; the packages themselves are never installed.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from codec_superb.applications.errors import MissingModel, MissingPackage
+from codec_superb.applications.errors import ApplicationError, MissingModel, MissingPackage
+from codec_superb.base_codec.weights import RANDOM_KEY
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import file_sha256, locked, write_atomically
 from codec_superb.data_manifests.home import codec_superb_home, packages_home
@@ -159,3 +161,24 @@ def sha256_of(files: Iterable[Path]) -> str:
 def _sha256(file: Path, _size: int, _changed: int) -> str:
     """Hash a file once in a process while it stays as it is."""
     return file_sha256(file)
+
+
+def folder_with(label: str, folder: Path, files: Sequence[str], source: str) -> Path:
+    """Return ``folder`` when it holds ``files``. Raises MissingModel, which ends with ``source``."""
+    folder = folder.expanduser()
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        raise MissingModel(f"{label}: no file {' and no file '.join(missing)} in {folder}: {source}")
+    return folder
+
+
+def refuse_variant(label: str, variant: str) -> None:
+    """Raise ApplicationError when something stands behind the colon of a backend that has one model."""
+    if variant:
+        raise ApplicationError(f"{label} has no variants, got {variant!r}; name it {label}")
+
+
+def is_random(folder: Path) -> bool:
+    """Whether ``config.json`` beside the model's files marks it as one that nobody trained."""
+    config = folder / "config.json"
+    return config.is_file() and json.loads(config.read_text(encoding="utf-8")).get(RANDOM_KEY) is True

@@ -2,7 +2,7 @@
 
 numba keeps it beside the source, in the user's cache folder when that is read-only, or in ``NUMBA_CACHE_DIR``. Where
 none of these can be written (a locked-down container) it refuses to decorate at all; then the loops are compiled in
-memory.
+memory. So they are where numba has renamed what :func:`_bind` sets.
 
 numba takes kept code for fresh while the file of the function is unchanged, whatever the functions it calls in other
 files have become. A number must not depend on that, so kept code is also bound to the sources of this whole part.
@@ -28,9 +28,11 @@ def compiled(**options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         try:
             dispatcher = numba.njit(cache=True, nogil=True, **options)(function)
-        except RuntimeError:  # "no locator available": nowhere to keep the compiled code
-            return cast("Callable[P, R]", numba.njit(cache=False, nogil=True, **options)(function))
-        _bind(dispatcher, source_fingerprint(Path(__file__).parent))
+            _bind(dispatcher, source_fingerprint(Path(__file__).parent))
+        # RuntimeError is "no locator available": nowhere to keep the compiled code. AttributeError is another numba's
+        # dispatcher, or the plain function that njit gives back under NUMBA_DISABLE_JIT.
+        except (RuntimeError, AttributeError):
+            dispatcher = numba.njit(cache=False, nogil=True, **options)(function)
         return cast("Callable[P, R]", dispatcher)
 
     return decorate

@@ -22,6 +22,7 @@ from codec_superb.metrics.table import Category, overall_metrics
 Scores = NDArray[np.float64]
 
 _DISTANCES = ("stft", "mel")
+# P.862's raw score lies in -0.5 to 4.5; MOS-LQO of identical signals is 4.64 and counts as 4.5
 _PESQ_MINIMUM, _PESQ_RANGE = -0.5, 5.0
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests import Clip
-from codec_superb.metrics.errors import MissingPackage
+from codec_superb.metrics.errors import MissingPackage, UnusableBackend
 from codec_superb.metrics.score import prepare, score_pair
 from codec_superb.metrics.signals import Signal
-from codec_superb.metrics.table import Backends
+from codec_superb.metrics.table import Backends, backends_of
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of
@@ -73,7 +73,7 @@ def _score(reference: Signal, item: Resynthesis, backends: Backends) -> dict[str
     try:
         resynthesis, rate = read_audio(Path(item.path), item.sha256)
         return compare(reference, resynthesis, rate, item.keys, backends)
-    except MissingPackage:
+    except (MissingPackage, UnusableBackend):
         raise  # the same for every clip
     except Exception as error:  # noqa: BLE001 - one pair that cannot be compared costs its own metrics only
         return all_failed(item.keys, f"{type(error).__name__}: {reason_of(error)}")
@@ -84,13 +84,20 @@ def compare(
 ) -> dict[str, MetricValue]:
     """Score mono ``resynthesis`` ``(samples,)`` at ``rate`` Hz, which must be those of the reference.
 
-    Raises RunFolderError where rate or length differ; nothing is resampled, cut or shifted.
+    Raises RunFolderError where rate or length differ; nothing is resampled, cut or shifted. Raises UnusableBackend
+    where an implementation that worked when it was tried does not work in this process.
     """
     if rate != reference.rate:
         raise RunFolderError(f"expected a resynthesis at {reference.rate} Hz, got {rate} Hz")
     if resynthesis.size != reference.samples.size:
         raise RunFolderError(f"expected a resynthesis of {reference.samples.size} samples, got {resynthesis.size}")
     values = score_pair(reference, resynthesis, rate, keys, backends=backends)
+    for key, backend in backends_of(keys, backends).items():
+        if values[key].backend != backend:
+            raise UnusableBackend(
+                f"{key}: expected the implementation {backend!r}, which worked when scoring began, to work in every "
+                f"worker process; one had to use {values[key].backend!r}: choose it for all with --{key}-backend"
+            )
     return {
         key: MetricValue(status=v.status, value=v.value, reason=reason_of(ValueError(v.reason)) if v.reason else "")
         for key, v in values.items()

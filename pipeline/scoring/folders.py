@@ -15,15 +15,15 @@ from typing import NamedTuple
 
 from codec_superb.data_manifests import Category, Clip
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
-from codec_superb.metrics.errors import MissingPackage
+from codec_superb.metrics.errors import MissingPackage, UnusableBackend
 from codec_superb.metrics.score import prepare
-from codec_superb.metrics.table import Backends, checked_backends, checked_keys, metrics_for
+from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys, metrics_for
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.lag import residual_lag
 from codec_superb.pipeline.runs.audio_store import digest, quantise
 from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of
 from codec_superb.pipeline.scoring.clip import all_failed, compare
-from codec_superb.pipeline.scoring.compile_ahead import compile_ahead
+from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
@@ -41,6 +41,14 @@ class FilePair(NamedTuple):
     backends: Backends = ()
 
 
+class FolderScores(NamedTuple):
+    """What came of two folders."""
+
+    rows: list[ClipRow]
+    backends: dict[str, str]
+    """Implementation that ran, of each metric that has more than one."""
+
+
 def score_folders(
     reference: Path,
     resynthesis: Path,
@@ -52,7 +60,7 @@ def score_folders(
     backends: Backends = (),
     progress: Progress | None = None,
     executor: Executor | None = None,
-) -> list[ClipRow]:
+) -> FolderScores:
     """Score every file below ``reference`` with its partner below ``resynthesis``; rows sorted by clip id.
 
     ``metrics`` None means those of each clip's category, which comes from the reference folder or is ``category``.
@@ -62,19 +70,21 @@ def score_folders(
     keys = None if metrics is None else checked_keys(metrics)
     checked_backends(backends)
     pairs = [
-        FilePair(first, second, metrics_for(first.category) if keys is None else keys, backends)
+        FilePair(first, second, metrics_for(first.category) if keys is None else keys)
         for first, second in pair_clips(FolderDataset(Path(reference), category), FolderDataset(Path(resynthesis)))
     ]
     progress = progress or SilentProgress()
     rows = []
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
-        compile_ahead((key for pair in pairs for key in pair.keys), backends, pool, progress)
+        wanted = {key for pair in pairs for key in pair.keys}
+        backends = WorkingBackends(backends, pool, progress).settle(wanted)
+        pairs = [pair._replace(backends=backends) for pair in pairs]
         progress.start(f"score {resynthesis}", len(pairs))
         for event in stack.enter_context(closing(pool.stream(score_files, pairs))):
             rows.append(_crashed(event) if isinstance(event, WorkerCrash) else event.value)
             progress.advance()
-    return sorted(rows, key=lambda row: row.clip)
+    return FolderScores(sorted(rows, key=lambda row: row.clip), backends_of(sorted(wanted), backends))
 
 
 def pair_clips(reference: FolderDataset, resynthesis: FolderDataset) -> list[tuple[Clip, Clip]]:
@@ -127,7 +137,7 @@ def _row(pair: FilePair) -> ClipRow:
     try:
         resynthesis, its_rate = load_mono(pair.resynthesis)
         values = compare(prepare(reference, rate), resynthesis, its_rate, pair.keys, pair.backends)
-    except MissingPackage:
+    except (MissingPackage, UnusableBackend):
         raise  # the same for every pair
     except Exception as error:  # noqa: BLE001 - one file costs its own row only
         return _failed(row, pair, "score", error, reason_of(error, pair.resynthesis))

@@ -15,7 +15,7 @@ from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.probes import drop_probes, kept_probes, with_probes
 from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.scoring.clip import Resynthesis, ScoredRun, ScoreTask, all_failed, score_clip, without_first
-from codec_superb.pipeline.scoring.compile_ahead import compile_ahead
+from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends
 from codec_superb.pipeline.scoring.store import ScoreStore
 from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
@@ -35,8 +35,9 @@ def score(
     """Compute ``metrics`` (default: those of each clip's category) on every clip of the runs found in ``runs``.
 
     Existing values of the same resynthesis and the same version of the metric are reused; ``overwrite`` computes all
-    again. ``backends`` chooses implementations of metrics, which the run's provenance records. ``timeout`` is in
-    seconds per resynthesis; a given ``executor`` brings its own workers and timeout.
+    again. ``backends`` chooses implementations of metrics; where one does not work on this machine, the reference
+    implementation takes over in all workers. The run's provenance records which ones ran. ``timeout`` is in seconds per
+    resynthesis; a given ``executor`` brings its own workers and timeout.
 
     Raises RunFolderError for a run that is not finished or whose dataset has changed, MetricError for an unknown
     metric, DatasetError for a dataset that is not on this machine.
@@ -47,8 +48,10 @@ def score(
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
+        progress = progress or SilentProgress()
+        working = WorkingBackends(backends, pool, progress)
         for group in by_dataset(folders):
-            for outcome in _score_group(group, keys, pool, progress or SilentProgress(), backends, overwrite=overwrite):
+            for outcome in _score_group(group, keys, pool, progress, working, overwrite=overwrite):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
@@ -58,7 +61,7 @@ def _score_group(
     keys: Sequence[str] | None,
     pool: Executor,
     progress: Progress,
-    backends: Backends,
+    working: WorkingBackends,
     *,
     overwrite: bool,
 ) -> list[RunOutcome]:
@@ -68,9 +71,9 @@ def _score_group(
         for store in stores:
             store.select(selected_clips(store.folder, store.info, group.dataset))
         try:
-            _work(group.spec, stores, pool, progress, backends)
+            _work(group.spec, stores, pool, progress, working)
             for store in stores:
-                _finish(store, backends)
+                _finish(store)
         except OSError as error:
             if (fatal := cannot_write(error, "scores")) is None:
                 raise
@@ -79,16 +82,14 @@ def _score_group(
 
 
 def _work(
-    spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, backends: Backends
+    spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, working: WorkingBackends
 ) -> None:
     """Compute and journal the missing values."""
     pairs = sum(store.scorable() for store in stores)
-    missing = sum(len(task.items) for task in _tasks(spec, stores, backends))
-    if missing:
-        wanted = (key for task in _tasks(spec, stores, backends) for item in task.items for key in item.keys)
-        compile_ahead(wanted, backends, pool, progress)
+    missing = [item for task in _tasks(spec, stores, ()) for item in task.items]
+    backends = working.settle(key for item in missing for key in item.keys)
     title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
-    progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
+    progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - len(missing))
     if not missing:
         return
     with closing(pool.stream(score_clip, _tasks(spec, stores, backends), remainder=without_first)) as events:
@@ -99,7 +100,7 @@ def _work(
                 progress.message(f"{store.info.card.name}: {event.task.clip}: {event.reason}")
             else:
                 outcome = event.value
-            stores[outcome.run].record(event.task.clip, outcome.values)
+            stores[outcome.run].record(event.task.clip, outcome.values, backends_of(outcome.values, backends))
             progress.advance()
 
 
@@ -115,7 +116,7 @@ def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) 
             yield ScoreTask(spec, clip, tuple(items), backends)
 
 
-def _finish(store: ScoreStore, backends: Backends) -> None:
+def _finish(store: ScoreStore) -> None:
     """Write the table and the run's status, unless unchanged; probes are kept while no resynthesis has changed."""
     columns, info = store.columns(), store.info
     probes = kept_probes(store.folder, info, store.resyntheses())
@@ -127,6 +128,6 @@ def _finish(store: ScoreStore, backends: Backends) -> None:
     store.folder.write_rows(rows, list(columns), list(probes))
     provenance = info.provenance
     if store.computed:
-        provenance = supersede(provenance, stamp("score", "cpu", backends_of(sorted(store.ran), backends)))
+        provenance = supersede(provenance, stamp("score", "cpu", store.backends()))
     update = {"status": "scored", "metrics": columns, "provenance": provenance}
     store.folder.write_info(info.model_copy(update=update))

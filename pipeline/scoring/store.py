@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from codec_superb.metrics.table import METRICS, metrics_for
@@ -67,14 +67,27 @@ class ScoreStore:
         known = self._known(row)
         return tuple(key for key in self.keys(row) if key not in known or known[key].status == "failed")
 
-    def record(self, clip: str, values: dict[str, MetricValue]) -> None:
-        """Append values to the journal with the versions of their definitions."""
+    def record(self, clip: str, values: dict[str, MetricValue], backends: Mapping[str, str]) -> None:
+        """Append values to the journal with the versions of their definitions and the implementations that ran."""
         versioned = {
-            key: VersionedValue(version=METRICS[key].version, **value.model_dump()) for key, value in values.items()
+            key: VersionedValue(version=METRICS[key].version, backend=backends.get(key, ""), **value.model_dump())
+            for key, value in values.items()
         }
         self._values.append(ScoreLine(clip=clip, sha256=self.row(clip).resynthesis_sha256, metrics=versioned))
         self.computed += 1
         self.ran |= values.keys()
+
+    def backends(self) -> dict[str, str]:
+        """Return the implementations behind the values of the metrics that ran in this call, of those with several.
+
+        A run that was interrupted and went on with another implementation has both, separated by a comma.
+        """
+        found: dict[str, set[str]] = {key: set() for key in sorted(self.ran)}
+        for clip in self.clips:
+            for key, value in self._known(self.row(clip)).items():
+                if key in found and value.backend:
+                    found[key].add(value.backend)
+        return {key: ", ".join(sorted(names)) for key, names in found.items() if names}
 
     def columns(self) -> dict[str, str]:
         """Return key and version of the table's metrics: the requested ones, and earlier ones of the same version."""
@@ -108,9 +121,9 @@ class ScoreStore:
         result.reused = result.asked - result.done - lost
         return result
 
-    def _known(self, row: ResynthesisRow) -> dict[str, MetricValue]:
+    def _known(self, row: ResynthesisRow) -> dict[str, VersionedValue]:
         """Merge the journal's values that belong to this resynthesis and to the current definitions."""
-        known: dict[str, MetricValue] = {}
+        known: dict[str, VersionedValue] = {}
         for line in self._values.entries(row.clip):
             if line.sha256 == row.resynthesis_sha256:
                 known |= {

@@ -120,6 +120,8 @@ class VersionedValue(MetricValue):
 
     version: str
     """Of the metric's definition."""
+    backend: str = ""
+    """Implementation that ran, of a metric that has more than one."""
 
 
 class ScoreLine(Record):
