@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from operator import attrgetter
 from threading import Lock
 from types import MappingProxyType
 
+from cachetools import LRUCache
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
@@ -70,9 +71,7 @@ class AnswerCache:
     """Answers of the newest revision, the least recently used ones dropped beyond ``limit`` bytes."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self.limit = limit
-        self.size = 0
-        self._kept: OrderedDict[_Key, EncodedAnswer] = OrderedDict()
+        self._kept: LRUCache[_Key, EncodedAnswer] = LRUCache(limit, getsizeof=attrgetter("size"))
         self._newest = -1
         self._lock = Lock()
         self._pending: dict[_Key, asyncio.Future[EncodedAnswer]] = {}
@@ -81,13 +80,15 @@ class AnswerCache:
         """Return the number of answers."""
         return len(self._kept)
 
+    @property
+    def size(self) -> int:
+        """Return the bytes of all answers."""
+        return int(self._kept.currsize)
+
     def find(self, key: _Key) -> EncodedAnswer | None:
         """Look an answer up."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
+            return self._kept.get(key)
 
     def keep(self, key: _Key, answer: EncodedAnswer) -> None:
         """Keep an answer; those of older revisions go. One larger than the limit is not kept."""
@@ -95,13 +96,9 @@ class AnswerCache:
         with self._lock:
             if revision > self._newest:
                 self._kept.clear()
-                self.size, self._newest = 0, revision
-            if revision < self._newest or answer.size > self.limit or key in self._kept:
-                return
-            self._kept[key] = answer
-            self.size += answer.size
-            while self.size > self.limit:
-                self.size -= self._kept.popitem(last=False)[1].size
+                self._newest = revision
+            if revision == self._newest and answer.size <= self._kept.maxsize:
+                self._kept[key] = answer
 
     async def get(self, key: _Key, make: Callable[[], UnsentAnswer], *, quick: bool = False) -> EncodedAnswer:
         """Return a kept answer, or make it: a quick one here and now, another in a thread, once for all who wait."""

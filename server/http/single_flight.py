@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from threading import Lock
+from threading import Condition
 from typing import Any, TypeVar, cast
 
+from cachetools import LRUCache, cached
 from fastapi import Request
 
 _Answer = TypeVar("_Answer")
@@ -17,10 +17,14 @@ class SingleFlightCache:
 
     def __init__(self, most: int) -> None:
         """Keep at most ``most`` answers."""
-        self._most = most
-        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
-        self._running: dict[Hashable, Lock] = {}
-        self._lock = Lock()
+        self._answers: LRUCache[Hashable, Any] = LRUCache(most)
+        self._lock = Condition()
+        # With a condition, `cached` makes a key once while others wait for it, and keeps nothing of what raised.
+        self._get = cached(self._answers, key=lambda key, _: key, condition=self._lock)(lambda _, make: make())
+
+    def __len__(self) -> int:
+        """Return the number of answers."""
+        return len(self._answers)
 
     def __contains__(self, key: Hashable) -> bool:
         """Tell whether the answer is there; it may be gone a moment later."""
@@ -29,29 +33,7 @@ class SingleFlightCache:
 
     def get(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
         """Return the answer, made by ``make`` where it is not there; what ``make`` raises is kept by nobody."""
-        with self._lock:
-            if key in self._answers:
-                return cast("_Answer", self._found(key))
-            running = self._running.setdefault(key, Lock())
-        with running:
-            with self._lock:
-                if key in self._answers:  # made while we waited
-                    return cast("_Answer", self._found(key))
-            try:
-                made = make()
-                with self._lock:
-                    self._answers[key] = made
-                    while len(self._answers) > self._most:
-                        self._answers.popitem(last=False)
-            finally:
-                with self._lock:
-                    self._running.pop(key, None)
-        return made
-
-    def _found(self, key: Hashable) -> Any:
-        """Return an answer that is there, with the lock held."""
-        self._answers.move_to_end(key)
-        return self._answers[key]
+        return cast("_Answer", self._get(key, make))
 
 
 _MOST = 400
