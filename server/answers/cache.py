@@ -8,7 +8,6 @@ at once where that is quicker.
 from __future__ import annotations
 
 import asyncio
-import gzip
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -23,17 +22,13 @@ from fastapi.responses import Response
 
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.http.compression import accepts_gzip
+from codec_superb.server.http.compression import accepts_gzip, compress
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import check_limit
 
 LIMIT = 64_000_000
 """Bytes of answers that are kept."""
-WORTH_COMPRESSING = 500
-"""Bytes from which on compression saves more than it costs."""
-_LEVEL = 3
-"""Half the time of the usual 6 for an eighth more bytes: under load most answers are made anew."""
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"
 _Key = tuple[str, str, int]
@@ -123,11 +118,8 @@ class AnswerCache:
 def encode_answer(made: UnsentAnswer) -> EncodedAnswer:
     """Compress an answer and give it its entity tags."""
     body = made.body.encode() if isinstance(made.body, str) else made.body
-    compressed = gzip.compress(body, _LEVEL, mtime=0) if len(body) >= WORTH_COMPRESSING else None
-    if compressed is not None and len(compressed) >= len(body):
-        compressed = None
     digest = sha256(body).hexdigest()[:24]
-    return EncodedAnswer(body, compressed, made.media_type, f'"{digest}"', f'"{digest}-gzip"', dict(made.headers))
+    return EncodedAnswer(body, compress(body), made.media_type, f'"{digest}"', f'"{digest}-gzip"', dict(made.headers))
 
 
 async def cached(
@@ -173,7 +165,7 @@ def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Respon
     """Send an answer, compressed where the client takes that; only its tag (304) where the client has it already."""
     body, etag = answer.body, answer.etag
     headers = {"Cache-Control": f"public, max-age={max_age}" if max_age else "no-cache", "Vary": "Accept-Encoding"}
-    if answer.compressed is not None and accepts_gzip(request.headers.get("accept-encoding", "")):
+    if answer.compressed is not None and accepts_gzip(request.headers):
         body, etag = answer.compressed, answer.compressed_etag
         headers["Content-Encoding"] = "gzip"
     headers["ETag"] = etag

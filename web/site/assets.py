@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -34,8 +33,6 @@ class Asset:
     """With its hash, as in the address."""
     media_type: str
     content: bytes
-    compressed: bytes | None
-    """With gzip; None where that saves nothing."""
 
 
 def asset_url(name: str) -> str:
@@ -69,12 +66,10 @@ def _by_hash() -> dict[str, Asset]:
 
 def _asset(name: str, content: bytes) -> Asset:
     path = PurePath(name)
-    compressed = gzip.compress(content, 9, mtime=0)
     return Asset(
         name=f"{path.stem}.{sha256(content).hexdigest()[:16]}{path.suffix}",
         media_type=MEDIA_TYPES[path.suffix],
         content=content,
-        compressed=compressed if len(compressed) < len(content) else None,
     )
 
 
