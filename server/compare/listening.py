@@ -91,7 +91,7 @@ def without_tags(content: bytes) -> bytes:
     """
     out = io.BytesIO()
     try:
-        with av.open(io.BytesIO(content), format="ogg") as source:
+        with av.open(io.BytesIO(content), "r", format="ogg") as source:
             found = [stream.codec_context.name for stream in source.streams.audio]
             packets = [packet for packet in source.demux(audio=0) if packet.size] if len(found) == 1 else []
             if not packets or "opus" not in found[0]:
