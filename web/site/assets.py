@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import PurePath
 from types import MappingProxyType
 
-from codec_superb.web.site.colours import colour_rules
+from codec_superb.web.theme import DARK, LIGHT, Palette
 
 MEDIA_TYPES = MappingProxyType({
     ".css": "text/css; charset=utf-8",
@@ -75,10 +75,24 @@ def _asset(name: str, content: bytes) -> Asset:
 
 def _style() -> bytes:
     parts = files("codec_superb.web") / "static" / "site" / "style"
-    texts = [colour_rules(), *((parts / f"{name}.css").read_text(encoding="utf-8") for name in _STYLE_PARTS)]
+    texts = [_colour_rules(), *((parts / f"{name}.css").read_text(encoding="utf-8") for name in _STYLE_PARTS)]
     return "\n".join(texts).encode()
 
 
 def _plotly() -> bytes:
     """Return the plotly.js that the package plotly brings along: no content delivery network is asked."""
     return (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+
+
+def _colour_rules() -> str:
+    """Write the custom properties of both palettes; paper is always light."""
+    light, dark = _declarations(LIGHT), _declarations(DARK)
+    return (
+        f":root {{ {light} }}\n"
+        f'@media screen and (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}\n'
+        f'@media screen {{ :root[data-theme="dark"] {{ {dark} }} }}\n'
+    )
+
+
+def _declarations(palette: Palette) -> str:
+    return " ".join(f"--{name}: {colour};" for name, colour in palette.variables().items())
