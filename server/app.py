@@ -24,6 +24,7 @@ from codec_superb.server.http.error_pages import handle_errors
 from codec_superb.server.http.headers import SecurityHeaders
 from codec_superb.server.http.methods import HeadAsGet
 from codec_superb.server.http.requests import catch_unexpected, observe
+from codec_superb.server.http.static_files import compress_all
 from codec_superb.server.http.static_files import router as static_router
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.endpoints import router as ingest
@@ -101,6 +102,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await run_sync(remove_orphans, settings, app.state.database)
         app.state.board.start()
         await run_sync(preload)
+        await run_sync(compress_all)
         yield
     finally:
         app.state.board.stop()

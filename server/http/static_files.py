@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from codec_superb.server.errors import NotFound
 from codec_superb.server.http.compression import accepts_gzip, compress
-from codec_superb.web.site.assets import asset
+from codec_superb.web.site.assets import asset, asset_names
 
 router = APIRouter()
 _FOR_GOOD = "public, max-age=31536000, immutable"
@@ -28,6 +28,12 @@ def static(name: str, request: Request) -> Response:
     if compressed is not None:
         content, headers["Content-Encoding"] = compressed, "gzip"
     return Response(content, media_type=found.media_type, headers=headers)
+
+
+def compress_all() -> None:
+    """Compress every file before a visitor waits for it: plotly.js takes 0.2 s of processor time."""
+    for name in asset_names():
+        _compressed(name)
 
 
 @cache

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -43,6 +44,11 @@ def asset_url(name: str) -> str:
 def asset_named(name: str) -> Asset:
     """Find a file by its plain name; KeyError for a file that is not there."""
     return _by_name()[name]
+
+
+def asset_names() -> Collection[str]:
+    """Return the names of all files, as in their addresses."""
+    return _by_hash().keys()
 
 
 def asset(hashed: str) -> Asset | None:
