@@ -13,6 +13,7 @@ from pathlib import Path
 from codec_superb.applications.errors import ApplicationError, MissingPackage, UnknownApplication
 from codec_superb.applications.interface import Backend, Item, ProbeScores, ScoringInput
 from codec_superb.applications.table import APPLICATIONS, PROBES, probe, probes_of
+from codec_superb.missing_package import not_installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def make_backend(entry: BackendEntry, variant: str, weights: Path | None = None)
 
 def missing_package(name: str, extra: str, error: ModuleNotFoundError) -> MissingPackage:
     """Make the error of a backend whose packages are not installed."""
-    return MissingPackage(f"{name} needs {error.name}, which is not installed: pip install 'codec-superb[{extra}]'")
+    return MissingPackage(not_installed(name, error.name, extra=extra))
 
 
 def score(key: str, question: ScoringInput) -> ProbeScores:

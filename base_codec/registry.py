@@ -25,6 +25,7 @@ from codec_superb.base_codec.interface import CheckpointCodec, Codec
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.user_weights import card_with_weights
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
+from codec_superb.missing_package import not_installed
 
 ENTRY_POINT_GROUP = "codec_superb.codecs"
 
@@ -108,9 +109,7 @@ def _file_class(name: str) -> tuple[type[Codec], Card]:
     try:
         return class_from_file(name)
     except ModuleNotFoundError as error:
-        raise MissingDependency(
-            f"{name} needs {error.name}, which is not installed: pip install {error.name}"
-        ) from error
+        raise MissingDependency(not_installed(name, error.name, str(error.name))) from error
 
 
 def _missing(own_card: Card, error: ImportError) -> MissingDependency:
@@ -118,8 +117,7 @@ def _missing(own_card: Card, error: ImportError) -> MissingDependency:
     wanted = [f"codec-superb[{own_card.extra}]"] if own_card.extra else list(own_card.requirements)
     wanted = wanted or [str(error.name)]
     if isinstance(error, ModuleNotFoundError):
-        command = shlex.join(["pip", "install", *wanted])
-        return MissingDependency(f"{own_card.name} needs {error.name}, which is not installed: {command}")
+        return MissingDependency(not_installed(own_card.name, error.name, *wanted))
     command = shlex.join(["pip", "install", "--force-reinstall", *wanted])
     return MissingDependency(f"{own_card.name}: a package that it needs cannot be imported ({error}): {command}")
 

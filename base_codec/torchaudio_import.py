@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from codec_superb.base_codec.errors import MissingDependency
+from codec_superb.missing_package import not_installed
 
 _LOADER = "torchaudio._extension.utils"
 
@@ -27,7 +28,7 @@ def import_torchaudio() -> bool:
     try:
         import torchaudio
     except ModuleNotFoundError as error:
-        raise MissingDependency(f"{error.name} is not installed: pip install 'codec-superb[applications]'") from error
+        raise MissingDependency(not_installed("this model", error.name, extra="applications")) from error
     except (OSError, ImportError, RuntimeError) as error:  # a library is missing, or built for another CUDA
         return _import_without_libraries(error)
     return bool(torchaudio._extension._IS_TORCHAUDIO_EXT_AVAILABLE)  # noqa: SLF001 -- torchaudio says it nowhere else

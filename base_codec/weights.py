@@ -7,8 +7,6 @@ weights; their scores are never packed.
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,14 +17,15 @@ from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingDependency, MissingWeights, RefusedSetting
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.data_manifests.errors import FetchError
+from codec_superb.data_manifests.files import unchanged_file_sha256
 from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch
+from codec_superb.missing_package import not_installed
 
 CONFIG, PARAMETERS = "config.json", "model.safetensors"
 FILES = (CONFIG, PARAMETERS)
 RANDOM_KEY = "codec_superb_random"
 """Key of ``config.json`` that marks untrained weights."""
 EXTRA = "neural"
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ def configured_card(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tupl
     weights = Weights(
         source="random" if is_random(checkpoint.folder) else checkpoint.source,
         revision=checkpoint.revision,
-        sha256=sha256_of(checkpoint.folder / PARAMETERS),
-        config_sha256=sha256_of(checkpoint.folder / CONFIG),
+        sha256=unchanged_file_sha256(checkpoint.folder / PARAMETERS),
+        config_sha256=unchanged_file_sha256(checkpoint.folder / CONFIG),
     )
     chosen = {"dtype": options.dtype, "compile": options.compile}
     usual = {"dtype": DEFAULT_OPTIONS.dtype, "compile": DEFAULT_OPTIONS.compile}
@@ -124,21 +123,6 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def sha256_of(file: Path) -> str:
-    """SHA-256 of a file in hexadecimal, cached in the process while its size and modification time stay the same."""
-    state = file.stat()
-    return _sha256(file, state.st_size, state.st_mtime_ns)
-
-
-@functools.cache
-def _sha256(file: Path, _size: int, _changed: int) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _is_repository(given: str) -> bool:
     """Whether ``given`` has the form ``OWNER/REPOSITORY[@REVISION]`` and is not a path."""
     owner, _, rest = given.partition("/")
@@ -163,9 +147,7 @@ def _from_hub(card: Card, repository: str, revision: str | None, *, download: bo
     try:
         found = find_hub_files(card.name, repository, FILES, revision, download=download)
     except ModuleNotFoundError as error:
-        raise MissingDependency(
-            f"{card.name} needs {error.name}, which is not installed: pip install 'codec-superb[{EXTRA}]'"
-        ) from error
+        raise MissingDependency(not_installed(card.name, error.name, extra=EXTRA)) from error
     except FetchError as error:
         raise MissingWeights(str(error)) from error
     return LocalCheckpoint(found.folder, repository, found.revision)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codec_superb.base_codec.errors import MissingDependency
+from codec_superb.missing_package import not_installed
 
 if TYPE_CHECKING:
     from codec_superb.server.settings import Settings
 
-INSTALL = 'pip install "codec-superb[server]"'
 
 DatabaseOption = Annotated[
     str | None,
@@ -60,4 +60,4 @@ def missing_extra(error: ModuleNotFoundError) -> Exception:
     """Return the error for a failed import of the service: for a missing package, one that names the extra."""
     if (error.name or "codec_superb").partition(".")[0] == "codec_superb":
         return error
-    return MissingDependency(f"the leaderboard service needs {error.name}, which is missing: {INSTALL}")
+    return MissingDependency(not_installed("the leaderboard service", error.name, extra="server"))

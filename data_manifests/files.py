@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PARTIAL = ".part-"
@@ -17,6 +18,27 @@ def file_sha256(path: Path) -> str:
     """Return the SHA-256 (hex) of the file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def file_stamp(path: Path) -> tuple[int, int]:
+    """Return size in bytes and time of the last change in ns: a file whose stamp is the same is taken for unchanged."""
+    state = path.stat()
+    return state.st_size, state.st_mtime_ns
+
+
+def unchanged_file_sha256(path: Path) -> str:
+    """Return the file's SHA-256 (hex), computed once in a process while the file's stamp stays."""
+    return _stamped_sha256(path, file_stamp(path))
+
+
+@functools.cache
+def _stamped_sha256(path: Path, _stamp: tuple[int, int]) -> str:
+    return file_sha256(path)
+
+
+def listing_sha256(hashes: Mapping[str, str]) -> str:
+    """Return the SHA-256 (hex) over several files, given by name and hash: of what ``sha256sum`` lists, by name."""
+    return hashlib.sha256("".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes)).encode()).hexdigest()
 
 
 def write_atomically(path: Path, content: bytes | memoryview, *, sync: bool = True) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from codec_superb.data_manifests.files import write_atomically
+from codec_superb.data_manifests.files import file_stamp, write_atomically
 
 
 class HashCache:
@@ -20,17 +20,16 @@ class HashCache:
 
     def get(self, key: str, path: Path, compute: Callable[[Path], str]) -> str:
         """Return the hash of ``path``, calling ``compute`` only if size or modification time have changed."""
-        stat = path.stat()
-        size, mtime, digest = self._known.get(key, (-1, -1, ""))
-        if (size, mtime) != (stat.st_size, stat.st_mtime_ns):
+        stamp = file_stamp(path)
+        *known, digest = self._known.get(key, (-1, -1, ""))
+        if tuple(known) != stamp:
             digest = compute(path)
-        self._used[key] = (stat.st_size, stat.st_mtime_ns, digest)
+        self._used[key] = (*stamp, digest)
         return digest
 
     def set(self, key: str, path: Path, digest: str) -> None:
         """Store a hash that was just computed."""
-        stat = path.stat()
-        self._used[key] = (stat.st_size, stat.st_mtime_ns, digest)
+        self._used[key] = (*file_stamp(path), digest)
 
     def save(self) -> None:
         """Write the hashes that were used since the cache was opened, and drop the others.

@@ -13,6 +13,7 @@ from typing import Self
 from codec_superb.base_codec.errors import MissingDependency
 from codec_superb.base_codec.families.batching import Chunking
 from codec_superb.base_codec.families.xcodec import XCodec
+from codec_superb.missing_package import not_installed
 
 
 class HiggsAudioV2(XCodec):
@@ -25,7 +26,5 @@ class HiggsAudioV2(XCodec):
     def load(self, device: str = "cpu") -> Self:
         """Build the model as every family does. Raises MissingDependency where torchaudio is not installed."""
         if importlib.util.find_spec("torchaudio") is None:
-            raise MissingDependency(
-                f"{self.card.name} needs torchaudio, which is not installed: pip install 'torchaudio>=2.6'"
-            )
+            raise MissingDependency(not_installed(self.card.name, "torchaudio", "torchaudio>=2.6"))
         return super().load(device)

@@ -8,12 +8,12 @@ never packed.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingWeights
-from codec_superb.base_codec.weights import RANDOM_KEY, sha256_of
+from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.data_manifests.files import listing_sha256, unchanged_file_sha256
 
 SETTING = "weights"
 """Key of the folder in the card's settings that the guest receives."""
@@ -52,5 +52,4 @@ def _files(folder: Path) -> list[str]:
 
 
 def _digest(folder: Path, files: list[str]) -> str:
-    listed = "".join(f"{sha256_of(folder / name)}  {name}\n" for name in files)
-    return hashlib.sha256(listed.encode()).hexdigest()
+    return listing_sha256({name: unchanged_file_sha256(folder / name) for name in files})

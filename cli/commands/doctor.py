@@ -35,7 +35,6 @@ EXTRAS = {
     "praat": ("parselmouth",),
     "datasets": ("datasets",),
     "server": ("fastapi", "sqlalchemy"),
-    "ray": ("ray",),
 }
 
 

@@ -27,12 +27,12 @@ from codec_superb.data_manifests.audio.samples import Samples, write_flac
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.errors import AudioFileError, FetchError, LayoutError, ManifestError
-from codec_superb.data_manifests.files import write_atomically
+from codec_superb.data_manifests.files import file_stamp, write_atomically
 from codec_superb.data_manifests.indexers.listing import FoundClip, Listing
 from codec_superb.data_manifests.manifest import HuggingFaceSource, ManifestLabels
 from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate, ignore_progress
+from codec_superb.missing_package import not_installed
 
-INSTALL = 'pip install "codec-superb[datasets]"'
 _ROWS_AT_ONCE = 16
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet$")
 _DONE = "exported.json"
@@ -122,7 +122,7 @@ def from_hub(repo: str, split: str, revision: str | None) -> Split:
     try:
         import datasets
     except ImportError as error:
-        raise FetchError(f"{repo} is read with the package datasets: {INSTALL}") from error
+        raise FetchError(not_installed(repo, "datasets", extra="datasets")) from error
     try:
         loaded = datasets.load_dataset(repo, split=split, revision=revision)
     except Exception as error:
@@ -244,5 +244,4 @@ class _Stored:
 
     @staticmethod
     def _state(content: bytes, path: Path) -> list[Any]:
-        file = path.stat()
-        return [hashlib.sha256(content).hexdigest(), file.st_size, file.st_mtime_ns]
+        return [hashlib.sha256(content).hexdigest(), *file_stamp(path)]

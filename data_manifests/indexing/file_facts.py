@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codec_superb.data_manifests.audio.audio_file import read_header
-from codec_superb.data_manifests.files import file_sha256, write_atomically
+from codec_superb.data_manifests.files import file_sha256, file_stamp, write_atomically
 from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate, ignore_progress
 
 BATCH = 64
@@ -78,12 +78,12 @@ def read_file_facts(paths: Sequence[Path], cache: Path, progress: OnProgress = i
 
 
 def _measure_one(path: Path, known: dict[str, FileFacts]) -> FileFacts:
-    state = path.stat()
+    stamp = file_stamp(path)
     before = known.get(str(path))
-    if before is not None and (before.size, before.mtime_ns) == (state.st_size, state.st_mtime_ns):
+    if before is not None and (before.size, before.mtime_ns) == stamp:
         return before
     rate, frames = read_header(path) or (None, None)
-    return FileFacts(state.st_size, state.st_mtime_ns, file_sha256(path), rate, frames)
+    return FileFacts(*stamp, file_sha256(path), rate, frames)
 
 
 def _batches(paths: Iterable[Path]) -> Iterator[list[Path]]:

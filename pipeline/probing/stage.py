@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from codec_superb.applications.catalogue import choose
 from codec_superb.applications.interface import Model
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.probing.choice import (
     BackendPlan,
@@ -23,13 +24,14 @@ from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
-from codec_superb.pipeline.probing.rows import put_probes
-from codec_superb.pipeline.probing.scoring import SidePredictions, score_run
+from codec_superb.pipeline.probing.scoring import ProbeResult, SidePredictions, score_run
 from codec_superb.pipeline.probing.store import ProbeStore
 from codec_superb.pipeline.runs.finished import by_dataset
-from codec_superb.pipeline.runs.folder import find_runs
+from codec_superb.pipeline.runs.folder import RunFolder, find_runs
+from codec_superb.pipeline.runs.info import Provenance, RunInfo
 from codec_superb.pipeline.runs.outcome import FailedClip, ProbeCounts, RunOutcome
-from codec_superb.pipeline.runs.provenance import stamp
+from codec_superb.pipeline.runs.provenance import stamp, supersede
+from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 from codec_superb.pipeline.workers.batches import Length
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor
@@ -198,3 +200,39 @@ def _outcome(store: ProbeStore, keys: Sequence[str]) -> RunOutcome:
             if value.status == "failed" and row.status == "ok":
                 result.failed.append(FailedClip(row.clip, "probe", f"{key}: {value.reason}"))
     return result
+
+
+def put_probes(folder: RunFolder, results: Sequence[ProbeResult], stamp: Provenance | None) -> RunInfo:
+    """Write results into the table of a finished run; each replaces an earlier result of its probe.
+
+    ``runs/probes.py`` explains the order of the writes.
+    """
+    info = folder.info()
+    new = {result.info.probe: result for result in results}
+    kept = {key: of for key, of in info.probes.items() if key not in new}
+    if kept != info.probes:
+        info = info.model_copy(update={"probes": kept})
+        folder.write_info(info)
+    pairs = [pair for pair in folder.pairs() if pair.probe in kept]
+    folder.write_pairs([*pairs, *(pair for result in results for pair in result.pairs)])
+    values = {key: result.values for key, result in new.items()}
+    folder.write_rows(_rows(folder, kept, values), list(info.metrics), _ordered({*kept, *new}))
+    probes = kept | {key: result.info for key, result in new.items()}
+    stamps = info.provenance if stamp is None else supersede(info.provenance, stamp)
+    info = info.model_copy(update={"probes": {key: probes[key] for key in _ordered(probes)}, "provenance": stamps})
+    folder.write_info(info)
+    return info
+
+
+def _rows(folder: RunFolder, kept: Iterable[str], new: Mapping[str, Mapping[str, ProbeValue]]) -> Iterator[ClipRow]:
+    """Yield the rows of the table with the retained and the new probes."""
+    for row in folder.rows():
+        probes = {key: row.probes[key] for key in kept if key in row.probes}
+        probes |= {key: values[row.clip] for key, values in new.items() if row.clip in values}
+        yield row.model_copy(update={"probes": probes})
+
+
+def _ordered(keys: Iterable[str]) -> list[str]:
+    """Sort probes in the order of the probe table."""
+    chosen = set(keys)
+    return [key for key in PROBES if key in chosen]

@@ -22,11 +22,11 @@ from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, by_codec, most_undefined
 from codec_superb.server.board.published import published_entries
 from codec_superb.server.board.repository import counted_submissions, load_entries, revision_number
+from codec_superb.server.http.single_flight import SingleFlightCache
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import ProbeModel
 from codec_superb.web.site.board.choices import SourceFilter
-from codec_superb.web.site.board.fragments import Fragments
 
 Numbers = NDArray[np.float64]
 _PARTS = {"low": 1, "high": 2}
@@ -211,7 +211,7 @@ class Snapshot:
     """Newest public submission of each codec, by name."""
     before: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     """Frames of the snapshot that this one follows; each is let go when it has been followed."""
-    ranked: Fragments[Any] = field(default_factory=lambda: Fragments(_MOST_RANKED))
+    ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
     """What ``select`` keeps of this revision."""
     _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)

@@ -6,13 +6,17 @@ styles that plotly.js writes are allowed by hash.
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
 from collections.abc import Iterable
+from functools import cache
+from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from codec_superb.server.http.plotly_styles import style_sources
 from codec_superb.server.people.sessions import cookie_name
 from codec_superb.server.settings import Settings
+from codec_superb.web.site.assets import asset, asset_url
 
 Header = tuple[bytes, bytes]
 _HALF_A_YEAR = 15_768_000
@@ -21,7 +25,7 @@ _HALF_A_YEAR = 15_768_000
 
 def content_security_policy() -> str:
     """Return the value of the header Content-Security-Policy (CSP Level 3)."""
-    elements, attributes = style_sources()
+    elements, attributes = _style_sources()
     policy = {
         "default-src": "'none'",
         "script-src": "'self'",
@@ -86,3 +90,30 @@ class SecurityHeaders:
             headers = [(name, value) for name, value in headers if name.lower() != b"cache-control"]
             headers.append((b"cache-control", b"private, no-store"))
         return headers
+
+
+_SHEET = re.compile(rb"\.textContent=(?:'([^'\\]*)'|\"([^\"\\]*)\"),document\.head\.appendChild")
+_RENDERINGS = (
+    "optimizeSpeed", "-moz-crisp-edges", "-o-crisp-edges", "-webkit-optimize-contrast", "optimize-contrast",
+    "crisp-edges", "pixelated",
+)  # fmt: skip
+
+
+@cache
+def _style_sources() -> tuple[str, str]:
+    """Return the sources for ``style-src-elem`` and ``style-src-attr``: hashes of what plotly.js writes at run time.
+
+    Found in Chromium with every kind of chart of the site: an empty ``<style>`` that it fills through the CSS object
+    model, which CSP does not restrict; the style sheet of its map library, set when it is loaded; and on images (heat
+    maps) a style attribute with all vendor spellings of pixelated rendering. A hash allows exactly that text, so that
+    injected styles are still blocked, which ``'unsafe-inline'`` would not do.
+    """
+    plotly = asset(asset_url("plotly.js").rsplit("/", 1)[-1])
+    assert plotly is not None
+    sheets = sorted({single or double for single, double in _SHEET.findall(plotly.content)})
+    pixels = "".join(f"image-rendering: {value}; " for value in _RENDERINGS).encode()
+    return " ".join(map(_source, (b"", *sheets))), " ".join(("'unsafe-hashes'", _source(b""), _source(pixels)))
+
+
+def _source(style: bytes) -> str:
+    return f"'sha256-{b64encode(sha256(style).digest()).decode()}'"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from threading import Lock
+from threading import Condition
 from typing import Any, TypeVar, cast
 
+from cachetools import LRUCache, cached
 from fastapi import Request
 
 _Answer = TypeVar("_Answer")
@@ -17,10 +17,14 @@ class SingleFlightCache:
 
     def __init__(self, most: int) -> None:
         """Keep at most ``most`` answers."""
-        self._most = most
-        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
-        self._running: dict[Hashable, Lock] = {}
-        self._lock = Lock()
+        self._answers: LRUCache[Hashable, Any] = LRUCache(most)
+        self._lock = Condition()
+        # With a condition, `cached` makes a key once while others wait for it, and keeps nothing of what raised.
+        self._get = cached(self._answers, key=lambda key, _: key, condition=self._lock)(lambda _, make: make())
+
+    def __len__(self) -> int:
+        """Return the number of answers."""
+        return len(self._answers)
 
     def __contains__(self, key: Hashable) -> bool:
         """Whether the answer is cached; another thread may evict it at any time."""
@@ -28,30 +32,8 @@ class SingleFlightCache:
             return key in self._answers
 
     def get(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
-        """Return the cached answer, or compute it with ``make``; exceptions of ``make`` are not cached."""
-        with self._lock:
-            if key in self._answers:
-                return cast("_Answer", self._found(key))
-            running = self._running.setdefault(key, Lock())
-        with running:
-            with self._lock:
-                if key in self._answers:  # computed while this thread waited
-                    return cast("_Answer", self._found(key))
-            try:
-                made = make()
-                with self._lock:
-                    self._answers[key] = made
-                    while len(self._answers) > self._most:
-                        self._answers.popitem(last=False)
-            finally:
-                with self._lock:
-                    self._running.pop(key, None)
-        return made
-
-    def _found(self, key: Hashable) -> Any:
-        """Return a cached answer and mark it as recently used; the lock must be held."""
-        self._answers.move_to_end(key)
-        return self._answers[key]
+        """Return the answer, made by ``make`` where it is not there; what ``make`` raises is kept by nobody."""
+        return cast("_Answer", self._get(key, make))
 
 
 _MOST = 400

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from codec_superb.server.http.single_flight import SingleFlightCache
 from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import BoardView, to_query
-from codec_superb.web.site.board.fragments import Fragments
 
 
 def board_json(view: BoardView) -> bytes:
@@ -22,7 +22,7 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
-_WRITTEN: Fragments[str] = Fragments(8_000)
+_WRITTEN = SingleFlightCache(8_000)
 """Rows without rank as JSON, some 2 kB each."""
 
 

@@ -116,7 +116,7 @@ def test_what_cannot_be_mended_is_said(tmp_path: Path) -> None:
         "torchaudio cannot be imported beside this torch: the disk is gone\ninstall the torchaudio"
     )
     absent = _run("import sys; sys.modules['torchaudio'] = None" + _SAY)
-    assert absent == "torchaudio is not installed: pip install 'codec-superb[applications]'"
+    assert absent == "this model needs torchaudio, which is not installed: pip install 'codec-superb[applications]'"
 
 
 def test_codecs_of_transformers_load_beside_it() -> None:

@@ -125,7 +125,7 @@ class TestRefusals:
         """Without FastAPI the command names the exact way to install it."""
         before = WITHOUT_HEAVY.replace('"torch"', '"fastapi"')
         message = self._message("--storage", str(tmp_path), before=before)
-        assert message.endswith('needs fastapi, which is missing: pip install "codec-superb[server]"')
+        assert message.endswith("needs fastapi, which is not installed: pip install 'codec-superb[server]'")
 
     @pytest.mark.parametrize(
         ("url", "words"),
