@@ -9,35 +9,14 @@ not list (``extra``), and everything else, which belongs to other splits and is 
 from __future__ import annotations
 
 import importlib
+import pkgutil
 
 from codec_superb.data_manifests.errors import ManifestError
 from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing
 
-LAYOUTS: tuple[str, ...] = (
-    "aishell1",
-    "audio_snips",
-    "crema_d",
-    "esc50",
-    "fluent_speech_commands",
-    "fsd50k",
-    "gtzan_genre",
-    "gtzan_music_speech",
-    "gunshot_triangulation",
-    "iemocap",
-    "libri2mix",
-    "libricount",
-    "librispeech",
-    "m4singer",
-    "nsynth",
-    "opensinger",
-    "quesst2014",
-    "speech_commands",
-    "vocal_imitations",
-    "vocalset",
-    "voxceleb1",
-    "voxlingua107",
-)
-"""Names that a manifest's ``source.layout`` may have: the modules of this package."""
+_HELPERS = {"listing", "tables"}
+LAYOUTS: tuple[str, ...] = tuple(sorted({module.name for module in pkgutil.iter_modules(__path__)} - _HELPERS))
+"""Names that a manifest's ``source.layout`` may have: the modules of this package, each under its own name."""
 
 
 def find_clips(layout: str, request: IndexRequest) -> Listing:

@@ -8,11 +8,11 @@ from typing import Literal
 from pydantic import Field, FiniteFloat
 
 from codec_superb.base_codec.card import Card
-from codec_superb.base_codec.codec_file import codec_file, is_codec_file
 from codec_superb.base_codec.isolation.lock import own_file
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.tables.record import Record
 from codec_superb.pipeline.tables import strict_json
+from codec_superb.plugins import file_of, is_file_name
 
 RUN_FORMAT = 1
 
@@ -122,7 +122,7 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
 
 def codec_source(codec: str, card: Card) -> bytes:
     """Return the files of a codec that are the user's own: ``path/to/file.py:Class``, a guest, a lock; else nothing."""
-    files = [codec_file(codec)] if is_codec_file(codec) else []
+    files = [file_of(codec)] if is_file_name(codec) else []
     if card.isolation is not None:
         files += filter(None, [own_file(card.isolation.guest, ".py"), own_file(card.isolation.lock, ".txt")])
     return b"".join(file.read_bytes() for file in files)

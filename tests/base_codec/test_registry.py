@@ -19,6 +19,7 @@ from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import merge, read_catalogue
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, RefusedSetting, UnknownCodec
 from codec_superb.cli.main import call
+from codec_superb.plugins import PluginWarning
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-codec.md"
 HEAVY = ("av", "soxr", "scipy", "torch", "lc3", "pycodec2", "soundfile", "pyarrow", "plotly", "numba")
@@ -148,10 +149,16 @@ def test_a_name_taken_twice_shows_both_targets(other_package: Path) -> None:
         registry.names()
 
 
-def test_an_entry_point_without_a_file_is_named(other_package: Path) -> None:
-    """An entry point that leads to no catalogue file is an error that names it and the form."""
-    with pytest.raises(CatalogueError, match=r"entry point other \(other_codecs:codecs.yaml\): expected package:file"):
-        registry.names()
+def test_an_entry_point_without_a_file_costs_itself(other_package: Path) -> None:
+    """One that leads to no catalogue file, or to a bad one, is named once with its distribution; the others are there."""
+    expected = r"entry point other \(other_codecs:codecs.yaml\) of other-codecs 1.0: expected package:file"
+    with pytest.warns(PluginWarning, match=expected):
+        assert "opus_12k" in registry.names()
+    assert "opus_12k" in registry.names()
+    (other_package / "codecs.yaml").write_text("family: x")
+    registry.reload_catalogue()
+    with pytest.warns(PluginWarning, match=r"of other-codecs 1.0 is not a catalogue file"):
+        assert "opus_12k" in registry.names()
 
 
 @pytest.mark.parametrize(
