@@ -1,8 +1,8 @@
 """Names to codecs: the catalogue is data, a wrapper is imported only when one of its codecs is used.
 
 Sources of codecs: the catalogue files of this package; those that installed packages announce by an entry point of
-the group ``codec_superb.codecs`` (:mod:`codec_superb.plugins`), whose value ``package:file.yaml`` names a catalogue file
-inside that package (read without importing it); and ``path/to/file.py:Class``, a :class:`Codec` with a class attribute
+the group ``codec_superb.codecs``, whose value ``package:file.yaml`` names a catalogue file inside that package (read
+without importing it, see :mod:`codec_superb.plugins`); and ``path/to/file.py:Class``, a :class:`Codec` with a class attribute
 ``card``.
 """
 

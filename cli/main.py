@@ -48,12 +48,13 @@ def _call(arguments: Sequence[str]) -> int:
     from codec_superb.data_manifests.errors import DatasetError
     from codec_superb.metrics.errors import MetricError
     from codec_superb.pipeline.errors import PipelineError
+    from codec_superb.plugins import PluginError
     from codec_superb.server.errors import OperationError, ServerError
     from codec_superb.web.errors import WebError
 
     ours = (
         ApplicationError, CodecError, DatasetError, MetricError, PipelineError, OperationError, RepeatedOption,
-        ServerError, WebError,
+        PluginError, ServerError, WebError,
     )  # fmt: skip
     try:
         group = get_group(app)

@@ -21,6 +21,7 @@ from codec_superb.metrics.table import METRICS, Category, Metric, overall_metric
 
 Scores = NDArray[np.float64]
 
+
 def normalise(key: str, value: Scores) -> Scores:
     """Map dataset means of metric ``key`` to [0, 1], element-wise, as :func:`on_scale` does.
 

@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Literal, cast
 
 from codec_superb.metrics.errors import MissingPackage, Undefined
 from codec_superb.metrics.signals import Audio, Signal, pair
-from codec_superb.metrics.table import Backends, Metric, checked_keys, metric
+from codec_superb.metrics.table import Backends, Metric, metric
+from codec_superb.plugins import load
 
 MetricFunction = Callable[[Audio, Audio, int], float]
 
@@ -42,29 +42,32 @@ def prepare(reference: Audio, rate: int) -> Signal:
 
 
 def score_pair(
-    reference: Audio, resynthesis: Audio, rate: int, keys: Sequence[str], *, backends: Backends = ()
+    reference: Audio, resynthesis: Audio, rate: int, metrics: Sequence[str | Metric], *, backends: Backends = ()
 ) -> dict[str, MetricResult]:
-    """Score one mono pair: arrays of shape ``(samples,)``, equal length, same ``rate`` in Hz; a Value for each key.
+    """Score one mono pair: arrays of shape ``(samples,)``, equal length, same ``rate`` in Hz; a result for each key.
 
+    ``metrics`` are keys of the table, or rows of plug-ins.
     ``reference`` may come from :func:`prepare`. A metric that raises Undefined is ``undefined``, one that raises
     anything else or returns a number outside its range is ``failed``; the others go on. Raises InvalidAudio when the
     pair itself is not valid, UnknownMetric (with near matches) for an unknown key, MissingPackage when a metric's extra
     is not installed. ``backends`` chooses implementations, such as ``(("pesq", "reference"),)``; UnknownBackend for a
     name that does not exist.
     """
-    rows = [metric(key) for key in checked_keys(keys)]
+    rows = list(dict.fromkeys(metric(each) if isinstance(each, str) else each for each in metrics))
     first, second = pair(reference, resynthesis, rate)
     chosen = dict(backends)
-    functions = [metric_function(row.key, chosen.get(row.key, row.default_backend)) for row in rows]
+    functions = [metric_function(row, chosen.get(row.key)) for row in rows]
     return {row.key: _value(row, call, first, second, rate) for row, call in zip(rows, functions, strict=True)}
 
 
 @cache
-def metric_function(key: str, backend: str | None = None) -> MetricFunction:
-    """Return the function of metric ``key``, imported on first use. Raises UnknownMetric, UnknownBackend."""
-    row = metric(key)
-    module, name = row.target_of(backend or row.default_backend).split(":")
-    return cast("MetricFunction", getattr(import_module(module), name))
+def metric_function(of: str | Metric, backend: str | None = None) -> MetricFunction:
+    """Return the function of a key of the table or of a row, imported on first use.
+
+    Raises UnknownMetric, UnknownBackend.
+    """
+    row = metric(of) if isinstance(of, str) else of
+    return cast("MetricFunction", load(row.target_of(backend or row.default_backend)))
 
 
 def _value(row: Metric, function: MetricFunction, reference: Signal, resynthesis: Signal, rate: int) -> MetricResult:

@@ -6,11 +6,12 @@ Imports neither scipy nor the metric packages, so that the service and the comma
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
+from math import inf, isfinite
 from typing import Literal, get_args
 
 from codec_superb.metrics.errors import UnknownBackend, UnknownMetric
+from codec_superb.plugins import PluginError, Source
 
 Category = Literal["speech", "audio", "music"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -48,7 +49,7 @@ class Metric:
     """One sentence for people."""
     paper: str
     target: str
-    """``module:function`` taking ``(reference, resynthesis, rate) -> float``; ``:function`` for one of the row's file."""
+    """``module:function`` taking ``(reference, resynthesis, rate) -> float``; ``:function`` in a plug-in's own file."""
     tolerance: float = 1e-3
     """By how much the value of a pair may differ between machines and versions of packages: in its unit, or as a share
     of the value for a distance without a largest one."""
@@ -64,6 +65,27 @@ class Metric:
     """'' for a row of the table; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
     """Of the file of a plug-in that is one, set where it is found."""
+
+    def plugged(self, source: Source) -> Metric:
+        """Return the row as a plug-in's: its version tells its source, and it has no part in defaults or overall score.
+
+        Raises PluginError for a scale that has no best end.
+        """
+        if not self.minimum <= self.best <= self.maximum or not isfinite(self.best) or self.best == self.worst:
+            raise PluginError(
+                f"{source.origin}: {self.key}: expected a finite best between minimum {self.minimum:g} and maximum "
+                f"{self.maximum:g} that is not the worst, got best {self.best:g} and worst {self.worst:g}"
+            )
+        return replace(
+            self,
+            version=source.version(self.version),
+            target=source.target(self.target),
+            backends=tuple((name, source.target(target)) for name, target in self.backends),
+            overall=(),
+            default=False,
+            origin=source.origin,
+            sha256=source.sha256,
+        )
 
     def target_of(self, backend: str) -> str:
         """Return ``module:function`` of an implementation. Raises UnknownBackend, listing those that there are."""
@@ -304,6 +326,7 @@ def checked_backends(backends: Backends) -> None:
 
 
 def backends_of(keys: Iterable[str], backends: Backends) -> dict[str, str]:
-    """Return which implementation runs of each metric among ``keys`` that has more than one."""
+    """Return which implementation runs of each metric of the table among ``keys`` that has more than one."""
     chosen = dict(backends)
-    return {key: chosen.get(key, metric(key).default_backend) for key in keys if metric(key).backends}
+    several = (METRICS[key] for key in keys if key in METRICS and METRICS[key].backends)
+    return {row.key: chosen.get(row.key, row.default_backend) for row in several}

@@ -20,15 +20,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from codec_superb.data_manifests.files import remove_partial, write_atomically
-from codec_superb.pipeline.runs import audio_store
+from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolderError
+from codec_superb.pipeline.output_file import make_folder
+from codec_superb.pipeline.runs import audio_store, token_store
+from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.tables import clips as clip_table
 from codec_superb.pipeline.tables import pairs as pair_table
-from codec_superb.pipeline.runs import token_store
-from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolderError
-from codec_superb.pipeline.runs.journal import Journal
-from codec_superb.pipeline.output_file import make_folder
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
-from codec_superb.pipeline.runs.info import RunInfo
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""The probes that a run's table holds: ``score`` keeps them as long as no resynthesis has changed, ``resynth`` drops them.
+"""The probes that a run's table holds: ``score`` keeps them while no resynthesis has changed, ``resynth`` drops them.
 
 ``run.json`` is what counts: columns and pairs of a probe that it does not name are of a process that was killed while
 it wrote them. So a probe leaves ``run.json`` before its columns or pairs change, and comes back after.

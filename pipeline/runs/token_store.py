@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests.files import write_atomically
-from codec_superb.pipeline.runs.audio_store import file_name
 from codec_superb.pipeline.errors import RunFolderError
+from codec_superb.pipeline.runs.audio_store import file_name
 
 SUFFIX = ".npy"
 

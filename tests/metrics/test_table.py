@@ -23,7 +23,6 @@ from codec_superb.metrics.table import (
     overall_metrics,
 )
 
-
 PUBLISHED = {"stft", "mel", "pesq", "pesq_c2", "stoi", "estoi", "f0corr", "f0corr_praat", "si_sdr", "sdr"}
 """What the paper, its tables and its corrigenda name: none of these keys may go or change its meaning."""
 
