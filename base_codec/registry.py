@@ -2,8 +2,8 @@
 
 Sources of codecs: the catalogue files of this package; those that installed packages announce by an entry point of
 the group ``codec_superb.codecs``, whose value ``package:file.yaml`` names a catalogue file inside that package (read
-without importing it, see :mod:`codec_superb.plugins`); and ``path/to/file.py:Class``, a :class:`Codec` with a class attribute
-``card``.
+without importing it, see :mod:`codec_superb.plugins`); and ``path/to/file.py:Class``, a :class:`Codec` with a class
+attribute ``card``.
 """
 
 from __future__ import annotations

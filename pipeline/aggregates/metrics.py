@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field, FiniteFloat
 
 from codec_superb.metrics.overall import category_score
-from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.aggregates.applications import ApplicationAggregate, aggregate_applications
 from codec_superb.pipeline.aggregates.interval import NO_SCORE, Score, score_of
 from codec_superb.pipeline.aggregates.ultra import Backends
@@ -74,7 +74,7 @@ class DatasetAggregate(Record):
     failed: int
     """Clips that have none."""
     complete: bool
-    """No clip failed, no metric failed on one, and none of the dataset is missing."""
+    """No clip failed, no metric of the table failed on one, and none of the dataset is missing."""
     seconds: FiniteFloat
     """Audio of the clips that are ok."""
     bits: int
@@ -202,7 +202,8 @@ def _dataset(
     seconds = math.fsum(row.seconds or 0.0 for row in ok)
     bits = _total([row.bits for row in ok])
     pcm_bits = 16 * sum(row.samples or 0 for row in ok)
-    complete = all(entry.failed == 0 and entry.n + entry.undefined == len(rows) for entry in metrics.values())
+    ours = [entry for key, entry in metrics.items() if key in METRICS]  # a plug-in's metric makes nothing incomplete
+    complete = all(entry.failed == 0 and entry.n + entry.undefined == len(rows) for entry in ours)
     return DatasetAggregate(
         dataset=group.dataset,
         category=group.category,

@@ -114,6 +114,7 @@ def _described(runs: Sequence[_Run], rows: Sequence[ClipRow], folders: Sequence[
         "codec": _public_card(runs[0].info.card, folders),
         "datasets": described,
         "metrics": _metrics(runs),
+        "custom_metrics": dict(sorted(pair for run in runs for pair in run.info.custom_metrics.items())),
         "aggregates": aggregate(
             rows,
             metrics=list(_metrics(runs)),

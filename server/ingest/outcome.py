@@ -14,8 +14,9 @@ from typing import Annotated, BinaryIO
 from pydantic import Field, ValidationError
 
 from codec_superb.pipeline.aggregates.summary import ResultSummary
+from codec_superb.pipeline.runs.info import Name
 from codec_superb.pipeline.submission.findings import Problem
-from codec_superb.pipeline.submission.schema import Name, Submission
+from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.record import Record
 
 DOCUMENT_LIMIT = 32 << 20

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
+from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregates.metrics import MetricAggregate
 from codec_superb.pipeline.aggregates.summary import ResultSummary
 from codec_superb.server.database.models import ClipBlock, Codec, Result, Submission
 from codec_superb.server.ingest.outcome import Accepted, Checked
+from codec_superb.server.storage.custom_results import document_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _ID_LENGTH = 12
@@ -54,8 +56,9 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
         "document": {
             **{name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},
             "applications": whole["aggregates"]["applications"],
+            **document_of(submission, accepted.datasets),
         },
-        "metrics": submission.metrics,
+        "metrics": {key: version for key, version in submission.metrics.items() if key in METRICS},
         "clips": accepted.clips,
         "ok": accepted.ok,
         "failed": accepted.failed,
@@ -88,7 +91,7 @@ def _result(summary: ResultSummary, dataset: str) -> Result:
         score=score.value,
         low=score.low,
         high=score.high,
-        metrics={key: _estimate(metric) for key, metric in sorted(summary.metrics.items())},
+        metrics={key: _estimate(metric) for key, metric in sorted(summary.metrics.items()) if key in METRICS},
     )
 
 

@@ -150,7 +150,7 @@ def test_a_name_taken_twice_shows_both_targets(other_package: Path) -> None:
 
 
 def test_an_entry_point_without_a_file_costs_itself(other_package: Path) -> None:
-    """One that leads to no catalogue file, or to a bad one, is named once with its distribution; the others are there."""
+    """One that leads to no catalogue file, or to a bad one, is named once with its distribution; the others stay."""
     expected = r"entry point other \(other_codecs:codecs.yaml\) of other-codecs 1.0: expected package:file"
     with pytest.warns(PluginWarning, match=expected):
         assert "opus_12k" in registry.names()
