@@ -77,6 +77,7 @@ def command(
 ) -> None:
     """Benchmark codecs on datasets, end to end; without options, 14 classical codecs on the dataset `mini`."""
     from codec_superb.applications.catalogue import choose
+    from codec_superb.applications.plugged import adopt
     from codec_superb.metrics.plugged import find_metrics
     from codec_superb.pipeline.probing.choice import check_probes_possible
     from codec_superb.pipeline.probing.stage import probe
@@ -87,7 +88,7 @@ def command(
     codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
     options = CodecOptions(weights, dtype, compile_model)
     applications = application_names(application)
-    choices = choose(applications, backend or ())
+    choices = choose(adopt(applications), backend or ())
     find_metrics(metric or ())
     _refuse_mixture(datasets)
     with TerminalProgress() as progress:
