@@ -128,7 +128,7 @@ _ROWS = (
         packages=("torch",), model="distillmos",
     ),
     BackendEntry(
-        "utmos", ("utmos",), f"{_ROOT}.quality.utmos:Utmos", "applications", "UTMOS22 strong learner, from a local file",
+        "utmos", ("utmos",), f"{_ROOT}.quality.utmos:Utmos", "applications", "UTMOS22 strong learner, a local file",
         packages=_TORCH, model=OWN_FILE,
     ),
     BackendEntry(
@@ -192,8 +192,7 @@ def _named(key: str, entries: dict[str, BackendEntry]) -> str | None:
 
 
 def backend_entry(spec: str) -> BackendEntry:
-    """Return the entry of ``NAME[:VARIANT]``, of the catalogue or of an installed distribution, or of a row in a file,
-    ``path/to/file.py:NAME[:VARIANT]``.
+    """Return the entry of ``NAME[:VARIANT]``, or the row of ``path/to/file.py:NAME[:VARIANT]``.
 
     Raises UnknownApplication with near matches, PluginError for a plug-in that cannot be loaded or whose name is taken.
     """

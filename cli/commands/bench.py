@@ -143,10 +143,11 @@ def _refuse_mixture(datasets: Sequence[str]) -> None:
 def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
     """Fetch the named datasets that come from package files; the others must be here."""
     from codec_superb.data_manifests import load_manifest, prepare
-    from codec_superb.data_manifests.catalogue import manifest_names
+    from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
 
     for name in datasets:
-        if name in manifest_names() and load_manifest(name).source.kind == "packages":
+        named = name in manifest_names() or is_plugged(name)
+        if named and load_manifest(name).source.kind == "packages":
             prepare(name, DatasetProgress(progress))
 
 

@@ -13,6 +13,7 @@ import pkgutil
 
 from codec_superb.data_manifests.errors import ManifestError
 from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing
+from codec_superb.plugins import load
 
 _HELPERS = {"listing", "tables"}
 LAYOUTS: tuple[str, ...] = tuple(sorted({module.name for module in pkgutil.iter_modules(__path__)} - _HELPERS))
@@ -23,7 +24,11 @@ def find_clips(layout: str, request: IndexRequest) -> Listing:
     """Return what the indexer of ``layout`` finds in the request's folder.
 
     Raises LayoutError when the folder is not laid out so, and ManifestError for a layout that does not exist.
+    ``module:function`` and ``/path/to/file.py:function`` are indexers of plug-ins.
     """
+    if ":" in layout:
+        found: Listing = load(layout)(request)
+        return found
     if layout not in LAYOUTS:
         raise ManifestError(f"no indexer reads the layout {layout!r}; there are {', '.join(LAYOUTS)}")
     module = importlib.import_module(f"{__name__}.{layout}")

@@ -40,7 +40,7 @@ class DatasetInfo(Record):
     citation: str | None = None
     """How to cite it."""
     location: str | None = None
-    """Folder of a dataset that is not a named one, so that ``score`` finds the references again; never packed."""
+    """How ``score`` opens a dataset that is none of the benchmark's: folder, manifest, or name; never packed."""
     category: Category | None = None
     """What the user said such a folder holds."""
 

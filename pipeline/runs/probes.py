@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import ProbeInfo, RunInfo
 
@@ -16,10 +17,13 @@ from codec_superb.pipeline.runs.info import ProbeInfo, RunInfo
 def kept_probes(
     folder: RunFolder, info: RunInfo, resyntheses: Iterable[tuple[str, str | None]]
 ) -> dict[str, ProbeInfo]:
-    """Return the probes that hold for these clips and resyntheses (SHA-256), in the order of the table."""
+    """Return the probes that hold for these clips and resyntheses (SHA-256), in the order of the table.
+
+    Those of plug-ins that this process does not know are not among them: nobody could write their columns.
+    """
     if not info.probes or not folder.has_table() or folder.resyntheses() != list(resyntheses):
         return {}
-    return info.probes
+    return {key: found for key, found in info.probes.items() if key in PROBES}
 
 
 def drop_probes(folder: RunFolder, info: RunInfo) -> RunInfo:

@@ -131,5 +131,11 @@ def _finish(store: ScoreStore, backends: Backends) -> None:
     provenance = info.provenance
     if store.computed:
         provenance = supersede(provenance, stamp("score", "cpu", backends_of(sorted(store.ran), backends)))
-    update = {"status": "scored", "metrics": columns, "custom_metrics": store.custom(columns), "provenance": provenance}
+    update = {
+        "status": "scored",
+        "metrics": columns,
+        "custom_metrics": store.custom(columns),
+        "provenance": provenance,
+        "probes": probes,
+    }
     store.folder.write_info(info.model_copy(update=update))

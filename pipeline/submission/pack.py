@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from codec_superb.applications.table import PROBES
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import names
@@ -134,6 +135,8 @@ def _open(run: RunFolder | Path) -> _Run:
     info = folder.info()
     if info.status != "scored":
         raise SubmissionError(f"{folder.path}: expected a scored run, got one that is {info.status}; call score first")
+    ours = {key: found for key, found in info.probes.items() if key in PROBES and not PROBES[key].origin}
+    info = info.model_copy(update={"probes": ours})  # nobody else could compute the figures of a plug-in's probe again
     rows, pairs = only_probes(folder.rows(), folder.pairs(), info.probes)
     ordered = sorted(pairs, key=lambda pair: (pair.probe, pair.left, pair.right, pair.reference, pair.resynthesis))
     return _Run(folder, info, tuple(rows), tuple(ordered))
