@@ -30,9 +30,7 @@ def availability(entry: BackendEntry) -> Availability:
     licence = model.licence if model else ""
     missing = [module for module in entry.packages if importlib.util.find_spec(module) is None]
     if missing:
-        wanted = (
-            ", ".join(missing) if entry.origin and not entry.extra else f"'codec-superb[{entry.extra or 'probes'}]'"
-        )
+        wanted = " ".join(missing) if entry.origin and not entry.extra else f"'codec-superb[{entry.extra or 'probes'}]'"
         return Availability("needs packages", f"without {', '.join(missing)}: pip install {wanted}", licence)
     if model:
         if is_downloaded(entry.model):

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import errno
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 CANNOT_START, STOPPED = 2, 130
+_SHOW = warnings.showwarning
 ENVIRONMENT = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR,
     errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENFILE, errno.ETXTBSY,
@@ -37,6 +40,16 @@ def call(arguments: Sequence[str]) -> int:
     return code
 
 
+def _warn(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Say what is wrong with a plug-in in one line; other warnings are for developers."""
+    from codec_superb.plugins import PluginWarning
+
+    if issubclass(category, PluginWarning):
+        sys.stderr.write(f"codec-superb: {message}\n")
+    else:
+        _SHOW(message, category, *place)
+
+
 def _call(arguments: Sequence[str]) -> int:
     """Run the command line; KeyboardInterrupt comes through where the parser does not see it."""
     from typer.main import get_group
@@ -56,6 +69,7 @@ def _call(arguments: Sequence[str]) -> int:
         ApplicationError, CodecError, DatasetError, MetricError, PipelineError, OperationError, RepeatedOption,
         PluginError, ServerError, WebError,
     )  # fmt: skip
+    warnings.showwarning = _warn
     try:
         group = get_group(app)
         group(args=repeat_option_names(arguments, group), prog_name="codec-superb")

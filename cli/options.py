@@ -21,7 +21,10 @@ CodecOption = Annotated[
     typer.Option("--codec", metavar="NAME…", help="Codecs by name, pattern ('opus_*') or path/to/file.py:Class."),
 ]
 DatasetOption = Annotated[
-    list[str] | None, typer.Option("--dataset", metavar="NAME|DIR…", help="Datasets by name, or any folder of audio.")
+    list[str] | None,
+    typer.Option(
+        "--dataset", metavar="NAME|DIR…", help="Datasets by name, manifests (NAME.yaml), or any folder of audio."
+    ),
 ]
 CategoryOption = Annotated[
     Category | None, typer.Option(help="What a folder of audio holds, where its labels.csv does not say it.")
@@ -53,7 +56,12 @@ LimitOption = Annotated[int | None, typer.Option(min=1, help="Only this many cli
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Do again what is finished.")]
 MetricOption = Annotated[
     list[str] | None,
-    typer.Option("--metric", metavar="KEY…", help="Metrics by key.", show_default="those of each clip's category"),
+    typer.Option(
+        "--metric",
+        metavar="KEY…",
+        help="Metrics by key, or path/to/file.py:ROW.",
+        show_default="those of each clip's category",
+    ),
 ]
 PesqOption = Annotated[
     Literal["fast", "reference"],
@@ -64,7 +72,7 @@ ApplicationOption = Annotated[
     typer.Option(
         "--application",
         metavar="NAME,…",
-        help="Applications or probes: asr, asv, er, aec, quality, ultra, dnsmos, … (see `applications`).",
+        help="Applications or probes (see `applications`): asr, asv, dnsmos, … or path/to/file.py:ROW.",
     ),
 ]
 BackendOption = Annotated[
@@ -72,7 +80,7 @@ BackendOption = Annotated[
     typer.Option(
         "--backend",
         metavar="NAME[:VARIANT]…",
-        help="Models in place of the usual ones, at most one a probe.",
+        help="Models in place of the usual ones, at most one a probe; or path/to/file.py:ROW.",
         show_default="the usual one of each probe",
     ),
 ]
