@@ -69,7 +69,7 @@ def _call(arguments: Sequence[str]) -> int:
         ApplicationError, CodecError, DatasetError, MetricError, PipelineError, OperationError, RepeatedOption,
         PluginError, ServerError, WebError,
     )  # fmt: skip
-    warnings.showwarning = _warn
+    warnings.showwarning = _warn  # type: ignore[assignment]  # the places are passed on
     try:
         group = get_group(app)
         group(args=repeat_option_names(arguments, group), prog_name="codec-superb")

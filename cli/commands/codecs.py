@@ -36,9 +36,8 @@ def list_codecs(
         for card in cards
     ]
     head = ("codec", "title", "kbps", "kHz", "standard", "licence", "from")
-    if not any(row[-1] for row in rows):
-        head, rows = head[:-1], [row[:-1] for row in rows]
-    print_table("", head, rows, numbers_from=len(head), spare=("standard", "licence"))
+    shown = slice(None) if any(row[-1] for row in rows) else slice(-1)  # a column that is empty says nothing
+    print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head), spare=("standard", "licence"))
     total = f"{count(len(cards), 'codec')} in {count(len({card.family for card in cards}), 'family', 'families')}"
     typer.echo(f"{total}; `codec-superb codecs show NAME` shows a card")
 

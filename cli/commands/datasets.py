@@ -37,9 +37,9 @@ def list_datasets(as_json: JsonOption = False) -> None:
         for m, origin in found
     ]  # fmt: skip
     head = ("dataset", "category", "published clips", "here", "licence", "from")
-    if not any(origin for _, origin in found):
-        head, rows = head[:-1], [row[:-1] for row in rows]
-    print_table("", head, rows, numbers_from=len(head), spare=("category", "published clips", "licence"))
+    shown = slice(None) if any(origin for _, origin in found) else slice(-1)  # a column that is empty says nothing
+    print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head),
+                spare=("category", "published clips", "licence"))  # fmt: skip
 
 
 def _how(name: str, kind: str) -> str:
