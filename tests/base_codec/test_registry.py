@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support_stranger import Copy
 from support_timing import quickest
 
 from codec_superb.base_codec import registry
@@ -286,6 +287,15 @@ def test_the_guides_catalogue_is_valid() -> None:
     (text,) = guide_blocks("yaml")
     (entry,) = read_catalogue(text, "guide")
     assert entry.card.token_kbps == entry.card.nominal_kbps == 6
+
+
+def test_a_codec_of_ffmpeg_is_one_file(tmp_path: Path) -> None:
+    """The guide's catalogue entry, put into a copy, passes what every codec must, and no other file changes."""
+    entry = next(block for block in guide_blocks("yaml") if "pcm8_128k" in block)
+    copy = Copy(tmp_path)
+    copy.write("base_codec/catalogue/pcm8.yaml", entry)
+    copy.test("tests/base_codec/test_every_codec.py", "-k", "pcm8_128k")
+    assert len(copy.touched) == 1
 
 
 def test_the_guide_explains_every_field_of_a_card() -> None:
