@@ -128,7 +128,7 @@ def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> N
     """Refuse to write resyntheses where the next call would take them for clips."""
     for spec, dataset in opened:
         place = _location(spec)
-        if place is not None and out.resolve().is_relative_to(Path(place).resolve()):
+        if place is not None and not is_plugged(spec) and out.resolve().is_relative_to(Path(place).resolve()):
             raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another --out")
 
 
