@@ -56,9 +56,11 @@ class CatalogueEntry:
     card: Card
     target: str
     origin: str
+    distribution: str = ""
+    """Name and version of the distribution that it comes from; '' for this one."""
 
 
-def read_catalogue(text: str, origin: str) -> list[CatalogueEntry]:
+def read_catalogue(text: str, origin: str, distribution: str = "") -> list[CatalogueEntry]:
     """Validate one catalogue file. ``origin`` names it in errors.
 
     Raises :class:`CatalogueError` naming the file, the codec and the field.
@@ -69,7 +71,10 @@ def read_catalogue(text: str, origin: str) -> list[CatalogueEntry]:
         raise CatalogueError(f"{origin} is not YAML: {error}") from error
     except ValidationError as error:
         raise CatalogueError(f"{origin} is not a catalogue file: {error}") from error
-    return [CatalogueEntry(_card(file, name, own, origin), file.target, origin) for name, own in file.codecs.items()]
+    return [
+        CatalogueEntry(_card(file, name, own, origin), file.target, origin, distribution)
+        for name, own in file.codecs.items()
+    ]
 
 
 def merge(entries: Iterable[CatalogueEntry]) -> dict[str, CatalogueEntry]:

@@ -2,7 +2,8 @@
 
 Sources of codecs: the catalogue files of this package; those that installed packages register by an entry point of
 the group ``codec_superb.codecs``, whose value ``package:file.yaml`` names a catalogue file inside that package (read
-without importing it); and ``path/to/file.py:Class``, a :class:`Codec` with a class attribute ``card``.
+without importing it, see :mod:`codec_superb.plugins`); and ``path/to/file.py:Class``, a :class:`Codec` with a class
+attribute ``card``.
 """
 
 from __future__ import annotations
@@ -10,16 +11,15 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-import importlib.util
 import shlex
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 
+from codec_superb import plugins
 from codec_superb.base_codec import weights
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
-from codec_superb.base_codec.codec_file import class_from_file, is_codec_file
+from codec_superb.base_codec.codec_file import class_from_file
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, UnknownCodec
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
@@ -40,9 +40,14 @@ def card(name: str) -> Card:
 
     Raises UnknownCodec with near matches; a Python file is imported, and raises what importing it raises.
     """
-    if is_codec_file(name):
+    if plugins.is_file_name(name):
         return _file_class(name)[1]
     return _entry(name).card
+
+
+def distribution(name: str) -> str:
+    """Return name and version of the installed distribution that codec ``name`` comes from; '' for one of this."""
+    return _entry(name).distribution
 
 
 def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, CodecOptions]:
@@ -56,7 +61,7 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
     if weights.takes_folder(plain) and options.weights is not None:
         own, folder = card_with_weights(plain, options.weights)
         return own, DEFAULT_OPTIONS._replace(weights=str(folder))
-    if is_codec_file(name) or not weights.takes_options(plain):
+    if plugins.is_file_name(name) or not weights.takes_options(plain):
         return plain, DEFAULT_OPTIONS
     own, checkpoint = weights.configured_card(plain, options)
     return own, options._replace(weights=str(checkpoint.folder))
@@ -68,7 +73,7 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
     Raises UnknownCodec with near matches, MissingDependency with the install command, MissingWeights with the missing
     files, RefusedSetting when the wrapper refuses its card.
     """
-    if is_codec_file(name):
+    if plugins.is_file_name(name):
         codec_class, own_card = _file_class(name)
         return _load(codec_class, own_card, device, options)
     entry = _entry(name)
@@ -86,6 +91,7 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
 
 def reload_catalogue() -> None:
     """Clear the cached catalogue, so that codecs of a newly installed package are found."""
+    plugins.forget()
     _catalogue.cache_clear()
 
 
@@ -149,19 +155,12 @@ def _own_entries() -> Iterator[CatalogueEntry]:
 
 
 def _entry_point_entries() -> Iterator[CatalogueEntry]:
-    for point in sorted(metadata.entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
-        package, _, resource = point.value.partition(":")
-        origin = f"entry point {point.name} ({point.value})"
+    for point in plugins.announced(ENTRY_POINT_GROUP):
         try:
-            spec = importlib.util.find_spec(package)
-        except ModuleNotFoundError:
-            spec = None
-        folders = (spec.submodule_search_locations if spec else None) or []
-        files = [Path(folder) / resource for folder in folders if resource]
-        file = next((file for file in files if file.is_file()), None)
-        if file is None:
-            raise CatalogueError(f"{origin}: expected package:file.yaml, a catalogue file inside an installed package")
-        yield from read_catalogue(file.read_text(encoding="utf-8"), origin)
+            text = plugins.data_file(point).read_text(encoding="utf-8")
+            yield from read_catalogue(text, point.origin, point.distribution)
+        except (plugins.PluginError, CatalogueError, OSError, UnicodeDecodeError) as error:
+            plugins.report(str(error))
 
 
 def _order(entry: CatalogueEntry) -> tuple[str, float, str]:

@@ -14,6 +14,7 @@ from codec_superb.cli.commands import (
     compare,
     datasets,
     doctor,
+    metrics,
     pack,
     precision,
     probe,
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 app.add_typer(codecs.app, name="codecs")
 app.add_typer(datasets.app, name="datasets")
+app.add_typer(metrics.app, name="metrics")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(admin.app, name="admin")
 for module in (

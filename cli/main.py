@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import errno
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 CANNOT_START, STOPPED = 2, 130
+_SHOW = warnings.showwarning
 ENVIRONMENT = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR,
     errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENFILE, errno.ETXTBSY,
@@ -38,6 +41,16 @@ def call(arguments: Sequence[str]) -> int:
     return code
 
 
+def _warn(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Say what is wrong with a plug-in in one line; other warnings are for developers."""
+    from codec_superb.plugins import PluginWarning
+
+    if issubclass(category, PluginWarning):
+        sys.stderr.write(f"codec-superb: {message}\n")
+    else:
+        _SHOW(message, category, *place)
+
+
 def _call(arguments: Sequence[str]) -> int:
     """Run the command line; a KeyboardInterrupt outside of Typer's own handling propagates."""
     from typer.main import get_group
@@ -49,13 +62,15 @@ def _call(arguments: Sequence[str]) -> int:
     from codec_superb.data_manifests.errors import DatasetError
     from codec_superb.metrics.errors import MetricError
     from codec_superb.pipeline.errors import PipelineError
+    from codec_superb.plugins import PluginError
     from codec_superb.server.errors import OperationError, ServerError
     from codec_superb.web.errors import WebError
 
     ours = (
         ApplicationError, CodecError, DatasetError, MetricError, PipelineError, OperationError, RepeatedOption,
-        ServerError, WebError,
+        PluginError, ServerError, WebError,
     )  # fmt: skip
+    warnings.showwarning = _warn  # type: ignore[assignment]  # the places are passed on
     try:
         group = get_group(app)
         group(args=repeat_option_names(arguments, group), prog_name="codec-superb")

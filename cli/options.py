@@ -21,7 +21,10 @@ CodecOption = Annotated[
     typer.Option("--codec", metavar="NAME…", help="Codecs by name, pattern ('opus_*') or path/to/file.py:Class."),
 ]
 DatasetOption = Annotated[
-    list[str] | None, typer.Option("--dataset", metavar="NAME|DIR…", help="Datasets by name, or any folder of audio.")
+    list[str] | None,
+    typer.Option(
+        "--dataset", metavar="NAME|DIR…", help="Datasets by name, manifests (NAME.yaml), or any folder of audio."
+    ),
 ]
 CategoryOption = Annotated[
     Category | None, typer.Option(help="Category of a folder of audio, where its labels.csv gives none.")
@@ -53,7 +56,12 @@ LimitOption = Annotated[int | None, typer.Option(min=1, help="Only this many cli
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Compute finished results again.")]
 MetricOption = Annotated[
     list[str] | None,
-    typer.Option("--metric", metavar="KEY…", help="Metrics by key.", show_default="those of each clip's category"),
+    typer.Option(
+        "--metric",
+        metavar="KEY…",
+        help="Metrics by key, or path/to/file.py:ROW.",
+        show_default="those of each clip's category",
+    ),
 ]
 PesqOption = Annotated[
     Literal["fast", "reference"],
@@ -64,7 +72,7 @@ ApplicationOption = Annotated[
     typer.Option(
         "--application",
         metavar="NAME,…",
-        help="Applications or probes: asr, asv, er, aec, quality, ultra, dnsmos, … (see `applications`).",
+        help="Applications or probes (see `applications`): asr, asv, dnsmos, … or path/to/file.py:ROW.",
     ),
 ]
 BackendOption = Annotated[
@@ -72,7 +80,7 @@ BackendOption = Annotated[
     typer.Option(
         "--backend",
         metavar="NAME[:VARIANT]…",
-        help="Models in place of the defaults, at most one per probe.",
+        help="Models in place of the defaults, at most one per probe; or path/to/file.py:ROW.",
         show_default="the default of each probe",
     ),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
+from codec_superb.data_manifests.catalogue import is_plugged, load_manifest, manifest_names
 from codec_superb.data_manifests.clip import Category, Clip
 from codec_superb.data_manifests.clip_list import INDEX_FILE
 from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
@@ -47,7 +47,7 @@ class Dataset(Protocol):
 
 
 def open_dataset(spec: str | Path, *, category: Category | None = None) -> Dataset:
-    """Open a dataset by manifest name, or any folder of audio by path.
+    """Open a dataset by manifest name, by the path of a manifest, or any folder of audio by path.
 
     A name takes precedence over a folder of that name; ``./name`` means the folder. A folder with a clip list
     (``index.json`` and ``clips.jsonl``) is opened by that list. ``category`` applies to the clips of a folder whose
@@ -55,7 +55,7 @@ def open_dataset(spec: str | Path, *, category: Category | None = None) -> Datas
 
     Raises UnknownDataset (with near matches), DatasetNotPrepared (with the command), ManifestError.
     """
-    if isinstance(spec, str) and spec in manifest_names():
+    if isinstance(spec, str) and (spec in manifest_names() or is_plugged(spec)):
         return _open_named(spec, category)
     folder = Path(spec).expanduser()
     if (folder / INDEX_FILE).is_file():
@@ -68,7 +68,7 @@ def open_dataset(spec: str | Path, *, category: Category | None = None) -> Datas
 
 def _open_named(name: str, category: Category | None) -> Dataset:
     manifest = load_manifest(name)
-    folder = datasets_home() / name
+    folder = datasets_home() / manifest.name
     if not (folder / INDEX_FILE).is_file():
         raise DatasetNotPrepared(how_to_get(manifest))
     dataset = _open_stored(folder, manifest, category)

@@ -145,8 +145,9 @@ class LocalSource(StrictModel):
     """A folder in the publisher's own layout, provided by the user."""
 
     kind: Literal["local"]
-    layout: Name
-    """The indexer that reads the folder."""
+    layout: Name | Annotated[str, Field(pattern=r"^[\w./-]+:\w+$")]
+    """The indexer that reads the folder: a module of :mod:`codec_superb.data_manifests.indexers`; of a plug-in
+    ``package.module:function``, or ``file.py:function`` beside the manifest."""
     url: Url
     """Page from which the dataset is downloaded."""
     access: str = ""

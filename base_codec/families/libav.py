@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
-from codec_superb.base_codec.families.pcm import from_pcm, to_format
+from codec_superb.base_codec.families.pcm import SAMPLE_FORMATS, from_pcm, to_format
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
 
@@ -195,7 +195,14 @@ def _checked_settings(card: Card) -> LibavSettings:
         raise RefusedSetting(
             f"{card.name}: {settings.encoder} has no {settings.bit_rate} bit/s, only {list(settings.bit_rates)}"
         )
-    rates = _context(settings.encoder, "w").codec.audio_rates
+    codec = _context(settings.encoder, "w").codec
+    possible = sorted({each.name for each in codec.audio_formats or ()} & SAMPLE_FORMATS)
+    if settings.sample_format not in possible:
+        raise RefusedSetting(
+            f"{card.name}: expected a sample_format that {settings.encoder} takes and this family converts to "
+            f"({', '.join(possible) or 'there is none'}), got {settings.sample_format}"
+        )
+    rates = codec.audio_rates
     if rates and card.sampling_rate not in rates:
         raise RefusedSetting(f"{card.name}: {settings.encoder} has no {card.sampling_rate} Hz, only {sorted(rates)}")
     _context(settings.decoder, "r")

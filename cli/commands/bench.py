@@ -77,7 +77,8 @@ def command(
 ) -> None:
     """Benchmark codecs on datasets, end to end; without options, 14 classical codecs on the dataset `mini`."""
     from codec_superb.applications.catalogue import choose
-    from codec_superb.metrics.table import checked_keys
+    from codec_superb.applications.plugged import adopt
+    from codec_superb.metrics.plugged import find_metrics
     from codec_superb.pipeline.probing.choice import check_probes_possible
     from codec_superb.pipeline.probing.stage import probe
     from codec_superb.pipeline.resynthesis.stage import resynthesise
@@ -87,8 +88,8 @@ def command(
     codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
     options = CodecOptions(weights, dtype, compile_model)
     applications = application_names(application)
-    choices = choose(applications, backend or ())
-    checked_keys(metric or ())
+    choices = choose(adopt(applications), backend or ())
+    find_metrics(metric or ())
     _refuse_mixture(datasets)
     with TerminalProgress() as progress:
         _prepare(datasets, progress)
@@ -142,10 +143,11 @@ def _refuse_mixture(datasets: Sequence[str]) -> None:
 def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
     """Prepare the named datasets that come from package files; the others must be prepared already."""
     from codec_superb.data_manifests import load_manifest, prepare
-    from codec_superb.data_manifests.catalogue import manifest_names
+    from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
 
     for name in datasets:
-        if name in manifest_names() and load_manifest(name).source.kind == "packages":
+        named = name in manifest_names() or is_plugged(name)
+        if named and load_manifest(name).source.kind == "packages":
             prepare(name, DatasetProgress(progress))
 
 

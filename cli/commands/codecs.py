@@ -29,11 +29,15 @@ def list_codecs(
         families = sorted({registry.card(name).family for name in registry.names()})
         raise UnknownCodec(f"no family is named {family!r}; there are {', '.join(families)}")
     if as_json:
-        print_json([card.model_dump(mode="json") for card in cards])
+        print_json([card.model_dump(mode="json") | {"origin": registry.distribution(card.name)} for card in cards])
         return
-    rows = [(card.name, card.title, _kbps(card), _rate(card), card.standard, card.licence) for card in cards]
-    head = ("codec", "title", "kbps", "kHz", "standard", "licence")
-    print_table("", head, rows, numbers_from=len(head), spare=("standard", "licence"))
+    rows = [
+        (card.name, card.title, _kbps(card), _rate(card), card.standard, card.licence, registry.distribution(card.name))
+        for card in cards
+    ]
+    head = ("codec", "title", "kbps", "kHz", "standard", "licence", "from")
+    shown = slice(None) if any(row[-1] for row in rows) else slice(-1)  # a column that is empty says nothing
+    print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head), spare=("standard", "licence"))
     total = f"{count(len(cards), 'codec')} in {count(len({card.family for card in cards}), 'family', 'families')}"
     typer.echo(f"{total}; `codec-superb codecs show NAME` shows a card")
 

@@ -43,8 +43,8 @@ def index(
     (the hub cannot be read).
     """
     manifest = load_manifest(name)
-    folder = datasets_home() / name
-    with locked(datasets_home() / f".{name}.lock"):
+    folder = datasets_home() / manifest.name
+    with locked(datasets_home() / f".{manifest.name}.lock"):
         tell = progress or ignore_progress
         listing = _find(manifest, root, folder / STORE, tell, revision)
         listing.found = [clip for clip in listing.found if _in_partition(clip, listing.root, manifest.partition)]

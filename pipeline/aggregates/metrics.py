@@ -18,7 +18,7 @@ from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.record import Record
 from codec_superb.metrics.results import NO_SCORE, Estimate, Measured, Score
-from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
 from codec_superb.pipeline.aggregates.interval import score_of
 from codec_superb.pipeline.aggregates.ultra import Backends
@@ -142,7 +142,8 @@ def _dataset(
     seconds = math.fsum(row.seconds or 0.0 for row in ok)
     bits = _total([row.bits for row in ok])
     pcm_bits = 16 * sum(row.samples or 0 for row in ok)
-    complete = all(entry.failed == 0 and entry.n + entry.undefined == len(rows) for entry in metrics.values())
+    ours = [entry for key, entry in metrics.items() if key in METRICS]  # a plug-in's metric makes nothing incomplete
+    complete = all(entry.failed == 0 and entry.n + entry.undefined == len(rows) for entry in ours)
     return DatasetAggregate(
         dataset=group.dataset,
         category=group.category,

@@ -163,8 +163,16 @@ def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[Backend
     asked = []
     for spec, rows in by_backend.items():
         backend = open_backend(spec, weights)
-        asked.append(BackendPlan(backend_entry(spec), backend, _portable(backend.prepare()), tuple(rows)))
+        entry = backend_entry(spec)
+        asked.append(BackendPlan(entry, backend, _identified(_portable(backend.prepare()), entry), tuple(rows)))
     return asked
+
+
+def _identified(model: Model, entry: BackendEntry) -> Model:
+    """Let the code of a plug-in take part in the identity of its model: what an edited file answers is another's."""
+    if not entry.origin:
+        return model
+    return replace(model, settings={**model.settings, "plugin": entry.sha256 or entry.origin})
 
 
 def train(asked: BackendPlan, group: ProbeGroup, device: str) -> Model:

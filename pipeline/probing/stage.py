@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from codec_superb.applications.catalogue import choose
 from codec_superb.applications.interface import Model
+from codec_superb.applications.plugged import adopt
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.probing.choice import (
@@ -79,7 +80,7 @@ def probe(
     Raises ApplicationError for names, labels and models that are missing, before any work; RunFolderError for a run
     that is not finished or whose dataset has changed; DatasetError for a dataset that is not on this machine.
     """
-    choices = choose(applications, backends)
+    choices = choose(adopt(applications), backends)
     folders = find_runs(runs)
     groups = [examine(group, choices) for group in by_dataset(folders)]
     check_probes_have_clips(groups, choices)

@@ -16,7 +16,7 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure
 from codec_superb.base_codec.weights import check_options_apply, describe_weights
 from codec_superb.data_manifests import Category, Dataset, open_dataset
-from codec_superb.data_manifests.catalogue import manifest_names
+from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.resynthesis.batches import SECONDS_ON_CUDA, plan_batches
@@ -129,7 +129,7 @@ def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> N
     """Refuse an output folder inside a dataset's folder, where resyntheses would become clips of the next call."""
     for spec, dataset in opened:
         place = _location(spec)
-        if place is not None and out.resolve().is_relative_to(Path(place).resolve()):
+        if place is not None and not is_plugged(spec) and out.resolve().is_relative_to(Path(place).resolve()):
             raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another --out")
 
 
@@ -252,8 +252,11 @@ def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
 
 
 def _location(spec: str) -> str | None:
-    """Return the absolute path of a folder of audio, None for a named dataset."""
-    return None if spec in manifest_names() else str(Path(spec).expanduser().absolute())
+    """Return how a dataset that is none of the benchmark's is opened again: an absolute path, or a plug-in's name."""
+    if spec in manifest_names():
+        return None
+    path = Path(spec).expanduser()
+    return spec if is_plugged(spec) and not path.is_file() else str(path.absolute())
 
 
 def _finished(plan: _Plan, journal: _Journal, clip: str) -> bool:

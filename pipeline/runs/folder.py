@@ -69,7 +69,7 @@ class RunFolder:
 
     def rows(self) -> Iterator[ClipRow]:
         """Yield the rows of the requested clips, sorted by clip id, without holding them all in memory."""
-        yield from clip_table.read_rows(self._finished_table())
+        yield from clip_table.read_rows(self._finished_table(), leave=True)
 
     def table(self) -> pa.Table:
         """Read the whole table."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from math import inf, isfinite
+from pathlib import PurePath
+from typing import Annotated, Literal
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, StringConstraints
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
-from codec_superb.base_codec.codec_file import codec_file, is_codec_file
 from codec_superb.base_codec.isolation.lock import own_file
 from codec_superb.metrics.record import Record
-from codec_superb.metrics.table import Category
+from codec_superb.metrics.table import Category, Metric
 from codec_superb.pipeline.tables import strict_json
+from codec_superb.plugins import file_of, is_file_name
 
 RUN_FORMAT = 1
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class DatasetInfo(Record):
@@ -38,7 +41,7 @@ class DatasetInfo(Record):
     citation: str | None = None
     """Publication to cite."""
     location: str | None = None
-    """Folder of a dataset without a manifest, so that ``score`` finds the references again; never packed."""
+    """How ``score`` opens a dataset that is not one of the benchmark's: folder, manifest, or name; never packed."""
     category: Category | None = None
     """Category of such a folder, as given by the user."""
 
@@ -74,6 +77,58 @@ class Provenance(Record):
     """ISO 8601, UTC."""
 
 
+class CustomMetric(Record):
+    """What a metric that is not of the benchmark's table says of itself: shown beside the others, never ranked."""
+
+    label: Name
+    """Name for people."""
+    unit: Annotated[str, StringConstraints(max_length=20)] = ""
+    """'' for a plain number."""
+    higher_is_better: bool
+    """Direction."""
+    minimum: FiniteFloat | None = None
+    """Least value that it can have; None where there is none."""
+    maximum: FiniteFloat | None = None
+    """Largest value that it can have; None where there is none."""
+    worst: FiniteFloat | None = None
+    """Where it stands at 0 on a shared scale; None for a distance without a largest value."""
+    best: FiniteFloat
+    """Where it stands at 1."""
+    definition: Annotated[str, StringConstraints(max_length=1000)]
+    """One sentence for people."""
+    paper: Annotated[str, StringConstraints(max_length=1000)] = ""
+    """Where it is defined."""
+    origin: Name
+    """Distribution with its version, or the name of a file."""
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """Of that file."""
+
+    @classmethod
+    def of(cls, row: Metric) -> CustomMetric:
+        """Describe a plug-in's row."""
+        limits = {name: _finite(getattr(row, name)) for name in ("minimum", "maximum", "worst")}
+        return cls(
+            label=row.label, unit=row.unit, higher_is_better=row.higher_is_better, best=row.best,
+            definition=row.definition, paper=row.paper, sha256=row.sha256 or None,
+            origin=PurePath(row.origin).name if row.sha256 else row.origin, **limits,
+        )  # fmt: skip
+
+    def row(self, key: str, version: str) -> Metric:
+        """Return a row to show it by; nothing can be computed with it."""
+        return Metric(
+            key=key, label=f"{self.label} (custom)", unit=self.unit, higher_is_better=self.higher_is_better,
+            minimum=-inf if self.minimum is None else self.minimum,
+            maximum=inf if self.maximum is None else self.maximum,
+            worst=inf if self.worst is None else self.worst, best=self.best, overall=(), default=False,
+            version=version, definition=self.definition, paper=self.paper, target="", origin=self.origin,
+            sha256=self.sha256 or "",
+        )  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
 class RunInfo(Record):
     """Contents of ``run.json``."""
 
@@ -85,6 +140,8 @@ class RunInfo(Record):
     status: Literal["started", "resynthesised", "scored"]
     metrics: dict[str, str] = Field(default_factory=dict)
     """Metric key to version of its definition, of the last complete scoring."""
+    custom_metrics: dict[str, CustomMetric] = Field(default_factory=dict)
+    """Those of ``metrics`` that are not of the benchmark's table; their versions tell the file or the distribution."""
     probes: dict[str, ProbeInfo] = Field(default_factory=dict)
     """By probe key, of the last complete probe stage; one backend per probe."""
     provenance: tuple[Provenance, ...] = ()
@@ -107,7 +164,7 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
 
 def codec_source(codec: str, card: Card) -> bytes:
     """Return the content of a codec's files that belong to the user: ``path/to/file.py:Class``, a guest, a lock."""
-    files = [codec_file(codec)] if is_codec_file(codec) else []
+    files = [file_of(codec)] if is_file_name(codec) else []
     if card.isolation is not None:
         files += filter(None, [own_file(card.isolation.guest, ".py"), own_file(card.isolation.lock, ".txt")])
     return b"".join(file.read_bytes() for file in files)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from codec_superb.applications.results import ProbeInfo
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.tables.rows import ClipRow
@@ -18,10 +19,13 @@ from codec_superb.pipeline.tables.rows import ClipRow
 def kept_probes(
     folder: RunFolder, info: RunInfo, resyntheses: Iterable[tuple[str, str | None]]
 ) -> dict[str, ProbeInfo]:
-    """Return the probes that are valid for these clips and resyntheses (SHA-256), in the order of the table."""
+    """Return the probes that are valid for these clips and resyntheses (SHA-256), in the order of the table.
+
+    Probes of plug-ins that this process does not know are left out: their columns cannot be written.
+    """
     if not info.probes or not folder.has_table() or folder.resyntheses() != list(resyntheses):
         return {}
-    return info.probes
+    return {key: found for key, found in info.probes.items() if key in PROBES}
 
 
 def drop_probes(folder: RunFolder, info: RunInfo) -> RunInfo:

@@ -13,7 +13,7 @@ from codec_superb.data_manifests import Clip
 from codec_superb.metrics.errors import MissingPackage, UnusableBackend
 from codec_superb.metrics.score import prepare, score_pair
 from codec_superb.metrics.signals import Signal
-from codec_superb.metrics.table import Backends, backends_of
+from codec_superb.metrics.table import Backends, Metric, backends_of
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of
@@ -27,7 +27,13 @@ class Resynthesis(NamedTuple):
     """Index of the run in the parent's list."""
     path: str
     sha256: str
-    keys: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    """Rows and not keys: a worker need not know where plug-ins were found."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the metrics."""
+        return tuple(row.key for row in self.metrics)
 
 
 class ScoreTask(NamedTuple):
@@ -72,7 +78,7 @@ def _score(reference: Signal, item: Resynthesis, backends: Backends) -> dict[str
     """Compare one resynthesis with the reference."""
     try:
         resynthesis, rate = read_audio(Path(item.path), item.sha256)
-        return compare(reference, resynthesis, rate, item.keys, backends)
+        return compare(reference, resynthesis, rate, item.metrics, backends)
     except (MissingPackage, UnusableBackend):
         raise  # the same for every clip
     except Exception as error:  # noqa: BLE001 - one pair that cannot be compared costs its own metrics only
@@ -80,7 +86,7 @@ def _score(reference: Signal, item: Resynthesis, backends: Backends) -> dict[str
 
 
 def compare(
-    reference: Signal, resynthesis: NDArray[np.float32], rate: int, keys: Sequence[str], backends: Backends = ()
+    reference: Signal, resynthesis: NDArray[np.float32], rate: int, metrics: Sequence[Metric], backends: Backends = ()
 ) -> dict[str, MetricValue]:
     """Score mono ``resynthesis`` ``(samples,)`` at ``rate`` Hz, which must be those of the reference.
 
@@ -91,8 +97,8 @@ def compare(
         raise RunFolderError(f"expected a resynthesis at {reference.rate} Hz, got {rate} Hz")
     if resynthesis.size != reference.samples.size:
         raise RunFolderError(f"expected a resynthesis of {reference.samples.size} samples, got {resynthesis.size}")
-    values = score_pair(reference, resynthesis, rate, keys, backends=backends)
-    for key, backend in backends_of(keys, backends).items():
+    values = score_pair(reference, resynthesis, rate, metrics, backends=backends)
+    for key, backend in backends_of(values, backends).items():
         if values[key].backend != backend:
             raise UnusableBackend(
                 f"{key}: expected the implementation {backend!r}, which worked when scoring began, to work in every "

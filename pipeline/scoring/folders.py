@@ -16,8 +16,9 @@ from typing import NamedTuple
 from codec_superb.data_manifests import Category, Clip
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
 from codec_superb.metrics.errors import MissingPackage, UnusableBackend
+from codec_superb.metrics.plugged import find_metrics
 from codec_superb.metrics.score import prepare
-from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys, metrics_for
+from codec_superb.metrics.table import METRICS, Backends, Metric, backends_of, checked_backends, metrics_for
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.lag import residual_lag
 from codec_superb.pipeline.runs.audio_store import digest, quantise
@@ -37,8 +38,13 @@ class FilePair(NamedTuple):
 
     reference: Clip
     resynthesis: Clip
-    keys: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     backends: Backends = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the metrics."""
+        return tuple(row.key for row in self.metrics)
 
 
 class FolderScores(NamedTuple):
@@ -67,10 +73,10 @@ def score_folders(
     Rows have no bits and no times. Raises PipelineError naming all files without a partner, DatasetError for a folder
     without audio, MetricError for an unknown metric.
     """
-    keys = None if metrics is None else checked_keys(metrics)
+    chosen = None if metrics is None else find_metrics(metrics)
     checked_backends(backends)
     pairs = [
-        FilePair(first, second, metrics_for(first.category) if keys is None else keys)
+        FilePair(first, second, _defaults(first.category) if chosen is None else chosen)
         for first, second in pair_clips(FolderDataset(Path(reference), category), FolderDataset(Path(resynthesis)))
     ]
     progress = progress or SilentProgress()
@@ -85,6 +91,10 @@ def score_folders(
             rows.append(_crashed(event) if isinstance(event, WorkerCrash) else event.value)
             progress.advance()
     return FolderScores(sorted(rows, key=lambda row: row.clip), backends_of(sorted(wanted), backends))
+
+
+def _defaults(category: Category) -> tuple[Metric, ...]:
+    return tuple(METRICS[key] for key in metrics_for(category))
 
 
 def pair_clips(reference: FolderDataset, resynthesis: FolderDataset) -> list[tuple[Clip, Clip]]:
@@ -136,7 +146,7 @@ def _row(pair: FilePair) -> ClipRow:
     row = row.model_copy(update={"sampling_rate": rate, "samples": reference.size})
     try:
         resynthesis, its_rate = load_mono(pair.resynthesis)
-        values = compare(prepare(reference, rate), resynthesis, its_rate, pair.keys, pair.backends)
+        values = compare(prepare(reference, rate), resynthesis, its_rate, pair.metrics, pair.backends)
     except (MissingPackage, UnusableBackend):
         raise  # the same for every pair
     except Exception as error:  # noqa: BLE001 - one file costs its own row only

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys
+from codec_superb.metrics.plugged import find_metrics
+from codec_superb.metrics.table import Backends, Metric, backends_of, checked_backends
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.runs.finished import RunGroup, by_dataset, selected_clips
@@ -42,7 +43,7 @@ def score(
     Raises RunFolderError for a run that is not finished or whose dataset has changed, MetricError for an unknown
     metric, DatasetError for a dataset that is not on this machine.
     """
-    keys = None if metrics is None else checked_keys(metrics)
+    chosen = None if metrics is None else find_metrics(metrics)
     checked_backends(backends)
     folders = find_runs(runs)
     outcomes: dict[Path, RunOutcome] = {}
@@ -51,14 +52,14 @@ def score(
         progress = progress or SilentProgress()
         working = WorkingBackends(backends, pool, progress)
         for group in by_dataset(folders):
-            for outcome in _score_group(group, keys, pool, progress, working, overwrite=overwrite):
+            for outcome in _score_group(group, chosen, pool, progress, working, overwrite=overwrite):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
 
 def _score_group(
     group: RunGroup,
-    keys: Sequence[str] | None,
+    chosen: Sequence[Metric] | None,
     pool: Executor,
     progress: Progress,
     working: WorkingBackends,
@@ -67,7 +68,7 @@ def _score_group(
 ) -> list[RunOutcome]:
     """Score all runs of one dataset together."""
     with ExitStack() as stack:
-        stores = [ScoreStore(folder, keys, stack, overwrite=overwrite) for folder in group.folders]
+        stores = [ScoreStore(folder, chosen, stack, overwrite=overwrite) for folder in group.folders]
         for store in stores:
             store.select(selected_clips(store.folder, store.info, group.dataset))
         try:
@@ -111,7 +112,7 @@ def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) 
         for number, store in enumerate(stores):
             if clip in store and (keys := store.missing(row := store.row(clip))):
                 path = str(store.folder.audio_path(clip))
-                items.append(Resynthesis(number, path, row.resynthesis_sha256 or "", keys))
+                items.append(Resynthesis(number, path, row.resynthesis_sha256 or "", store.table(keys)))
         if items:
             yield ScoreTask(spec, clip, tuple(items), backends)
 
@@ -129,5 +130,11 @@ def _finish(store: ScoreStore) -> None:
     provenance = info.provenance
     if store.computed:
         provenance = supersede(provenance, stamp("score", "cpu", store.backends()))
-    update = {"status": "scored", "metrics": columns, "provenance": provenance}
+    update = {
+        "status": "scored",
+        "metrics": columns,
+        "custom_metrics": store.custom(columns),
+        "provenance": provenance,
+        "probes": probes,
+    }
     store.folder.write_info(info.model_copy(update=update))

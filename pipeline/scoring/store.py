@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
-from codec_superb.metrics.table import METRICS, metrics_for
+from codec_superb.metrics.table import METRICS, Metric, metrics_for
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.runs.info import CustomMetric, RunInfo
 from codec_superb.pipeline.runs.outcome import FailedClip, MetricCounts, RunOutcome
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ResynthesisRow, ScoreLine, VersionedValue
 
@@ -17,7 +17,7 @@ class ScoreStore:
     """The journals of one run, opened for scoring."""
 
     def __init__(
-        self, folder: RunFolder, asked: Sequence[str] | None, stack: ExitStack, *, overwrite: bool = False
+        self, folder: RunFolder, asked: Sequence[Metric] | None, stack: ExitStack, *, overwrite: bool = False
     ) -> None:
         """Lock the run and open its journals until ``stack`` ends; ``asked`` None chooses metrics by category."""
         stack.enter_context(folder.lock())
@@ -25,7 +25,12 @@ class ScoreStore:
             folder.forget("score")
         self.folder = folder
         self.info: RunInfo = folder.info()
-        self._asked = None if asked is None else tuple(asked)
+        self._asked = None if asked is None else tuple(row.key for row in asked)
+        self._table = METRICS | {row.key: row for row in asked or ()}
+        """Rows that can be computed in this call, by key."""
+        kept = {key: version for key, version in self.info.metrics.items() if key in self.info.custom_metrics}
+        self._versions = kept | {key: row.version for key, row in self._table.items()}
+        """Current versions; of a plug-in that this call does not know, that of its last scoring."""
         self._rows = stack.enter_context(folder.resynth_journal())
         self._values = stack.enter_context(folder.score_journal())
         self.clips: Sequence[str] = ()
@@ -37,6 +42,15 @@ class ScoreStore:
     def keys(self, row: ResynthesisRow) -> tuple[str, ...]:
         """Return the requested metrics of the clip of ``row``."""
         return metrics_for(row.category) if self._asked is None else self._asked
+
+    def table(self, keys: Sequence[str]) -> tuple[Metric, ...]:
+        """Return the rows of ``keys``."""
+        return tuple(self._table[key] for key in keys)
+
+    def custom(self, keys: Iterable[str]) -> dict[str, CustomMetric]:
+        """Describe those of ``keys`` that are not of the benchmark's table."""
+        others = [key for key in keys if key not in METRICS]
+        return {k: CustomMetric.of(self._table[k]) if k in self._table else self.info.custom_metrics[k] for k in others}
 
     def select(self, clips: Sequence[str]) -> None:
         """Set the requested clips of the run, sorted."""
@@ -70,7 +84,7 @@ class ScoreStore:
     def record(self, clip: str, values: dict[str, MetricValue], backends: Mapping[str, str]) -> None:
         """Append values to the journal with the versions of their definitions and the implementations that ran."""
         versioned = {
-            key: VersionedValue(version=METRICS[key].version, backend=backends.get(key, ""), **value.model_dump())
+            key: VersionedValue(version=self._versions[key], backend=backends.get(key, ""), **value.model_dump())
             for key, value in values.items()
         }
         self._values.append(ScoreLine(clip=clip, sha256=self.row(clip).resynthesis_sha256, metrics=versioned))
@@ -92,8 +106,12 @@ class ScoreStore:
     def columns(self) -> dict[str, str]:
         """Return key and version of the table's metrics: the requested ones, and earlier ones of the same version."""
         asked = {key for clip in self.clips for key in self.keys(self.row(clip))}
-        kept = {key for key, version in self.info.metrics.items() if key in METRICS and METRICS[key].version == version}
-        return {key: METRICS[key].version for key in METRICS if key in asked | kept}
+        kept = {key for key, version in self.info.metrics.items() if self._versions.get(key) == version}
+        return {key: version for key, version in self._ordered() if key in asked | kept}
+
+    def _ordered(self) -> list[tuple[str, str]]:
+        """Keys and versions: the table in its order, then plug-ins by key."""
+        return [(key, self._versions[key]) for key in (*METRICS, *sorted(self._versions.keys() - METRICS.keys()))]
 
     def rows(self, columns: Sequence[str]) -> Iterator[ClipRow]:
         """Yield complete rows, sorted by clip; the metrics of a clip without a resynthesis count as failed."""
@@ -112,7 +130,7 @@ class ScoreStore:
             self.folder.path, self.info.card.name, self.info.dataset.name, "score", asked=len(self.clips)
         )
         result.done = self.computed
-        for row in self.rows(list(METRICS)):
+        for row in self.rows(list(self._versions)):
             if row.status == "failed":
                 result.failed.append(FailedClip(row.clip, row.stage, f"{row.error_type}: {row.error}"))
             for key in self.keys(row):
@@ -126,11 +144,7 @@ class ScoreStore:
         known: dict[str, VersionedValue] = {}
         for line in self._values.entries(row.clip):
             if line.sha256 == row.resynthesis_sha256:
-                known |= {
-                    key: value
-                    for key, value in line.metrics.items()
-                    if key in METRICS and value.version == METRICS[key].version
-                }
+                known |= {key: value for key, value in line.metrics.items() if value.version == self._versions.get(key)}
         return known
 
 

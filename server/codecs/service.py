@@ -21,6 +21,7 @@ from codec_superb.server.codecs.results import codec_result
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.errors import NotFound
 from codec_superb.server.storage.clip_blocks import Values, category_values
+from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.submissions.applications import stored_applications
 from codec_superb.web.figures.distribution import quantiles_of
 from codec_superb.web.rows import CodecResult
@@ -167,6 +168,7 @@ def view_of(
         ),
         card=facts.card_facts(card),
         categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
+        custom=custom_results(submission.document),
         applications=stored_applications(
             card.name, submission.document.get("applications"), submission.document["datasets"]
         ),

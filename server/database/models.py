@@ -164,7 +164,7 @@ class Submission(Base):
     """The codec's card of this version."""
     document: Mapped[dict[str, Any]] = mapped_column(deferred=True)
     """``submission.json`` without card and aggregates, but with ``aggregates.applications``: datasets with provenance,
-    metric versions, samples."""
+    metric versions, samples; with ``custom_results``, where a file has metrics of plug-ins."""
     metrics: Mapped[dict[str, Any]]
     """Metric key to version of its definition."""
     clips: Mapped[int]

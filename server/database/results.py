@@ -6,6 +6,7 @@ A row keeps the score in the columns ``score``, ``low`` and ``high``, and says o
 from __future__ import annotations
 
 from codec_superb.metrics.results import ResultSummary, Score
+from codec_superb.metrics.table import METRICS
 from codec_superb.server.database.models import Result
 
 _SAME = tuple(name for name in ResultSummary.model_fields if name != "score")
@@ -18,7 +19,10 @@ def to_summary(row: Result) -> ResultSummary:
 
 
 def to_row(summary: ResultSummary, dataset: str) -> Result:
-    """Make a row of the results on ``dataset``; '' for those over all datasets of the category."""
+    """Make a row of the results on ``dataset``; '' for those over all datasets of the category.
+
+    Metrics of plug-ins are left out: they are kept with the submission's document and shown as custom.
+    """
     fields = summary.model_dump(exclude={"score", "datasets", "metrics"})
     score = summary.score
     return Result(
@@ -28,5 +32,5 @@ def to_row(summary: ResultSummary, dataset: str) -> Result:
         score=score.value,
         low=score.low,
         high=score.high,
-        metrics={key: estimate.model_dump() for key, estimate in sorted(summary.metrics.items())},
+        metrics={key: entry.model_dump() for key, entry in sorted(summary.metrics.items()) if key in METRICS},
     )

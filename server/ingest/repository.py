@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
+from codec_superb.metrics.table import METRICS
 from codec_superb.server.database.models import ClipBlock, Codec, Result, Submission
 from codec_superb.server.database.results import to_row
 from codec_superb.server.ingest.outcome import Accepted, Checked
+from codec_superb.server.storage.custom_results import document_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _ID_LENGTH = 12
@@ -53,8 +55,9 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
         "document": {
             **{name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},
             "applications": whole["aggregates"]["applications"],
+            **document_of(submission, accepted.datasets),
         },
-        "metrics": submission.metrics,
+        "metrics": {key: version for key, version in submission.metrics.items() if key in METRICS},
         "clips": accepted.clips,
         "ok": accepted.ok,
         "failed": accepted.failed,
