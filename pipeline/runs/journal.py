@@ -58,7 +58,7 @@ class Journal(Generic[T]):
 
         Raises OSError when the line could not be written.
         """
-        content = self._kind.dump_python(entry, mode="json")
+        content = self._kind.dump_python(entry)  # not as JSON, which would turn NaN into null
         line = (json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n").encode()
         try:
             written = self._file.write(line)
