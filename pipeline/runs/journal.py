@@ -58,7 +58,7 @@ class Journal(Generic[T]):
 
         Raises OSError when the line could not be written.
         """
-        content = self._kind.dump_python(entry, mode="json")
+        content = self._kind.dump_python(entry)  # not as JSON, which would turn NaN into null
         line = (json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n").encode()
         try:
             # write(2) may write less than requested, on a disk that becomes full; the second call then raises.
