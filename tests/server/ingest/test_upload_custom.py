@@ -13,9 +13,10 @@ from support_stats import draw_rows, ok, write_run
 from support_submissions import edit_document
 
 from codec_superb.pipeline.runs.info import CustomMetric
+from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.pack import pack
-from codec_superb.pipeline.submission.schema import Submitter
+from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submitter
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import Submission
 
@@ -28,7 +29,7 @@ LEVEL = CustomMetric(
 def custom_file(folder: Path, rows: Sequence[ClipRow]) -> Path:
     """Pack a run that was scored with one more metric."""
     more = [row.model_copy(update={"metrics": row.metrics | {"level": ok(2.5)}}) for row in rows]
-    run = write_run(folder, more, card=make_card())
+    run = write_run(folder, rows, card=make_card())
     info = run.info()
     run.write_rows([row.model_dump(mode="json") for row in more], [*info.metrics, "level"])
     versions = info.metrics | {"level": "1+aaaaaaaaaaaaaaaa"}
@@ -43,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_it_is_shown_apart_and_never_ranked(service: Service, file: Path) -> None:
-    """The page of the submission has it as custom; results, definitions and board have the table's metrics alone."""
+    """The page of the submission has it as custom; results, definitions and board have the table's alone."""
     answer = service.send(file.read_bytes())
     assert answer.status_code == 201, answer.text
     identity = answer.json()["id"]
@@ -72,8 +73,6 @@ def test_a_file_that_hides_or_misnames_it_is_refused(file: Path) -> None:
         assert any(expected in problem.expected for problem in report.problems), expected
 
 
-def test_an_ordinary_file_does_not_name_the_field(service: Service) -> None:
+def test_an_ordinary_file_does_not_name_the_field() -> None:
     """The bytes of a submission without plug-ins are those of before."""
-    data = drawn("plain_16k")
-    assert b"custom_metrics" not in io.BytesIO(data).getvalue()
-    assert service.send(data).status_code == 201
+    assert b"custom_metrics" not in read_archive(io.BytesIO(drawn("plain_16k")))[SUBMISSION_NAME]
