@@ -41,16 +41,16 @@ def area_of(name: str) -> str:
 
 def report(verdicts: dict[str, int | None]) -> None:
     """Print the counts by folder, and the names of what no test noticed."""
-    print(
-        f"\n{'folder':22}{'mutants':>8}{'killed':>8}{'timeout':>8}{'survived':>9}{'no test':>8}  noticed  95 % interval"
-    )
+    heads = "".join(f"{head:>9}" for head in ("mutants", "killed", "timeout", "survived", "no test"))
+    print(f"\n{'folder':22}{heads}  noticed  95 % interval")
     for area in AREAS:
         found = [status_by_exit_code[code] for name, code in verdicts.items() if area_of(name) == area]
         counts = Counter("killed" if status == "segfault" else status for status in found if status != "not checked")
         n, noticed = counts.total(), sum(counts[status] for status in NOTICED)
         low, high = wilson(noticed, n) if n else (0.0, 1.0)
-        line = f"{area.replace('.', '/'):22}{n:8}{counts['killed']:8}{counts['timeout']:8}{counts['survived']:9}"
-        print(f"{line}{counts['no tests']:8}  {noticed / max(n, 1):7.1%}  [{low:.1%}, {high:.1%}]")
+        columns = (n, *(counts[status] for status in ("killed", "timeout", "survived", "no tests")))
+        line = "".join(f"{count:9}" for count in columns)
+        print(f"{area.replace('.', '/'):22}{line}  {noticed / max(n, 1):7.1%}  [{low:.1%}, {high:.1%}]")
     for name, code in sorted(verdicts.items()):
         if status_by_exit_code[code] not in (*NOTICED, "not checked"):
             print(f"  {status_by_exit_code[code]:12} {name}")
@@ -71,11 +71,8 @@ def main() -> None:
     def sampled(*, mutant_names: tuple[str, ...] = ()) -> tuple[list[tuple[Any, str, int | None]], dict[str, Any]]:
         """Stand in for mutmut's own list of mutants, which knows names and patterns but no sample."""
         mutants, files = everything(mutant_names=mutant_names)
-        chosen = {
-            name
-            for area in AREAS
-            for name in sample([m[1] for m in mutants if area_of(m[1]) == area], number, options.seed)
-        }
+        names = [[name for _, name, _ in mutants if area_of(name) == area] for area in AREAS]
+        chosen = {name for area in names for name in sample(area, number, options.seed)}
         return [mutant for mutant in mutants if mutant[1] in chosen], files
 
     mutmut.collect_source_file_mutation_data = sampled

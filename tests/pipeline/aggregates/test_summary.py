@@ -135,7 +135,7 @@ def test_a_metric_of_some_datasets_is_the_mean_of_those() -> None:
 
 
 def test_a_rate_that_one_dataset_lacks_is_not_given() -> None:
-    """Without the tokens, bits and times of one dataset there is no rate of the category, nor where all clips failed."""
+    """Without the tokens, bits and times of one dataset the category has no rate, nor where all clips failed."""
     unknown = {"bits": None, "encode_s": None, "decode_s": None, "lag_samples": None}
     rows = [row("a", dataset="big", tokens=5), row("b", dataset="small", **unknown)]
     aggregates = aggregate(rows, metrics=KEYS)
