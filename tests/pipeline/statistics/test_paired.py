@@ -159,3 +159,12 @@ def test_the_share_of_replicates_by_hand() -> None:
     assert difference_of(point, draws, 9, -1).first_better == 1.5 / 4
     assert difference_of(point, np.full((5, 2), np.nan), 9).first_better == 0.5
     assert difference_of(point, np.full((5, 2), np.nan), 9).low is None
+
+
+def test_a_tie_is_neither_a_win_nor_a_loss() -> None:
+    """Of four clips one is better, two are equal and one is worse, also where less is better."""
+    values = {"a": (1.0, 2.0), "b": (3.0, 3.0), "c": (4.0, 4.0), "d": (6.0, 5.0)}
+    for key in ("pesq", "mel"):
+        first, second = ([row(clip, metrics={key: ok(pair[n])}) for clip, pair in values.items()] for n in (0, 1))
+        metric = only_metric(first, second, key)
+        assert (metric.wins, metric.losses, metric.ties) == (1, 1, 2)
