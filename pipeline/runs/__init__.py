@@ -1,0 +1,1 @@
+"""Run folders: what a run consists of on disk, how it is opened, locked, continued and stamped."""
