@@ -69,6 +69,7 @@ for module in list(sys.modules.values()):
     _run(code)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "loader",
     [
@@ -109,6 +110,7 @@ except {error} as error:
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("package", "error"), [("base_codec", "MissingDependency"), ("applications", "MissingPackage")]
 )
