@@ -87,6 +87,7 @@ def _on_a_tiny_disk(place: Path, kept: Path, size: str, order: dict[str, Any]) -
     return subprocess.CompletedProcess(second.args, second.returncode, second.stdout, first.stderr + second.stderr)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("size", ["32k", "100k"])
 def test_resynth_on_a_tiny_disk_goes_on_when_there_is_room(tmp_path: Path, order: dict[str, Any], size: str) -> None:
     """Whatever does not fit, audio, journal or table: a clear error, no half file, then the undisturbed rows."""

@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         for name, value in parameters.items():
-            if value in BACKENDS and "tests/server/database/" not in item.nodeid:
+            if isinstance(value, str) and value in BACKENDS and "tests/server/database/" not in item.nodeid:
                 item.add_marker(pytest.mark.sample(1, over=name))
 
 
