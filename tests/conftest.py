@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from support_profile import choose_cases, load_hypothesis_profile
+from support_timing import PAGE_MS
 from support_warm_workers import WarmWorkers
 
 load_hypothesis_profile()
@@ -61,7 +62,7 @@ def browser() -> Iterator[Browser]:
     """Start the system's Chromium, once: Playwright cannot be started twice in a process."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     assert path, "these tests need Chromium: install it, for example with `apt-get install chromium`"
-    expect.set_options(timeout=15_000)  # machines that test may be busy
+    expect.set_options(timeout=PAGE_MS)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=list(_QUIET))
         yield started

@@ -13,6 +13,7 @@ import pytest
 from support_drive import command
 from support_run_codecs import HERE
 from support_runs import contents, speech_folder
+from support_timing import PATIENCE_S
 
 from codec_superb.pipeline.runs.journal import Journal
 
@@ -23,7 +24,7 @@ Runner = Callable[..., subprocess.CompletedProcess[str]]
 def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run a command with this process's import path."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.run(list(words), capture_output=True, text=True, env=environment, timeout=60, check=False)
+    return subprocess.run(list(words), capture_output=True, text=True, env=environment, timeout=PATIENCE_S, check=False)
 
 
 @pytest.fixture

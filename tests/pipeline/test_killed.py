@@ -16,7 +16,7 @@ from support_killing import finish, killed
 from support_profile import amount
 from support_run_codecs import HERE
 from support_runs import contents, speech_folder
-from support_timing import quickest
+from support_timing import PATIENCE_S, quickest
 
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.journal import Journal
@@ -111,7 +111,7 @@ def test_ctrl_c_ends_a_run_within_a_second_and_it_can_be_resumed(tmp_path: Path)
             time.sleep(1)  # both workers are in the middle of a clip
             began = time.monotonic()
             os.killpg(process.pid, signal.SIGINT)
-            process.communicate(timeout=10)
+            process.communicate(timeout=PATIENCE_S)
             took = time.monotonic() - began
         assert process.returncode == 130
         with pytest.raises(ProcessLookupError):

@@ -183,7 +183,13 @@ def test_a_fault_in_a_batch_costs_the_clip_that_has_it_alone_too(tmp_path: Path,
     sound[17] = np.nan
     soundfile.write(folder / "nan.wav", sound, 16000, subtype="FLOAT")
     (run,) = resynthesise(
-        [TOGETHER], [str(folder)], out=tmp_path / "runs", workers=workers, batch=60, timeout=6, progress=said
+        [TOGETHER],
+        [str(folder)],
+        out=tmp_path / "runs",
+        workers=workers,
+        batch=60,
+        timeout=12 if fault == 23 else None,
+        progress=said,
     )
     (alone,) = resynthesise([TOGETHER], [str(folder)], out=tmp_path / "alone", workers=1)
     assert contents(run.path) == contents(alone.path)
