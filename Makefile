@@ -3,10 +3,14 @@ PYTHON ?= python3
 VENV ?= .venv
 TEST_VENV ?= .venv-test
 PERF_VENV ?= .venv-perf
-PIP_FLAGS := --quiet --disable-pip-version-check -c constraints.txt
+# --no-compile: a module is compiled when it is first imported, which four in five of the installed ones never are.
+PIP_FLAGS := --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# What CI takes less of: pairs for PESQ, and families of private environments (a pytest -k expression; empty: all).
+PAIRS ?= 2000
+FAMILIES ?=
 INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 
-.PHONY: demo test test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf serve clean help chromium postgres
+.PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf serve clean help chromium postgres
 
 # Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.
 PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k
@@ -17,15 +21,18 @@ demo: $(VENV)/.installed ## install, fetch `mini`, benchmark and probe real code
 serve: $(VENV)/.server ## run the leaderboard on http://127.0.0.1:8000, on SQLite with nothing configured
 	@$(VENV)/bin/codec-superb serve
 
-test: $(TEST_VENV)/.installed chromium postgres ## set up the test environment (torch included) and run all tests
+test: $(TEST_VENV)/.installed chromium postgres ## set up the test environment (torch included) and run the tests, of the long ones a fixed part
 	$(TEST_VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow and not isolated"
 
-test-slow: $(TEST_VENV)/.installed chromium postgres ## the tests that take minutes
+test-all: export CODEC_SUPERB_TESTS := all
+test-all: test test-slow test-isolated test-pesq ## everything in its long form, hours; test-repositories is apart
+
+test-slow: $(TEST_VENV)/.installed chromium postgres ## the tests that take minutes, of the longest a fixed part
 	$(TEST_VENV)/bin/python -m pytest -q -m slow
 
-test-isolated: $(TEST_VENV)/.installed ## build real private environments and run the packages in them with random weights
+test-isolated: $(TEST_VENV)/.installed ## build real private environments (or those of FAMILIES), run them with random weights
 	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) uv
-	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m "isolated and not repositories"
+	PATH="$(abspath $(TEST_VENV))/bin:$$PATH" $(TEST_VENV)/bin/python -m pytest -q -m "isolated and not repositories" $(if $(FAMILIES),-k "$(FAMILIES)")
 
 test-repositories: $(TEST_VENV)/.installed ## the same for packages that are in no registry: git fetches them from their repositories
 	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) uv
@@ -53,9 +60,9 @@ perf: $(PERF_VENV)/.installed ## measure scoring against the reference compositi
 	$(PERF_VENV)/bin/codec-superb datasets prepare mini
 	$(PERF_VENV)/bin/python perf/pesq_speed.py
 
-test-pesq: $(TEST_VENV)/.installed ## 2,000 seeded pairs through both implementations of PESQ, about four minutes
+test-pesq: $(TEST_VENV)/.installed ## PAIRS (2,000) seeded pairs through both implementations of PESQ
 	$(TEST_VENV)/bin/codec-superb datasets prepare mini
-	$(TEST_VENV)/bin/python perf/pesq_pairs.py --count 2000
+	$(TEST_VENV)/bin/python perf/pesq_pairs.py --count $(PAIRS)
 
 MUTANTS ?= 100
 SEED ?= 0

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import soundfile
 from numpy.typing import NDArray
+from support_timing import PATIENCE_S
 
 from codec_superb.data_manifests.manifest import Manifest, PackageFile
 
@@ -182,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(206 if start else 200, content[start:], "application/octet-stream", stop)
         if name in self._index().stall_after:
             self.wfile.flush()
-            self._index().release.wait(30)
+            self._index().release.wait(PATIENCE_S)
 
     def _answer(self, status: int, body: bytes, kind: str, break_after: int | None = None) -> None:
         self.send_response(status)

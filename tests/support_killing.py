@@ -9,12 +9,13 @@ import time
 from typing import Any
 
 from support_drive import start
+from support_timing import PATIENCE_S
 
 
 def finish(order: dict[str, Any]) -> None:
     """Let a stage run to its end."""
     with start(**order) as process:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, errors
 
 

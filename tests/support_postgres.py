@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 
 import psycopg
+from support_timing import PATIENCE_S
 
 from codec_superb.server.database.migrate import upgrade
 
@@ -60,7 +61,7 @@ def postgres_server() -> Iterator[PostgresServer]:
         yield PostgresServer(folder)
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(PATIENCE_S)
         shutil.rmtree(folder, ignore_errors=True)
 
 

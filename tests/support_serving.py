@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
+from support_timing import PATIENCE_S
 
 PROGRAM = "import sys; from codec_superb.cli.main import call; sys.exit(call(sys.argv[1:]))"
 WITHOUT_HEAVY = """
@@ -47,7 +48,7 @@ class Served:
 
     def get(self, path: str, **headers: str) -> httpx2.Response:
         """Ask it."""
-        return httpx2.get(self.url + path, headers=headers, timeout=20)
+        return httpx2.get(self.url + path, headers=headers, timeout=PATIENCE_S)
 
 
 @contextmanager
@@ -65,7 +66,7 @@ def served(
         try:
             first = process.stdout.readline()
             if "http://" not in first:
-                process.wait(10)
+                process.wait(PATIENCE_S)
                 raise AssertionError(f"the service did not start:\n{first}{log.read_text()}")
             url = first.rsplit(" ", 1)[-1].strip()
             service = Served(process, url, [first, process.stdout.readline(), process.stdout.readline()], log)
@@ -73,7 +74,7 @@ def served(
             yield service
         finally:
             process.kill()
-            process.wait(10)
+            process.wait(PATIENCE_S)
             process.stdout.close()
 
 

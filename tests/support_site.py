@@ -12,6 +12,7 @@ import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from fastapi import FastAPI
 from playwright.sync_api import Browser, BrowserContext, Page
+from support_timing import PAGE_MS, PATIENCE_S, wait_for
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
@@ -39,16 +40,13 @@ def running_site(settings: Settings, app: FastAPI | None = None) -> Iterator[str
         yield f"http://127.0.0.1:{_port(server, thread)}"
     finally:
         server.should_exit = True
-        thread.join(timeout=20)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive(), "the server did not stop"
 
 
 def _port(server: uvicorn.Server, thread: threading.Thread) -> int:
-    until = time.monotonic() + 20
-    while not server.started:
-        assert thread.is_alive(), "the server ended while it started"
-        assert time.monotonic() < until, "the server did not start within 20 seconds"
-        time.sleep(0.01)
+    wait_for(lambda: server.started or not thread.is_alive(), "the server did not start")
+    assert server.started, "the server ended while it started"
     port: int = server.servers[0].sockets[0].getsockname()[1]
     return port
 
@@ -66,7 +64,7 @@ def visitor(
     context: BrowserContext = browser.new_context(
         base_url=site, viewport={"width": width, "height": height}, color_scheme=scheme, **options
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PAGE_MS)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda told: complaints.append(told.text) if told.type in {"error", "warning"} else None)
@@ -82,7 +80,7 @@ def visitor(
         context.close()
 
 
-def wait_until(page: Page, expression: str, seconds: float = 15.0) -> None:
+def wait_until(page: Page, expression: str, seconds: float = PAGE_MS / 1000) -> None:
     """Wait until JavaScript is true, asked from here: Playwright's own waiting would evaluate strings in the page.
 
     That is what the policy of the site forbids, once the page has not been right at the first look.

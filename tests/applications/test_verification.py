@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import interp1d
 from scipy.optimize import brentq
 from sklearn.metrics import roc_curve
+from support_profile import examples
 
 from codec_superb.applications import verification
 from codec_superb.applications.asv.speechbrain_ecapa import import_speechbrain
@@ -120,7 +121,7 @@ class TestDraws:
 
     @pytest.mark.parametrize("figure", _BOTH)
     @given(seed=st.integers(0, 2**32 - 1))
-    @settings(max_examples=20)
+    @examples(20)
     def test_a_weight_is_a_repetition(self, figure: Any, seed: int) -> None:
         """A trial whose clips weigh 2 and 3 counts as six trials."""
         trials = _random_trials(seed, pairs=40, clips=8)
@@ -166,7 +167,7 @@ class TestProperties:
     """What must hold of any trials."""
 
     @given(seed=st.integers(0, 2**32 - 1))
-    @settings(max_examples=30)
+    @examples(30)
     def test_only_the_order_of_scores_counts(self, seed: int) -> None:
         """A rising function of the scores and another order of trials change nothing; figures stay in their range."""
         trials = _random_trials(seed, pairs=60)
@@ -180,7 +181,7 @@ class TestProperties:
             assert 0.0 <= ours[0] <= highest
 
     @given(seed=st.integers(0, 2**32 - 1))
-    @settings(max_examples=30)
+    @examples(30)
     def test_equal_errors_know_no_side(self, seed: int) -> None:
         """With labels and signs of the scores turned round, the equal error rate is the same."""
         trials = _random_trials(seed, pairs=60)
@@ -190,7 +191,7 @@ class TestProperties:
         )
 
     @given(seed=st.integers(0, 2**32 - 1))
-    @settings(max_examples=30)
+    @examples(30)
     def test_the_cost_is_no_more_than_at_equal_errors(self, seed: int) -> None:
         """No threshold beats the least cost: not even one drawn at random."""
         trials = _random_trials(seed, pairs=60)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support_cards import make_card
 from support_every_codec import Delayed, waveform_lag
+from support_profile import examples
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
@@ -143,7 +144,7 @@ def test_batches_are_the_clips_one_by_one() -> None:
         assert np.array_equal(sound, codec.decode(encoded))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     name=st.sampled_from(["opus_12k", "mp3_64k", "g726_24k", "codec2_1300", "lc3_32k", "aptx_384k", "wma_32k", "flac"]),
     rate=st.sampled_from([7000, 8000, 16000, 22050, 44100, 48000, 96000]),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from support_profile import examples
 from support_speech import real_speech
 
 from codec_superb.base_codec import registry
@@ -36,7 +37,7 @@ def test_full_scale_and_odd_lengths_come_back_exactly(name: str) -> None:
         assert np.array_equal(codec.decode(codec.encode(extremes, 44100)), extremes)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     arrays.arrays(
         np.float32,

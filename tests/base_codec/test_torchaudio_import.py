@@ -69,6 +69,7 @@ for module in list(sys.modules.values()):
     _run(code)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "loader",
     [

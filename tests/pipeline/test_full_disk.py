@@ -13,6 +13,7 @@ import pytest
 from support_drive import command
 from support_run_codecs import HERE
 from support_runs import contents, speech_folder
+from support_timing import PATIENCE_S
 
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.tables.rows import ResynthesisRow
@@ -24,7 +25,7 @@ Runner = Callable[..., subprocess.CompletedProcess[str]]
 def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run a command with this process's import path."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.run(list(words), capture_output=True, text=True, env=environment, timeout=60, check=False)
+    return subprocess.run(list(words), capture_output=True, text=True, env=environment, timeout=PATIENCE_S, check=False)
 
 
 @pytest.fixture
@@ -88,6 +89,7 @@ def _on_a_tiny_disk(place: Path, kept: Path, size: str, order: dict[str, Any]) -
     return subprocess.CompletedProcess(second.args, second.returncode, second.stdout, first.stderr + second.stderr)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("size", ["32k", "100k"])
 def test_resynth_on_a_tiny_disk_goes_on_when_there_is_room(tmp_path: Path, order: dict[str, Any], size: str) -> None:
     """Whatever does not fit, audio, journal or table: a clear error, no half file, then the undisturbed rows."""

@@ -19,6 +19,7 @@ import pytest
 from support_ingest import UPLOADS, categories, drawn, register, whole_submissions
 from support_postgres import PostgresServer
 from support_serving import PROGRAM, WITHOUT_HEAVY, Served, served
+from support_timing import PATIENCE_S, wait_for
 
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import OperationError
@@ -30,7 +31,7 @@ from codec_superb.server.settings import Settings
 @contextmanager
 def _upload(service: Served, data: bytes, sent: int) -> Iterator[socket.socket]:
     """Begin to upload a submission and have sent its first bytes."""
-    with socket.create_connection(service.address, timeout=20) as connection:
+    with socket.create_connection(service.address, timeout=PATIENCE_S) as connection:
         lines = (
             f"POST {UPLOADS} HTTP/1.1", "Host: x", f"Content-Length: {len(data)}", "Content-Type: application/zip",
             "Expect: 100-continue", "", "",
@@ -39,6 +40,15 @@ def _upload(service: Served, data: bytes, sent: int) -> Iterator[socket.socket]:
         assert connection.recv(100).startswith(b"HTTP/1.1 100 Continue")  # the application has begun to read
         connection.sendall(data[:sent])
         yield connection
+
+
+def _refuses(service: Served) -> bool:
+    """Whether it takes no more connections; it looks for its end ten times a second."""
+    try:
+        service.get("/healthz")
+    except httpx2.ConnectError:
+        return True
+    return False
 
 
 class TestStart:
@@ -61,7 +71,7 @@ class TestStart:
         """A header of a megabyte is not kept in memory to see how it ends."""
         with (
             served("--storage", str(tmp_path)) as service,
-            socket.create_connection(service.address, timeout=20) as connection,
+            socket.create_connection(service.address, timeout=PATIENCE_S) as connection,
         ):
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ")
             with suppress(ConnectionError):
@@ -82,7 +92,7 @@ class TestStart:
                 text = service.get("/metrics-internal").text
                 assert 'codec_superb_requests_total{method="GET",route="/healthz",status="200"} 30.0' in text
                 service.process.send_signal(signal.SIGTERM)
-                assert service.process.wait(20) == 0
+                assert service.process.wait(PATIENCE_S) == 0
 
     @pytest.mark.slow
     def test_workers_end_with_their_parent(self, tmp_path: Path) -> None:
@@ -105,7 +115,7 @@ class TestRefusals:
     def _message(self, *arguments: str, before: str = "") -> str:
         done = subprocess.run(
             [sys.executable, "-c", before + PROGRAM, "serve", *arguments],
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=PATIENCE_S,
         )  # fmt: skip
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
@@ -191,14 +201,12 @@ class TestShutdown:
             register(database, "mini", categories())
             with _upload(service, data, sent=2000) as upload:
                 service.process.send_signal(signal.SIGTERM)
-                time.sleep(0.7)  # the server looks for its end ten times a second
-                with pytest.raises(httpx2.ConnectError):
-                    service.get("/healthz")
+                wait_for(lambda: _refuses(service), "expected no new connection after SIGTERM")
                 upload.sendall(data[2000:])
                 answer = b"".join(iter(lambda: upload.recv(4096), b""))
             assert b"201 Created" in answer
             assert b'"status":"pending"' in answer
-            assert service.process.wait(20) == 0
+            assert service.process.wait(PATIENCE_S) == 0
             assert whole_submissions(database, settings) == [hashlib.sha256(data).hexdigest()]
 
     @pytest.mark.slow
@@ -209,7 +217,7 @@ class TestShutdown:
         with start as service, _upload(service, bytes(9000), sent=40):
             service.process.send_signal(signal.SIGTERM)
             began = time.monotonic()
-            assert service.process.wait(20) == 0
+            assert service.process.wait(PATIENCE_S) == 0
             assert 0.9 < time.monotonic() - began < 11
             lines = [json.loads(line) for line in service.log.read_text().splitlines()]
         assert any("graceful shutdown exceeded" in line["event"] for line in lines)

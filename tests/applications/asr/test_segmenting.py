@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support_profile import examples
 
 from codec_superb.applications.asr.segmenting import quietest, segments
 
@@ -58,7 +59,7 @@ class TestKnownAnswers:
         assert quietest(_loud(0.1), RATE) == 50
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     length=st.integers(1, 2000),
     rate=st.sampled_from([1, 8, 10, 13]),

@@ -8,10 +8,11 @@ import librosa
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from support_asv import Samples, answers, clips, librivox, original_embeddings
+from support_profile import examples
 
 from codec_superb.applications.asv import ge2e
 from codec_superb.applications.asv.ge2e import Ge2eEncoder, mel_spectrum, partial_starts, partial_utterances
@@ -125,7 +126,7 @@ class TestTrimming:
     """Voice activity."""
 
     @given(arrays.arrays(bool, st.integers(1, 60)))
-    @settings(max_examples=50)
+    @examples(50)
     def test_averaging_and_widening(self, speech: np.ndarray) -> None:
         """A window stays when more than four of the eight around it, or around one of its neighbours, hold speech."""
         padded = [0] * 3 + speech.astype(int).tolist() + [0] * 4

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support_isolated import clip, pid_of, tiny_card
+from support_timing import PATIENCE_S, wait_for
 from support_workers import alive
 
 from codec_superb.base_codec.errors import CatalogueError, CodecUnusable, CodingFailed, RefusedSetting
@@ -187,13 +187,10 @@ def test_the_worker_ends_with_its_host() -> None:
     pids: Queue[int] = Queue()
     host = Process(target=_host, args=(pids,))
     host.start()
-    pid = pids.get(timeout=30)
+    pid = pids.get(timeout=PATIENCE_S)
     host.kill()
     host.join()
-    deadline = time.monotonic() + 30
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(pid)
+    wait_for(lambda: not alive(pid), "the worker outlived its host")
 
 
 def _host(pids: Any) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from support_datasets import wheel
 from support_isolated import LOCK, make_tiny_environment, tiny_card
+from support_timing import PATIENCE_S
 
 from codec_superb.base_codec.errors import CatalogueError
 from codec_superb.base_codec.isolation import installer
@@ -149,7 +150,7 @@ class TestEnsure:
         both = [
             subprocess.Popen([sys.executable, "-c", BUILD, path], stdout=subprocess.PIPE, text=True) for _ in range(2)
         ]
-        said = [process.communicate(timeout=60)[0].splitlines() for process in both]
+        said = [process.communicate(timeout=PATIENCE_S)[0].splitlines() for process in both]
         assert [process.returncode for process in both] == [0, 0]
         assert sorted(map(len, said)) == [1, 2]
         assert said[0][-1] == said[1][-1]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support_probed import draw_probes
+from support_profile import examples
 from support_stats import draw_rows, failed, row
 
 from codec_superb.applications.results import ApplicationAggregate
@@ -214,7 +215,7 @@ class TestEveryProbe:
                 assert score.high is not None
                 assert limits[entry.figure].minimum <= score.low <= score.high <= limits[entry.figure].maximum
 
-    @settings(max_examples=5, deadline=None)
+    @examples(5)
     @given(st.randoms(use_true_random=False))
     def test_the_order_of_rows_and_pairs_changes_nothing(self, chance: random.Random) -> None:
         """To the last bit, so that a service that stores rows in another order recomputes the same."""

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support_profile import examples
 from support_stats import KEYS, draw_rows, failed, ok, row
 
 from codec_superb.pipeline.aggregates.metrics import DatasetAggregate, aggregate
@@ -153,7 +154,7 @@ def test_a_clip_with_two_rows_is_an_error() -> None:
         aggregate([row("a"), row("a")], metrics=KEYS)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.permutations(range(30)), st.permutations(KEYS))
 def test_order_of_rows_and_metrics_does_not_matter(order: list[int], metrics: list[str]) -> None:
     """Any permutation gives the same numbers, bit for bit."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from support_timing import wait_for
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Item, Model
@@ -98,9 +98,7 @@ class TestReferences:
         with open_references("d" * 64, "e" * 64, SilentProgress()) as known:
             waiting = threading.Thread(target=second)
             waiting.start()
-            until = time.monotonic() + 30
-            while not told and time.monotonic() < until:
-                time.sleep(0.01)
+            wait_for(lambda: told, "the second process does not say that it waits")
             assert told == ["another process predicts on the same references with the same model: waiting for it"]
             assert known.missing(self.ITEM)
             known.record(self.ITEM, to_entry("a"))

@@ -204,7 +204,7 @@ def test_a_fault_of_the_codec_costs_one_clip(tmp_path: Path) -> None:
         soundfile.write(folder / f"f{fault:02}.wav", noise(4000 + fault), 16000)
     listener = Listener()
     (outcome,) = resynthesise(
-        [TREACHEROUS], [str(folder)], out=tmp_path / "runs", workers=2, timeout=6, progress=listener
+        [TREACHEROUS], [str(folder)], out=tmp_path / "runs", workers=2, timeout=12, progress=listener
     )
     rows = _rows(outcome.path)
     for fault, (stage, reason) in FAULTS.items():

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from support_profile import examples
 
 from codec_superb.pipeline.statistics.bootstrap import (
     interval,
@@ -69,7 +70,7 @@ def test_many_clips_are_drawn_in_blocks_like_few() -> None:
     assert np.mean(draws) == pytest.approx(np.mean(values), abs=4 * np.std(values) / math.sqrt(30_000 * 200))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(VALUES)
 def test_a_replicate_lies_between_the_values(values: list[float]) -> None:
     """Rounding never carries a mean outside the data: a distance stays at or above 0."""
@@ -78,7 +79,7 @@ def test_a_replicate_lies_between_the_values(values: list[float]) -> None:
     assert draws.max() <= max(values)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(VALUES, st.randoms(use_true_random=False))
 def test_mean_and_deviation_do_not_depend_on_order(values: list[float], random: object) -> None:
     """Sums are exactly rounded, so any permutation gives the same bits."""

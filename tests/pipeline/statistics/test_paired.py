@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from support_profile import examples
 from support_stats import KEYS, draw_rows, failed, ok, row
 
 from codec_superb.pipeline.statistics.paired import PairedMetric, compare_paired, difference_of
@@ -127,7 +128,7 @@ def test_the_paired_interval_agrees_with_scipy() -> None:
     assert metric.result.high == pytest.approx(other.high, abs=0.08 * width)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.permutations(range(24)), st.permutations(range(24)))
 def test_order_of_rows_does_not_matter(one: list[int], two: list[int]) -> None:
     """Any order of either side gives the same report, bit for bit."""

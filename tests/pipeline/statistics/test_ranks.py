@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support_profile import examples
 from support_stats import draw_rows, failed, ok, row
 
 from codec_superb.pipeline.statistics.ranks import Ranking, _places, rank_codecs
@@ -106,7 +107,7 @@ def test_codecs_without_a_common_clip_have_no_ranks() -> None:
         assert "share no clip" in ranking.unranked["left"]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.permutations(sorted(LADDER)), st.permutations(range(45)))
 def test_order_of_codecs_and_rows_does_not_matter(names: list[str], order: list[int]) -> None:
     """Any order gives the same ranking."""

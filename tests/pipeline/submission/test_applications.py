@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support_probed import info, probe_run
 from support_probed_file import CARD, ROWS, packed, problems
+from support_profile import examples
 from support_stats import draw_rows, failed, write_run
 from support_submissions import change_number, edit_document, edit_pairs, edit_rows, numbers
 
@@ -115,14 +116,14 @@ PLACES = [place for place in numbers(DOCUMENT) if place[:2] == ("aggregates", "a
 class TestNumbers:
     """No number can be changed without the check finding it, hashes made right or not."""
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(st.sampled_from(PLACES), st.sampled_from([1e-6, -0.1, 3.0]))
     def test_any_altered_figure_is_found(self, place: tuple[str | int, ...], by: float) -> None:
         """Recomputing from rows and pairs names the place."""
         report = edit_document(packed(), lambda data: change_number(data, place, by), seal=True)
         assert ".".join(map(str, place)) in problems(report)
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(st.integers(0, len(ROWS) - 1), st.sampled_from(sorted(PROBES)), st.data())
     def test_any_altered_number_of_a_clip_is_found(self, number: int, key: str, data: st.DataObject) -> None:
         """It leaves its limits, or disagrees with the figures or the pairs."""
@@ -145,7 +146,7 @@ class TestNumbers:
 
         assert not edit_rows(packed(), alter).ok
 
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(st.data(), st.sampled_from(["reference", "resynthesis", "target", "drop", "repeat"]))
     def test_any_altered_trial_or_rank_is_found(self, data: st.DataObject, how: str) -> None:
         """A score moved to the other end, another rank, another answer, one pair too few or too many."""

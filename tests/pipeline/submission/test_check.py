@@ -13,8 +13,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support_profile import examples
 from support_stats import card, draw_rows, failed, ok, row, sha, with_audio, write_run
 from support_submissions import change_number, edit_document, edit_rows, numbers, reseal, rewrite
 
@@ -64,7 +65,7 @@ def test_a_true_submission_has_no_problems() -> None:
 NUMBERS = sorted(numbers(document()), key=str)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.sampled_from(NUMBERS), st.sampled_from([1e-6, -0.1, 3.0]))
 def test_any_altered_number_of_the_document_is_found(place: tuple[str | int, ...], by: float) -> None:
     """Whichever number of submission.json changes, the check finds it."""
@@ -79,7 +80,7 @@ RECOMPUTED = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.sampled_from(RECOMPUTED), st.sampled_from([1e-6, -0.1, 3.0]))
 def test_a_count_or_aggregate_altered_on_purpose_is_found(place: tuple[str | int, ...], by: float) -> None:
     """With both hashes made right again, recomputing from the rows finds the number and names its place."""
@@ -90,7 +91,7 @@ def test_a_count_or_aggregate_altered_on_purpose_is_found(place: tuple[str | int
 FIELDS = ["samples", "bits", "encode_s", "decode_s", "clipped_samples", "pesq", "stoi", "mel", "stft", "f0corr"]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 11), st.sampled_from(FIELDS), st.sampled_from([1e-4, -0.01, 1.0]))
 def test_any_altered_number_of_a_row_is_found(number: int, field: str, by: float) -> None:
     """A row edited on purpose, with all hashes made right, disagrees with the aggregates or leaves its range."""
@@ -108,7 +109,7 @@ def test_any_altered_number_of_a_row_is_found(number: int, field: str, by: float
     assert not edit_rows(packed(), alter).ok
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 12), st.sampled_from(["drop", "repeat", "rename", "fail", "undefine"]))
 def test_any_row_dropped_repeated_or_rewritten_is_found(number: int, how: str) -> None:
     """Leaving out a hard clip, or calling it failed or undefined, shows in the counts."""
@@ -329,7 +330,7 @@ class TestHostileContent:
         assert all(problem.path.startswith("submission.json") for problem in report.problems)
         assert got in " ".join(f"{problem.expected} {problem.got}" for problem in report.problems)
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(st.data())
     def test_any_damage_to_the_rows_is_found(self, data: st.DataObject) -> None:
         """Flip any byte of the Parquet file: a problem, never an exception."""
@@ -339,7 +340,7 @@ class TestHostileContent:
         rows[position] ^= data.draw(st.integers(1, 255))
         assert not check(rewrite(packed(), lambda found: found.update({"clips.parquet": bytes(rows)}))).ok
 
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(st.data())
     def test_damage_under_right_hashes_gives_a_report(self, data: st.DataObject) -> None:
         """Flip bytes and seal again, as an enemy would: whatever Arrow makes of it, nothing is raised."""

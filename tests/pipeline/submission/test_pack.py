@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support_profile import examples
 from support_stats import KEYS, card, draw_rows, failed, ok, row, sha, stamp, with_audio, write_run
 
 from codec_superb.base_codec.card import Weights
@@ -99,7 +100,7 @@ class TestWhatIsPacked:
         assert submission.codec.weights == Weights(source="…/model.pt")
         assert submission.datasets[0].provenance[0].command == "codec-superb score '…/my runs'"
 
-    @settings(max_examples=10, deadline=None)
+    @examples(10)
     @given(
         clips=st.integers(3, 12),
         broken=st.sets(st.integers(0, 11)),

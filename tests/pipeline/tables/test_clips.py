@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support_profile import examples
 from support_stats import draw_rows, failed, ok, row
 
 from codec_superb.pipeline.errors import ClipTableError
@@ -78,7 +79,7 @@ def record(**fields: Any) -> dict[str, Any]:
     return {name: data[name] for name in FIXED} | fields
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(ROW, max_size=5))
 def test_rows_come_back_as_they_went(rows: list[ClipRow]) -> None:
     """Any rows survive the round trip: Unicode, newlines, nulls, metrics that are absent, undefined or failed."""

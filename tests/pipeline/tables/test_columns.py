@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support_probed import draw_probes
+from support_profile import examples
 from support_stats import KEYS, draw_rows, row
 
 from codec_superb.applications.table import PROBES, SIDES, Field
@@ -125,7 +126,7 @@ class TestRoundTrip:
         assert table.probes == tuple(sorted(PROBES))
         assert list(table) == rows
 
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(st.lists(st.fixed_dictionaries({}, optional={key: values(key) for key in ("asr", "aec", "dnsmos")})))
     def test_any_numbers_within_the_limits_come_back(self, entries: list[dict[str, ProbeValue]]) -> None:
         """Whatever is absent, left out, failed or at a limit."""

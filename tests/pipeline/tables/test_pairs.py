@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support_probed import draw_probes
+from support_profile import examples
 from support_stats import card, draw_rows, write_run
 
 from codec_superb.pipeline.errors import ClipTableError, RunFolderError
@@ -56,7 +57,7 @@ def raw(schema: pa.Schema, mark: bytes = FORMAT.encode(), record: dict[str, Any]
     return out
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(PAIR, max_size=8))
 def test_pairs_come_back_as_they_went(rows: list[PairRow]) -> None:
     """Any pairs survive the round trip, and are as valid as records that were validated one by one."""

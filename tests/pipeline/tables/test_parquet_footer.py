@@ -8,8 +8,9 @@ import struct
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support_profile import examples
 from support_stats import KEYS, draw_rows
 
 from codec_superb.pipeline.errors import ClipTableError
@@ -90,7 +91,7 @@ def test_a_table_that_unfolds_is_refused_before_arrow_unfolds_it() -> None:
         pa.set_memory_pool(before)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_damage_is_an_error_or_harmless_never_another_exception(data: st.DataObject) -> None:
     """Flip bytes of the footer anywhere: a ClipTableError or a footer, in bounded time."""
@@ -105,7 +106,7 @@ def test_damage_is_an_error_or_harmless_never_another_exception(data: st.DataObj
     assert footer.rows >= 0
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.binary(max_size=200))
 def test_any_bytes_between_the_magic_give_a_clean_answer(body: bytes) -> None:
     """Arbitrary footers: deep nesting, endless lists and numbers included."""

@@ -34,6 +34,7 @@ def test_auto_is_the_cpu_without_torch_and_a_named_device_is_taken(monkeypatch: 
     assert list(prepare_codec((f"{HERE}:Neural", "cuda", DEFAULT_OPTIONS))) == [("cuda", False, None)]
 
 
+@pytest.mark.usefixtures("fresh_workers")
 def test_a_codec_is_closed_when_its_worker_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a codec holds (a model, a child process) is given back at the end of the command, on the stamped device."""
     monkeypatch.setenv("CLOSED_MARK", str(tmp_path / "closed"))

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from support_timing import quickest
+from support_timing import quickest, wait_for
 from support_workers import alive, own_pid, squares, thread_limits, without_first
 
 from codec_superb.pipeline.errors import PipelineError
@@ -108,10 +108,7 @@ def test_workers_end_when_their_parent_is_killed() -> None:
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    deadline = time.monotonic() + 30
-    while alive(worker) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(worker)
+    wait_for(lambda: not alive(worker), "the worker outlived its parent")
 
 
 def test_less_than_one_worker_is_refused() -> None:

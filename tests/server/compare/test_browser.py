@@ -51,6 +51,7 @@ def drawn(page: Page) -> None:
         expect(chart).to_have_attribute("data-state", "drawn")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("path", "window"),
     [

@@ -17,9 +17,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support_ingest import Service, categories, changed_members, drawn, make_file, running
+from support_profile import examples
 from support_stats import draw_rows
 from support_submissions import reseal
 from support_timing import quickest
@@ -32,7 +33,7 @@ LIMIT = 5.0
 """Seconds in which a hostile file must be refused."""
 GOOD = drawn("hostile_16k")
 MEMBERS = read_archive(io.BytesIO(GOOD))
-EXAMPLES = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 from support_ingest import categories, drawn, register, token_of, whole_submissions
+from support_profile import amount
 
 from codec_superb.cli.uploading import UploadResult, send
 from codec_superb.server.database.models import Submission
@@ -26,9 +27,9 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import remove_orphans
 
-UPLOADS = 50
+UPLOADS = amount(20, 50)
 CODECS = 10
-KILLS = 4
+KILLS = amount(2, 4)
 PROGRAM = """
 import os, sys, uvicorn
 from codec_superb.server.app import create_app
@@ -107,7 +108,7 @@ def submissions(database: Database) -> int:
 
 
 @pytest.mark.slow
-def test_fifty_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
+def test_many_uploads_under_fire(database_url: str, tmp_path: Path) -> None:
     """Each is whole or absent whenever the server dies, and each gets there in the end, once, by the real client."""
     settings = Settings(database=database_url, storage=tmp_path / "storage", secret_key="x" * 40)
     files = [tmp_path / f"{number}.zip" for number in range(UPLOADS)]

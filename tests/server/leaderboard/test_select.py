@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete
 from support_board import make_submission
+from support_profile import examples
 
 from codec_superb.server.board.entries import has_open_weights
 from codec_superb.server.board.snapshot import Snapshot, load_snapshot
@@ -293,7 +294,7 @@ def test_results_of_a_category_that_were_never_stored_leave_the_codec_out(tmp_pa
     assert names(taken) == ["opus_6k"]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(kept=st.sets(st.integers(0, 7)), renewed=st.sets(st.integers(0, 7)), asked=st.sets(st.sampled_from(SORTS)))
 def test_arrays_taken_over_are_those_that_reading_anew_gives(
     snapshot: Snapshot, kept: set[int], renewed: set[int], asked: set[str]

@@ -20,6 +20,7 @@ def judge(page: Page, name: str) -> list[str]:
     return faults if wide <= 0 else [*faults, f"{name}: {wide} px wider than the window"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [

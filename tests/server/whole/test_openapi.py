@@ -13,13 +13,14 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+from support_profile import amount
 from support_tour import Tour
 
 from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings
 
 SEED = 20251122
-EXAMPLES = 12
+EXAMPLES = amount(4, 12)
 schemathesis.serializer.alias("application/zip", "application/octet-stream")
 
 schema = schemathesis.openapi.from_dict(

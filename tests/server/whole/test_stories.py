@@ -66,7 +66,7 @@ class TestUploading:
             expect(page.get_by_role("heading", name="chosen_3200, version 1: published")).to_be_visible()
             expect(page.locator("#outcome")).to_be_focused()
             page.goto("/?search=chosen")
-            expect(page.locator(BOARD)).to_have_count(1, timeout=2000)
+            expect(page.locator(BOARD)).to_have_count(1)
 
     def test_a_dropped_file_is_taken_too(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """Dropped on the field it stands in the form; sent twice it is recognised."""

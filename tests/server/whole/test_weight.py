@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import httpx2
 import pytest
+from support_timing import PATIENCE_S
 from support_tour import CODECS, Tour, pages_of
 
 LIMIT = 150_000
@@ -31,7 +32,7 @@ GZIP = {"accept-encoding": "gzip"}
 @pytest.fixture(scope="module")
 def client(tour: Tour) -> Iterator[httpx2.Client]:
     """Open a client that asks as browsers do."""
-    with httpx2.Client(base_url=tour.address, headers={"accept": "text/html, */*"}, timeout=30) as opened:
+    with httpx2.Client(base_url=tour.address, headers={"accept": "text/html, */*"}, timeout=PATIENCE_S) as opened:
         yield opened
 
 

@@ -33,7 +33,8 @@ def package():  # noqa: ANN201
         sys.modules[name].__getattr__ = lambda _: Anything
     from unicodec.decoder import pretrained
 
-    (config,) = (Path(pretrained.__file__).parents[2] / "configs").glob("*.yaml")
+    # The repository has three configurations; the guest, like its notebook, takes the one of the finetuned weights.
+    (config,) = (Path(pretrained.__file__).parents[2] / "configs").glob("*finetune.yaml")
     return pretrained.Unicodec, str(config)
 
 
