@@ -10,7 +10,7 @@ PAIRS ?= 2000
 FAMILIES ?=
 INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 
-.PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq check lint format types layers perf serve clean help chromium postgres
+.PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf serve clean help chromium postgres
 
 # Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.
 PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k
@@ -63,6 +63,12 @@ perf: $(PERF_VENV)/.installed ## measure scoring against the reference compositi
 test-pesq: $(TEST_VENV)/.installed ## PAIRS (2,000) seeded pairs through both implementations of PESQ
 	$(TEST_VENV)/bin/codec-superb datasets prepare mini
 	$(TEST_VENV)/bin/python perf/pesq_pairs.py --count $(PAIRS)
+
+MUTANTS ?= 100
+SEED ?= 0
+mutants: $(TEST_VENV)/.installed ## break the code on purpose, MUTANTS ways in each folder (a number or `all`) drawn by SEED: goes on where it was
+	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) -e '.[mutants]'
+	PYTHONPATH=$(CURDIR)/mutants/src $(TEST_VENV)/bin/python perf/mutants.py --mutants $(MUTANTS) --seed $(SEED)
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

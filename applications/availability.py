@@ -6,44 +6,8 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Literal
 
-from codec_superb.applications.catalogue import BackendEntry
+from codec_superb.applications.catalogue import NO_FILE, OWN_FILE, BackendEntry
 from codec_superb.applications.model_files import embedded_models, is_downloaded
-
-_TORCH = ("torch", "transformers")
-PACKAGES: dict[str, tuple[str, ...]] = {
-    "faster-whisper": ("faster_whisper", "whisper_normalizer"),
-    "openai-whisper": ("whisper", "torch", "whisper_normalizer"),
-    "transformers-asr": (*_TORCH, "whisper_normalizer"),
-    "pocketsphinx": ("pocketsphinx", "whisper_normalizer"),
-    "paraformer": ("whisper_normalizer",),
-    "resemblyzer": ("webrtcvad",),
-    "speechbrain": ("speechbrain", "torch"),
-    "wavlm-sv": _TORCH,
-    "wavlm-large-sv": _TORCH,
-    "wavlm-emotion": _TORCH,
-    "emotion2vec": (),
-    "yamnet": ("onnxruntime",),
-    "ast": _TORCH,
-    "clap": _TORCH,
-    "dnsmos": ("onnxruntime",),
-    "distillmos": ("torch",),
-    "utmos": _TORCH,
-    "visqol": ("visqol",),
-    "warpq": (),
-}
-"""Modules that a backend and the scoring of its probes import, besides those of the core."""
-EMBEDDED = {
-    "faster-whisper": "whisper-tiny.en",
-    "resemblyzer": "resemblyzer",
-    "yamnet": "yamnet",
-    "dnsmos": "dnsmos",
-    "distillmos": "distillmos",
-}
-"""Backends whose usual model comes from a package file: name in ``models.yaml``."""
-NO_FILES = frozenset({"pocketsphinx", "visqol", "warpq"})
-"""Backends that need no file besides their packages."""
-USER_SUPPLIED = frozenset({"utmos", "wavlm-large-sv"})
-"""Backends whose one file lies in no index and on no hub that is asked: the user brings it."""
 
 State = Literal["ready", "fetches", "needs model", "needs packages"]
 
@@ -62,21 +26,19 @@ class Availability:
 
 def availability(entry: BackendEntry) -> Availability:
     """Say whether a backend can run here."""
-    name = EMBEDDED.get(entry.name)
-    model = embedded_models()[name] if name else None
+    model = embedded_models().get(entry.model)
     licence = model.licence if model else ""
-    missing = [module for module in PACKAGES.get(entry.name, ()) if importlib.util.find_spec(module) is None]
+    missing = [module for module in entry.packages if importlib.util.find_spec(module) is None]
     if missing:
-        extra = entry.extra or "probes"
-        detail = f"without {', '.join(missing)}: pip install 'codec-superb[{extra}]'"
-        return Availability("needs packages", detail, licence)
-    if name and model:
-        if is_downloaded(name):
+        wanted = " ".join(missing) if entry.origin and not entry.extra else f"'codec-superb[{entry.extra or 'probes'}]'"
+        return Availability("needs packages", f"without {', '.join(missing)}: pip install {wanted}", licence)
+    if model:
+        if is_downloaded(entry.model):
             return Availability("ready", "its model is here", licence)
         return Availability("fetches", f"{model.file.size / 1e6:.0f} MB are fetched at first use", licence)
-    if entry.name in NO_FILES:
+    if entry.model == NO_FILE:
         return Availability("ready", "needs no file besides its package", licence)
-    if entry.name in USER_SUPPLIED:
+    if entry.model == OWN_FILE:
         return Availability("needs model", f"bring its file: by --weights DIR or {entry.name}:FILE", licence)
     detail = f"name a model: from the hub, by --weights DIR or {entry.name}:DIR"
     return Availability("needs model", detail, licence)

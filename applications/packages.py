@@ -5,13 +5,11 @@ from __future__ import annotations
 import importlib.util
 
 from codec_superb.applications.errors import MissingPackage
+from codec_superb.missing_package import not_installed
 
 
 def require_packages(backend: str, extra: str, *packages: str) -> None:
     """Raise MissingPackage with the install command where a package is not installed."""
     absent = [package for package in packages if importlib.util.find_spec(package) is None]
     if absent:
-        raise MissingPackage(
-            f"{backend} needs {' and '.join(absent)}, which "
-            f"{'is' if len(absent) == 1 else 'are'} not installed: pip install 'codec-superb[{extra}]'"
-        )
+        raise MissingPackage(not_installed(backend, " and ".join(absent), extra=extra))

@@ -8,12 +8,13 @@ clips (trials of two clips, the rank of a clip within a class) is kept as pairs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal, get_args
 
 from codec_superb.applications.errors import UnknownApplication
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.plugins import Source
 
 Side = Literal["reference", "resynthesis"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -74,12 +75,32 @@ class Probe:
     """Version of the definition; a change of numbers changes it."""
     paper: str
     backend: str
-    """Name of the backend that runs when nobody chooses; see :mod:`codec_superb.applications.catalogue`."""
+    """Name of the backend that runs when nobody chooses, see :mod:`codec_superb.applications.catalogue`; ``:NAME`` for
+    one of a plug-in's own file."""
+    scorer: str
+    """``module:function`` taking (:class:`Probe`, ``ScoringInput``) -> ``ProbeScores``; ``:function`` as above."""
+    origin: str = ""
+    """'' for a row of the table; the distribution or the file that a plug-in comes from, set where it is found."""
+    sha256: str = ""
+    """Of the file of a plug-in that is one, set where it is found."""
+
+    def plugged(self, source: Source) -> Probe:
+        """Return the row as a plug-in's: its version tells its source."""
+        return replace(
+            self,
+            version=source.version(self.version),
+            metrics=tuple(replace(metric, target=source.target(metric.target)) for metric in self.metrics),
+            backend=source.target(self.backend),
+            scorer=source.target(self.scorer),
+            origin=source.origin,
+            sha256=source.sha256,
+        )
 
 
 _SPEECH: tuple[Category, ...] = ("speech",)
-_FIGURES = "codec_superb.applications.metric_functions"
-_VERIFICATION = "codec_superb.applications.verification"
+_ROOT = "codec_superb.applications"
+_FIGURES = f"{_ROOT}.metric_functions"
+_VERIFICATION = f"{_ROOT}.verification"
 _MOS = (Field("mos", 0.0, 6.0),)
 
 
@@ -118,6 +139,7 @@ _ROWS = (
         version="1",
         paper="Radford et al., Robust Speech Recognition via Large-Scale Weak Supervision, ICML 2023",
         backend="faster-whisper:tiny.en",
+        scorer=f"{_ROOT}.asr.scoring:score",
     ),
     Probe(
         key="asv",
@@ -142,6 +164,7 @@ _ROWS = (
         version="1",
         paper="Desplanques et al., ECAPA-TDNN, Interspeech 2020; NIST Speaker Recognition Evaluation plans",
         backend="resemblyzer",
+        scorer=f"{_ROOT}.asv.scoring:score",
     ),
     Probe(
         key="sim",
@@ -160,6 +183,7 @@ _ROWS = (
         version="1",
         paper="Wan et al., Generalized End-to-End Loss for Speaker Verification, ICASSP 2018",
         backend="resemblyzer",
+        scorer=f"{_ROOT}.asv.scoring:score_similarity",
     ),
     Probe(
         key="er",
@@ -178,6 +202,7 @@ _ROWS = (
         version="1",
         paper="Yang et al., SUPERB, Interspeech 2021; Busso et al., IEMOCAP, 2008",
         backend="wavlm-emotion",
+        scorer=f"{_ROOT}.er.scoring:score",
     ),
     Probe(
         key="aec",
@@ -201,6 +226,7 @@ _ROWS = (
         version="1",
         paper="Gong, Chung and Glass, AST: Audio Spectrogram Transformer, Interspeech 2021",
         backend="yamnet",
+        scorer=f"{_ROOT}.aec.scoring:score",
     ),
     Probe(
         key="dnsmos",
@@ -225,6 +251,7 @@ _ROWS = (
         version="1",
         paper="Reddy, Gopal and Cutler, DNSMOS P.835, ICASSP 2022; DNSMOS, ICASSP 2021",
         backend="dnsmos",
+        scorer=f"{_ROOT}.quality.scoring:score",
     ),
     Probe(
         key="distillmos",
@@ -239,6 +266,7 @@ _ROWS = (
         paper="Stahl and Gamper, Distillation and Pruning for Scalable Self-Supervised Representation-Based Speech "
         "Quality Assessment, ICASSP 2025",
         backend="distillmos",
+        scorer=f"{_ROOT}.quality.scoring:score",
     ),
     Probe(
         key="utmos",
@@ -252,6 +280,7 @@ _ROWS = (
         version="1",
         paper="Saeki et al., UTMOS: UTokyo-SaruLab System for VoiceMOS Challenge 2022, Interspeech 2022",
         backend="utmos",
+        scorer=f"{_ROOT}.quality.scoring:score",
     ),
     Probe(
         key="visqol",
@@ -267,6 +296,7 @@ _ROWS = (
         version="1",
         paper="Chinen et al., ViSQOL v3, QoMEX 2020",
         backend="visqol",
+        scorer=f"{_ROOT}.quality.scoring:score",
     ),
     Probe(
         key="warpq",
@@ -286,6 +316,7 @@ _ROWS = (
         version="1",
         paper="Jassim, Skoglund, Chinen and Hines, WARP-Q, ICASSP 2021",
         backend="warpq",
+        scorer=f"{_ROOT}.quality.scoring:score",
     ),
 )  # fmt: skip
 
@@ -330,7 +361,7 @@ def probes_of(applications: tuple[str, ...]) -> tuple[str, ...]:
 
 def probe_of_metric(key: str) -> Probe:
     """Return the probe that reports the figure ``key``. Raises UnknownApplication."""
-    for row in _ROWS:
+    for row in PROBES.values():
         if any(metric.key == key for metric in row.metrics):
             return row
     raise UnknownApplication(key, PROBE_METRICS, "figure")

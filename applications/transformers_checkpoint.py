@@ -5,7 +5,6 @@ A ``config.json`` with ``"codec_superb_random": true`` says that nobody trained 
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 from codec_superb.applications.errors import MissingModel
 from codec_superb.applications.model_files import FoundModel, find_model, sha256_of
 from codec_superb.applications.packages import require_packages
-from codec_superb.applications.torchaudio_import import import_torchaudio
+from codec_superb.base_codec.torchaudio_import import mend_torchaudio
 from codec_superb.base_codec.weights import RANDOM_KEY
 
 CONFIG, PREPROCESSOR = "config.json", "preprocessor_config.json"
@@ -88,8 +87,7 @@ def read_json(file: Path) -> dict[str, Any]:
 
 def import_transformers() -> Any:
     """Import transformers, which takes torchaudio along where there is one, whether or not that fits this torch."""
-    if importlib.util.find_spec("torchaudio") is not None:
-        import_torchaudio()
+    mend_torchaudio()
     import transformers
 
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # a run shows progress of its own

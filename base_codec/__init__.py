@@ -1,1 +1,1 @@
-"""Codecs: the contract, the catalogue (data), the lazy registry and one wrapper module per family."""
+"""Codecs: the interface, the catalogue (YAML), the lazy registry and one wrapper module per codec family."""

@@ -1,4 +1,4 @@
-"""A codec's card: what it is, where it comes from, and the bitrate it claims, readable without its packages."""
+"""The card of a codec: its metadata (origin, rates, codebooks, bitrate), readable without the codec's packages."""
 
 from __future__ import annotations
 
@@ -14,64 +14,66 @@ class Weights(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     source: str
-    """Hub repository, URL or local path; ``random`` marks a model that was never trained."""
+    """Hub repository, URL or local path; ``random`` marks untrained weights."""
     revision: str | None = None
     """Commit or tag at the source."""
     sha256: str | None = None
-    """Of the file of parameters; of several files, of the list that ``sha256sum`` prints of them."""
+    """SHA-256 of the weights file; for several files, the SHA-256 of the list that ``sha256sum`` prints of them."""
     config_sha256: str | None = None
-    """Of ``config.json``, by which a checkpoint of transformers is built: the same parameters make other models."""
+    """SHA-256 of ``config.json``, from which transformers builds the model: the same weights with another
+    configuration are another model."""
 
 
 class Isolation(BaseModel):
-    """How a codec runs that needs a Python environment of its own; both are data, read without building anything."""
+    """Lock and guest of a codec that needs a private Python environment; reading them builds nothing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     lock: str
-    """Its packages: a file of ``base_codec/isolation/locks`` without ``.txt``, or a path."""
+    """The packages of the environment: the name of a file in ``base_codec/isolation/locks`` without ``.txt``, or a
+    path."""
     guest: str
-    """What runs inside: a module of ``base_codec/isolation/guests``, or the path of one (``guest.py``)."""
+    """The module that runs inside: a name in ``base_codec/isolation/guests``, or a path (``guest.py``)."""
     timeout_s: float = Field(default=600.0, gt=0)
-    """Longest that the coding of one clip may take."""
+    """Time limit for encoding or decoding one clip, in seconds."""
 
 
 class Card(BaseModel):
-    """One named configuration of a codec family; the unit that is benchmarked, packed and ranked."""
+    """Metadata of one named configuration of a codec family, the unit that is benchmarked, packed and ranked."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.]*$")
     """Name of the configuration, as given on the command line: ``opus_12k``."""
     family: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$")
-    """What the points of one rate–score curve share: ``opus``."""
+    """Family whose configurations form one rate–score curve: ``opus``."""
     title: str
     """Name for people: ``Opus 12 kbps``."""
     version: str
     """Implementation: library and its version or the package that carries it."""
     kind: Literal["classical", "neural", "lossless"]
-    """``lossless`` returns its input exactly and shows the best that can be reached."""
+    """``lossless`` returns its input exactly and shows the highest score that can be reached."""
     standard: str
     """Standard or document that defines the codec."""
     year: int
-    """When that was first published."""
+    """Year in which the standard or document was first published."""
     sampling_rate: int
     """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
     input_rate: bool = False
-    """True for a codec that works at the rate of whatever it is given, without resampling (lossless codecs);
+    """True for a codec that works at the rate of its input, without resampling (lossless codecs);
     ``sampling_rate`` is then only the rate at which frame rate and latency are stated."""
     channels: tuple[int, ...]
     """Channel counts it takes; other counts are averaged to mono (or mono is doubled where it only takes stereo)."""
     nominal_kbps: float | None
-    """None for a lossless codec; for a token codec computed, never typed."""
+    """Nominal bitrate in kbps; None for a lossless codec, computed from the codebooks for a token codec."""
     nominal_tolerance: float | None = 0.15
     """Largest |measured / nominal - 1| on ten seconds of speech or more (on shorter clips the silence that fills
     the last frame counts too); None when ``bitrate_note`` says why."""
     bitrate_note: str | None = None
     """How the measured bitrate may differ from nominal, and by how much."""
     level_note: str | None = None
-    """What happens to a clip's level on its way, or what the publisher's own way does to it that is not done here; None
-    where neither changes it."""
+    """How the codec changes a clip's level, or which level change of the publisher's own pipeline is not done here;
+    None where neither changes it."""
     frame_rate: float | None
     """Frames per second."""
     codebooks: int | None = None
@@ -81,25 +83,25 @@ class Card(BaseModel):
     codebook_sizes: tuple[Annotated[int, Field(ge=1)], ...] | None = None
     """Entries of each codebook, first to last, where they differ; else None."""
     block_frames: int = Field(default=1, ge=1)
-    """Frames that are coded at one go: silence fills the last block of a clip. 1 where it fills single frames."""
+    """Frames that are coded together: the last block of a clip is padded with silence. 1 where single frames are."""
     causal: bool
-    """Whether it can run on a stream, with no more than ``latency_ms`` of the future."""
+    """Whether it can run on a stream, with a look-ahead of at most ``latency_ms``."""
     delay_samples: int | float
-    """Algorithmic delay of this wrapper's chain in samples at ``sampling_rate``; the wrapper removes it. The part of a
-    sample is removed where the clip's rate is higher than the codec's."""
+    """Algorithmic delay of encoder and decoder in samples at ``sampling_rate``; the wrapper removes it. The fractional
+    part is removed only where the clip's rate is higher than the codec's."""
     latency_ms: float | None
-    """Shortest time in milliseconds from a sample going in to the same sample coming out: a frame, and the look-ahead
-    of a frame's first sample through encoder and decoder. None: a sample waits for the whole clip (attention over all
-    of it, a layer that runs backwards, a level taken over it), or nobody knows for how much of it. A causal codec has a
-    number."""
+    """Algorithmic latency in milliseconds from a sample going in to the same sample coming out: the frame length plus
+    the look-ahead of a frame's first sample through encoder and decoder (decision 13). None: the codec needs the whole
+    clip (attention over the clip, a backward layer, normalisation over the clip), or its look-ahead is unknown. A
+    causal codec has a number."""
     parameters: int | None = None
     """Number of trained parameters."""
     training_data: str | None = None
     """What a neural codec was trained on."""
     licence: str
-    """Of the implementation and its parameters."""
+    """Licence of the implementation and its weights."""
     paper: str
-    """What to cite."""
+    """Publication to cite."""
     homepage: str
     """Where the codec is published."""
     weights: Weights | None = None
@@ -107,13 +109,13 @@ class Card(BaseModel):
     extra: str | None = None
     """The extra of this package that the codec needs, None for the core install."""
     requirements: tuple[str, ...] = ()
-    """What to install for it, as pip takes it."""
+    """Packages that it needs, as pip requirements."""
     isolation: Isolation | None = None
-    """None for a codec that runs in this very environment."""
+    """None for a codec that runs in the environment of this package."""
     encode_only: bool = False
-    """It gives tokens and no resynthesis."""
+    """True for a tokeniser without a decoder."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """What the wrapper passes to its library."""
+    """Settings that the wrapper passes to its library."""
 
     @property
     def token_kbps(self) -> float | None:
@@ -139,12 +141,13 @@ class Card(BaseModel):
         return (self.codebook_size,) * self.codebooks
 
     def bits_of(self, frames: int) -> int:
-        """Return the size in bits of so many frames of tokens, rounded up once, not for each token.
+        """Return the size in bits of ``frames`` frames of tokens, rounded up once, not for each token.
 
         Raises ValueError for a card without tokens.
         """
         if self.frame_bits is None:
             raise ValueError(f"{self.name}: expected a card with codebooks, it has none")
+        # log2 of a codebook size is rounded in float64: the margin keeps a whole number of bits from becoming one more.
         return ceil(frames * self.frame_bits - 1e-9)
 
     @property
@@ -156,7 +159,7 @@ class Card(BaseModel):
 
     @model_validator(mode="after")
     def _causal_codecs_have_a_latency(self) -> Self:
-        """Refuse a codec that runs on a stream and waits for the whole of it."""
+        """Refuse a causal codec without a latency."""
         if self.causal and self.latency_ms is None:
             raise ValueError(
                 f"{self.name}: expected latency_ms as a number, for a causal codec, got none; "

@@ -8,8 +8,8 @@ Form::
       year: 2012
       frame_samples: 960           # gives frame_rate; with codebooks and their size(s), nominal_kbps as well;
                                    # latency_ms (frame plus delay) where a causal codec does not state it
-      causal: true                 # with false, latency_ms must be stated: how far it looks ahead no field tells;
-                                   # null where a sample waits for the whole clip
+      causal: true                 # with false, latency_ms must be stated, since no field gives the look-ahead;
+                                   # null where the codec needs the whole clip
       settings: {encoder: libopus}
     codecs:                        # by name; a field here wins over the family's, settings are merged
       opus_12k: {nominal_kbps: 12, delay_samples: 310, settings: {bit_rate: 12000}}
@@ -33,6 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CatalogueError
 
+# PyYAML has the C loader only where it was built with libyaml; both construct plain data only.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLACE = re.compile(r"\{(version:)?([A-Za-z0-9_.-]+)\}")
 
@@ -50,14 +51,16 @@ class CatalogueFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A codec of the catalogue: its card, the class that runs it, and the file that says so."""
+    """A codec of the catalogue: its card, its class as ``module:Class``, and the file that declares it."""
 
     card: Card
     target: str
     origin: str
+    distribution: str = ""
+    """Name and version of the distribution that it comes from; '' for this one."""
 
 
-def read_catalogue(text: str, origin: str) -> list[CatalogueEntry]:
+def read_catalogue(text: str, origin: str, distribution: str = "") -> list[CatalogueEntry]:
     """Validate one catalogue file. ``origin`` names it in errors.
 
     Raises :class:`CatalogueError` naming the file, the codec and the field.
@@ -68,7 +71,10 @@ def read_catalogue(text: str, origin: str) -> list[CatalogueEntry]:
         raise CatalogueError(f"{origin} is not YAML: {error}") from error
     except ValidationError as error:
         raise CatalogueError(f"{origin} is not a catalogue file: {error}") from error
-    return [CatalogueEntry(_card(file, name, own, origin), file.target, origin) for name, own in file.codecs.items()]
+    return [
+        CatalogueEntry(_card(file, name, own, origin), file.target, origin, distribution)
+        for name, own in file.codecs.items()
+    ]
 
 
 def merge(entries: Iterable[CatalogueEntry]) -> dict[str, CatalogueEntry]:
@@ -106,7 +112,7 @@ def _derive(fields: dict[str, Any]) -> None:
     if fields.get("causal") is False and "latency_ms" not in fields:
         raise ValueError(
             "expected latency_ms of a codec that is not causal, got none; state frame plus look-ahead of encoder and "
-            "decoder in milliseconds, or null where a sample waits for the whole clip"
+            "decoder in milliseconds, or null where the codec needs the whole clip"
         )
     if frame is not None:
         rate = fields["sampling_rate"]

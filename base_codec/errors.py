@@ -1,4 +1,4 @@
-"""What can go wrong with codecs: each error says what was expected, what came, and what to do."""
+"""Exceptions of codecs; each message says what was expected, what came, and what to do."""
 
 
 class CodecError(Exception):
@@ -22,7 +22,7 @@ class CodingFailed(CodecError):
 
 
 class CodecUnusable(CodecError):
-    """The codec works for no clip any more, which ends the run; the text says what to mend."""
+    """The codec can code no further clip, which ends the run; the text says what to fix."""
 
 
 class CatalogueError(CodecError):
@@ -30,4 +30,4 @@ class CatalogueError(CodecError):
 
 
 class MissingWeights(CodecError):
-    """The codec's trained weights are not here; the text names the files, the command and the place."""
+    """The codec's trained weights were not found; the text names the files, the command and the folder."""

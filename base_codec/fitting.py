@@ -1,8 +1,8 @@
-"""Fit audio to what a codec takes and back: checks, channel counts, sampling rates, lengths.
+"""Convert audio to what a codec accepts and back: checks, channel counts, sampling rates, lengths.
 
-Conventions: audio is float32, shape ``(channels, samples)``. Resampling is soxr VHQ, which is linear in phase and
-removes its own delay. Lengths at the codec's rate are rounded up, so that coming back never lacks a sample. An hour at
-44.1 kHz takes 635 MB, so long clips are worked on in pieces: what stands beside a clip is its result and no third copy.
+Conventions: audio is float32, shape ``(channels, samples)``. Resampling is soxr VHQ, which is linear-phase and removes
+its own delay. Lengths at the codec's rate are rounded up, so that no sample is missing after resampling back. An hour
+at 44.1 kHz takes 635 MB, so long clips are processed in pieces, without a third copy beside clip and result.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 
 Audio = NDArray[np.float32]
 LARGEST = 256.0
-"""Largest sample that is taken, 48 dB over full scale; at 1e6 FFmpeg's AAC encoder never returns."""
+"""Largest accepted sample, 48 dB over full scale; at 1e6 FFmpeg's AAC encoder never returns."""
 PIECE = 1 << 20
-"""Samples that are worked on at once."""
+"""Samples that are processed at once."""
 
 
 def check_audio(audio: Audio, rate: int) -> None:
-    """Refuse what no codec can take.
+    """Refuse audio that no codec can code.
 
     Raises :class:`RefusedSetting` for a wrong type, shape or rate (the caller's mistake) and
-    :class:`CodingFailed` for an empty clip, for NaN or Inf and for samples that were never scaled (the clip's).
+    :class:`CodingFailed` for an empty clip, for NaN or Inf and for samples far beyond full scale (the clip's fault).
     """
     if not isinstance(audio, np.ndarray) or audio.dtype != np.float32:
         got = audio.dtype if isinstance(audio, np.ndarray) else type(audio).__name__
@@ -62,14 +62,14 @@ def channels_out(channels: int, accepted: tuple[int, ...]) -> int:
 
 
 def channels_coded(channels: int, accepted: tuple[int, ...]) -> int:
-    """Channels that the codec itself sees: mono is doubled where it takes none."""
+    """Channels that the codec itself gets: mono is doubled where the codec does not accept it."""
     return channels if channels in accepted else min(accepted)
 
 
 def fit(audio: Audio, rate: int, target: int, accepted: tuple[int, ...], silence: int = 0) -> Audio:
     """Return ``audio`` at ``target`` Hz with a channel count of ``accepted`` and ``silence`` more samples at its end.
 
-    Channels are kept, averaged to mono, or mono repeated. What comes back is always a new array.
+    Channels are kept, averaged to mono, or mono is repeated. The result is always a new array.
     """
     source = audio if audio.shape[0] in accepted else to_mono(audio)
     samples = resampled_length(audio.shape[1], rate, target)
@@ -90,7 +90,7 @@ def restore_channels(audio: Audio, channels: int) -> Audio:
 
 
 def to_mono(audio: Audio) -> Audio:
-    """Mean of the channels, shape ``(1, samples)``, summed in double precision; mono comes back as it is."""
+    """Mean of the channels, shape ``(1, samples)``, summed in double precision; mono is returned unchanged."""
     if audio.shape[0] == 1:
         return audio
     mono = np.empty((1, audio.shape[1]), dtype=np.float32)
@@ -107,7 +107,7 @@ def resampled_length(samples: int, rate: int, target: int) -> int:
 def split_delay(delay: float, own: int, rate: int) -> tuple[int, int]:
     """Split a delay in samples at ``own`` Hz into whole samples there and the rest in samples at ``rate`` Hz.
 
-    Where the clip's ``rate`` is not higher, there is no finer place to cut and the delay is rounded.
+    Where the clip's ``rate`` is not higher, there is no finer grid to cut on and the delay is rounded.
     """
     if rate <= own:
         return round(delay), 0
@@ -118,7 +118,7 @@ def split_delay(delay: float, own: int, rate: int) -> tuple[int, int]:
 def resample(audio: Audio, rate: int, target: int, samples: int) -> Audio:
     """Resample to ``target`` Hz and to exactly ``samples``, without delay.
 
-    Zeros stand in for what lies beyond the end of ``audio``, as for any filter that runs off the end of a clip.
+    The signal beyond the end of ``audio`` counts as zeros.
     """
     if rate == target:
         return audio[:, :samples]
@@ -131,7 +131,7 @@ def _resample_into(audio: Audio, rate: int, target: int, out: Audio) -> None:
     """Fill ``out`` with ``audio`` at ``target`` Hz. Raises :class:`CodingFailed` where that is too short for it."""
     import soxr
 
-    # soxr rounds its output length: a little silence at the end makes sure that it is never short.
+    # soxr rounds its output length: some silence at the end ensures that it is never too short.
     silence = np.zeros(2 + -(-2 * rate // target), dtype=np.float32)
     for channel, row in zip(audio, out, strict=True):
         stream = soxr.ResampleStream(rate, target, 1, dtype="float32", quality="VHQ")

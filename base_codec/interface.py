@@ -1,4 +1,4 @@
-"""The codec contract: a wrapper supplies ``_encode`` and ``_decode`` at its own rate, this class does the rest.
+"""The codec interface: a wrapper implements ``_encode`` and ``_decode`` at the codec's rate, this class the rest.
 
 Task: a codec turns audio into a payload (bytes or tokens) and back. Conventions:
 
@@ -7,7 +7,7 @@ Task: a codec turns audio into a payload (bytes or tokens) and back. Conventions
 * ``bits`` is the size of the payload *without container overhead*;
 * a wrapper states the algorithmic delay of its chain in its card; this class adds that much silence at the end
   before encoding and cuts the delay off after decoding, so output length equals input length;
-* one bad clip raises, and so does a decoder that returns less than it was sent; nothing is filled with silence.
+* a clip that cannot be coded raises, and so does a decoder that returns too few samples; none are replaced by silence.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from codec_superb.base_codec.fitting import Audio
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """What a codec sends: its payload, the payload's size, and what the decoder must know to restore the length."""
+    """An encoded clip: the payload, its size in bits, and what the decoder needs to restore length and channels."""
 
     payload: bytes | NDArray[np.integer[Any]]
     """Bytes, or an integer token array of shape ``(codebooks, frames)``."""
     bits: int
     """Size of the payload in bits, without container overhead."""
     samples: int
-    """Length of the audio that was given, in samples at ``sampling_rate``."""
+    """Length of the input audio, in samples at ``sampling_rate``."""
     sampling_rate: int
-    """Rate of the audio that was given, in Hz."""
+    """Sampling rate of the input audio in Hz."""
     channels: int
     """Channels of the audio that :meth:`Codec.decode` returns."""
     frames: tuple[int, ...] = ()
     """Byte lengths of the packets inside ``payload``, for packet codecs."""
     side: bytes = b""
-    """What a token codec sends beside its tokens (a loudness for each chunk); counted in ``bits``."""
+    """Side information of a token codec (such as a loudness for each chunk); counted in ``bits``."""
 
     @property
     def tokens(self) -> int | None:
@@ -55,7 +55,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Packets:
-    """What a wrapper's ``_encode`` returns: the payload at the codec's own rate, and its size in bits."""
+    """The return value of a wrapper's ``_encode``: the payload and its size in bits."""
 
     payload: bytes | NDArray[np.integer[Any]]
     bits: int
@@ -76,7 +76,10 @@ class Codec(ABC):
         return self
 
     def wake(self) -> None:  # noqa: B027 - optional: most codecs are ready once they are loaded
-        """Make ready what the next clip needs, before its seconds are counted. Raises CodecUnusable."""
+        """Prepare for the next clip before its encoding time is measured (an isolated codec restarts a dead worker).
+
+        Raises CodecUnusable.
+        """
 
     def close(self) -> None:  # noqa: B027 - optional: most codecs hold nothing
         """Free what ``load`` took."""
@@ -87,7 +90,7 @@ class Codec(ABC):
 
     @abstractmethod
     def _decode(self, packets: Packets, channels: int) -> Audio:
-        """Decode to ``(channels, samples)`` at ``card.sampling_rate``, the delay still in it."""
+        """Decode to ``(channels, samples)`` at ``card.sampling_rate``, without removing the delay."""
 
     def encode(self, audio: Audio, rate: int) -> Encoded:
         """Encode float32 ``(channels, samples)`` of any rate in Hz, any channel count and at least one sample.
@@ -99,12 +102,12 @@ class Codec(ABC):
         return self._encoded(self._encode(self._coded(audio, rate)), audio, rate)
 
     def _coded(self, audio: Audio, rate: int) -> Audio:
-        """Check a clip and bring it to the codec's rate and channels, silence for the delay at its end."""
+        """Check a clip and convert it to the codec's rate and channels, padded at its end by the codec's delay."""
         fitting.check_audio(audio, rate)
         return fitting.fit(audio, rate, self._own_rate(rate), self.card.channels, ceil(self.card.delay_samples))
 
     def _encoded(self, packets: Packets, audio: Audio, rate: int) -> Encoded:
-        """Put what the decoder must know beside the packets of ``audio``."""
+        """Add to the packets of ``audio`` what the decoder needs to restore the clip."""
         channels = fitting.channels_out(audio.shape[0], self.card.channels)
         return Encoded(packets.payload, packets.bits, audio.shape[1], int(rate), channels, packets.frames, packets.side)
 
@@ -120,17 +123,17 @@ class Codec(ABC):
         return self._restored(self._decode(packets, channels), encoded)
 
     def _received(self, encoded: Encoded) -> tuple[Packets, int]:
-        """Return what the wrapper's decoder takes: the packets and the channels that were coded."""
+        """Return the arguments of the wrapper's decoder: the packets and the number of coded channels."""
         channels = fitting.channels_coded(encoded.channels, self.card.channels)
         return Packets(encoded.payload, encoded.bits, encoded.frames, encoded.side), channels
 
     def _restored(self, decoded: Audio, encoded: Encoded) -> Audio:
-        """Check what the wrapper's decoder gave and bring it to the clip's place, length, channels and rate."""
+        """Check the decoder's output, remove the delay and convert it to the clip's length, channels and rate."""
         own = self._own_rate(encoded.sampling_rate)
         start, late = fitting.split_delay(self.card.delay_samples, own, encoded.sampling_rate)
         end = start + fitting.resampled_length(encoded.samples + late, encoded.sampling_rate, own)
         self._check_decoded(decoded, fitting.channels_coded(encoded.channels, self.card.channels), end)
-        # Under the same name: the decoder's stereo hour is let go of before the resampled one is made.
+        # Rebinding the name frees the decoder's output before the resampled copy is allocated.
         decoded = fitting.restore_channels(decoded[:, start:end], encoded.channels)
         return fitting.resample(decoded, own, encoded.sampling_rate, encoded.samples + late)[:, late:]
 
@@ -151,17 +154,17 @@ class Codec(ABC):
 
     @property
     def gains_from_batches(self) -> bool:
-        """Whether the wrapper codes several clips at one go; any other codes a batch clip by clip."""
+        """Whether the wrapper implements batches; any other codec codes a batch clip by clip."""
         return any(getattr(type(self), name) is not getattr(Codec, name) for name in ("_encode_batch", "_decode_batch"))
 
     def encode_batch(self, audios: Sequence[Audio], rate: int) -> list[Encoded]:
-        """Encode several clips of one rate: the same payloads as one by one, sooner where the codec gains from it."""
+        """Encode several clips of one rate; the payloads are the same as those of single calls of :meth:`encode`."""
         coded = [self._coded(audio, rate) for audio in audios]
         packets = self._encode_batch(coded)
         return [self._encoded(its, audio, rate) for its, audio in zip(packets, audios, strict=True)]
 
     def decode_batch(self, batch: Sequence[Encoded]) -> list[Audio]:
-        """Decode several payloads."""
+        """Decode several payloads; the audio is the same as that of single calls of :meth:`decode`."""
         if self.card.encode_only:
             raise RefusedSetting(f"{self.card.name} only encodes: it has tokens but no resynthesis")
         decoded = self._decode_batch([self._received(encoded) for encoded in batch])

@@ -1,8 +1,9 @@
-"""Names to codecs: the catalogue is data, a wrapper is imported only when one of its codecs is used.
+"""The codec registry: find codecs by name; a wrapper is imported only when one of its codecs is used.
 
-Sources of codecs: the catalogue files of this package; those that installed packages announce by an entry point of
+Sources of codecs: the catalogue files of this package; those that installed packages register by an entry point of
 the group ``codec_superb.codecs``, whose value ``package:file.yaml`` names a catalogue file inside that package (read
-without importing it); and ``path/to/file.py:Class``, a :class:`Codec` with a class attribute ``card``.
+without importing it, see :mod:`codec_superb.plugins`); and ``path/to/file.py:Class``, a :class:`Codec` with a class
+attribute ``card``.
 """
 
 from __future__ import annotations
@@ -10,21 +11,21 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-import importlib.util
 import shlex
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 
+from codec_superb import plugins
 from codec_superb.base_codec import weights
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
-from codec_superb.base_codec.codec_file import class_from_file, is_codec_file
+from codec_superb.base_codec.codec_file import class_from_file
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, UnknownCodec
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.user_weights import card_with_weights
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
+from codec_superb.missing_package import not_installed
 
 ENTRY_POINT_GROUP = "codec_superb.codecs"
 
@@ -39,24 +40,28 @@ def card(name: str) -> Card:
 
     Raises UnknownCodec with near matches; a Python file is imported, and raises what importing it raises.
     """
-    if is_codec_file(name):
+    if plugins.is_file_name(name):
         return _file_class(name)[1]
     return _entry(name).card
 
 
-def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, CodecOptions]:
-    """Return the card of what will really run, and options for :func:`open_codec` that look for nothing any more.
+def distribution(name: str) -> str:
+    """Return name and version of the installed distribution that codec ``name`` comes from; '' for one of this."""
+    return _entry(name).distribution
 
-    A neural codec's weights are found (fetched from the hub where they are not here) and its card names those. An
-    isolated codec takes a folder of weights and nothing else; without one its guest finds what the card names. Codecs
-    without weights take no options and are returned as they are. Raises MissingWeights, MissingDependency and
-    UnknownCodec.
+
+def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, CodecOptions]:
+    """Resolve the weights of a codec: return its card with them, and options for :func:`open_codec` with their folder.
+
+    A neural codec's weights are located (downloaded from the hub where they are missing) and written to its card. An
+    isolated codec accepts a folder of weights and no other option; without one its guest finds what the card names.
+    Cards of codecs without weights are returned unchanged. Raises MissingWeights, MissingDependency and UnknownCodec.
     """
     plain = card(name)
     if weights.takes_folder(plain) and options.weights is not None:
         own, folder = card_with_weights(plain, options.weights)
         return own, DEFAULT_OPTIONS._replace(weights=str(folder))
-    if is_codec_file(name) or not weights.takes_options(plain):
+    if plugins.is_file_name(name) or not weights.takes_options(plain):
         return plain, DEFAULT_OPTIONS
     own, checkpoint = weights.configured_card(plain, options)
     return own, options._replace(weights=str(checkpoint.folder))
@@ -65,10 +70,10 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
 def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_OPTIONS) -> Codec:
     """Import the wrapper of ``name`` (or ``path/to/file.py:Class``) and load it, with the weights of ``options``.
 
-    Raises UnknownCodec with near matches, MissingDependency with the install command, MissingWeights with the files
-    that are not here, RefusedSetting when the wrapper refuses its card.
+    Raises UnknownCodec with near matches, MissingDependency with the install command, MissingWeights with the missing
+    files, RefusedSetting when the wrapper refuses its card.
     """
-    if is_codec_file(name):
+    if plugins.is_file_name(name):
         codec_class, own_card = _file_class(name)
         return _load(codec_class, own_card, device, options)
     entry = _entry(name)
@@ -85,7 +90,8 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
 
 
 def reload_catalogue() -> None:
-    """Read the catalogue anew on next use, after a package that brings codecs was installed."""
+    """Clear the cached catalogue, so that codecs of a newly installed package are found."""
+    plugins.forget()
     _catalogue.cache_clear()
 
 
@@ -109,18 +115,15 @@ def _file_class(name: str) -> tuple[type[Codec], Card]:
     try:
         return class_from_file(name)
     except ModuleNotFoundError as error:
-        raise MissingDependency(
-            f"{name} needs {error.name}, which is not installed: pip install {error.name}"
-        ) from error
+        raise MissingDependency(not_installed(name, error.name, str(error.name))) from error
 
 
 def _missing(own_card: Card, error: ImportError) -> MissingDependency:
-    """Name the command that installs what ``own_card`` needs, or mends what is there and cannot be imported."""
+    """Return an error with the command that installs a missing package, or reinstalls one that cannot be imported."""
     wanted = [f"codec-superb[{own_card.extra}]"] if own_card.extra else list(own_card.requirements)
     wanted = wanted or [str(error.name)]
     if isinstance(error, ModuleNotFoundError):
-        command = shlex.join(["pip", "install", *wanted])
-        return MissingDependency(f"{own_card.name} needs {error.name}, which is not installed: {command}")
+        return MissingDependency(not_installed(own_card.name, error.name, *wanted))
     command = shlex.join(["pip", "install", "--force-reinstall", *wanted])
     return MissingDependency(f"{own_card.name}: a package that it needs cannot be imported ({error}): {command}")
 
@@ -152,19 +155,12 @@ def _own_entries() -> Iterator[CatalogueEntry]:
 
 
 def _entry_point_entries() -> Iterator[CatalogueEntry]:
-    for point in sorted(metadata.entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
-        package, _, resource = point.value.partition(":")
-        origin = f"entry point {point.name} ({point.value})"
+    for point in plugins.announced(ENTRY_POINT_GROUP):
         try:
-            spec = importlib.util.find_spec(package)
-        except ModuleNotFoundError:
-            spec = None
-        folders = (spec.submodule_search_locations if spec else None) or []
-        files = [Path(folder) / resource for folder in folders if resource]
-        file = next((file for file in files if file.is_file()), None)
-        if file is None:
-            raise CatalogueError(f"{origin}: expected package:file.yaml, a catalogue file inside an installed package")
-        yield from read_catalogue(file.read_text(encoding="utf-8"), origin)
+            text = plugins.data_file(point).read_text(encoding="utf-8")
+            yield from read_catalogue(text, point.origin, point.distribution)
+        except (plugins.PluginError, CatalogueError, OSError, UnicodeDecodeError) as error:
+            plugins.report(str(error))
 
 
 def _order(entry: CatalogueEntry) -> tuple[str, float, str]:

@@ -1,11 +1,11 @@
-"""Make ``import torchaudio`` work beside a torch that its compiled libraries do not fit.
+"""Make ``import torchaudio`` work beside a torch build that its compiled libraries do not fit.
 
-The wheels of torchaudio on the package index are built for CUDA: beside a torch for the CPU alone their libraries ask
-for ``libc10_cuda.so``, which is not there, and the import of torchaudio fails, and with it that of speechbrain and of
-most models of transformers, which import torchaudio wherever it is installed. What they use of it (mel spectra, Kaldi's
-filter banks, resampling) is written in Python and needs none of these libraries; torchaudio itself goes on without them
-where it finds no files. So where they cannot be loaded, it is shown a folder without them. Nothing on the disk is
-changed, and where the import works nothing is done at all.
+The wheels of torchaudio on the package index are built for CUDA: beside a CPU build of torch their libraries need
+``libc10_cuda.so``, which is missing, and the import of torchaudio fails, and with it that of speechbrain and of most
+models of transformers, which import torchaudio wherever it is installed. The parts of it that they use (mel spectra,
+Kaldi's filter banks, resampling) are written in Python and need none of these libraries; torchaudio itself works
+without them where it finds no files. Where they cannot be loaded, torchaudio is therefore made to search an empty
+folder. Nothing on the disk is changed, and where the import works nothing is done.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ import sys
 from pathlib import Path
 
 from codec_superb.base_codec.errors import MissingDependency
+from codec_superb.missing_package import not_installed
 
 _LOADER = "torchaudio._extension.utils"
 
 
 def import_torchaudio() -> bool:
-    """Import torchaudio, without its compiled libraries if need be; return whether they are there.
+    """Import torchaudio, if necessary without its compiled libraries; return whether they were loaded.
 
-    Raises MissingDependency where it is not installed, or where this version cannot go without its libraries.
+    Raises MissingDependency where it is not installed, or where this version does not work without its libraries.
     """
     try:
         import torchaudio
     except ModuleNotFoundError as error:
-        raise MissingDependency(f"{error.name} is not installed: pip install 'codec-superb[applications]'") from error
+        raise MissingDependency(not_installed("this model", error.name, extra="applications")) from error
     except (OSError, ImportError, RuntimeError) as error:  # a library is missing, or built for another CUDA
         return _import_without_libraries(error)
     return bool(torchaudio._extension._IS_TORCHAUDIO_EXT_AVAILABLE)  # noqa: SLF001 -- torchaudio says it nowhere else
@@ -41,7 +42,7 @@ def mend_torchaudio() -> None:
 
 def _import_without_libraries(reason: Exception) -> bool:
     for name in [name for name in sys.modules if name.partition(".")[0] == "torchaudio"]:
-        del sys.modules[name]  # what the failed import left behind
+        del sys.modules[name]  # left by the failed import
     try:
         _show_no_libraries()
         import torchaudio  # noqa: F401
@@ -54,7 +55,7 @@ def _import_without_libraries(reason: Exception) -> bool:
 
 
 def _show_no_libraries() -> None:
-    """Load the module that finds torchaudio's libraries, and have it look into a folder that does not exist."""
+    """Load the module that finds torchaudio's libraries, and point it to a folder that does not exist."""
     package = importlib.util.find_spec("torchaudio")
     assert package is not None
     assert package.origin is not None

@@ -1,14 +1,12 @@
-"""Find a neural codec's weights, on this machine or on the hub, and say which they are; imports no torch.
+"""Find a neural codec's weights on this machine or on the hub, and identify them by hash; imports no torch.
 
 A checkpoint is a folder with ``config.json`` and ``model.safetensors``, as transformers' ``save_pretrained`` writes
-it. It is known by the SHA-256 of both. A ``config.json`` with ``"codec_superb_random": true`` says
-that nobody trained the model; a score of it is never packed.
+it. It is identified by the SHA-256 of both. A ``config.json`` with ``"codec_superb_random": true`` marks untrained
+weights; their scores are never packed.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,39 +17,40 @@ from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingDependency, MissingWeights, RefusedSetting
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.data_manifests.errors import FetchError
+from codec_superb.data_manifests.files import unchanged_file_sha256
 from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch
+from codec_superb.missing_package import not_installed
 
 CONFIG, PARAMETERS = "config.json", "model.safetensors"
 FILES = (CONFIG, PARAMETERS)
 RANDOM_KEY = "codec_superb_random"
-"""Key of ``config.json`` that marks a model that was never trained."""
+"""Key of ``config.json`` that marks untrained weights."""
 EXTRA = "neural"
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class LocalCheckpoint:
-    """A checkpoint that is on this machine."""
+    """A checkpoint on this machine."""
 
     folder: Path
     source: str
-    """Hub repository, or ``local:FOLDER`` without the path, which is nobody's business but this machine's."""
+    """Hub repository, or ``local:FOLDER`` with the folder's name; the path is private and not published."""
     revision: str | None = None
     """Commit on the hub, where it is known."""
 
 
 def takes_options(card: Card) -> bool:
-    """Whether ``card`` is of a codec that transformers runs and that has weights to find."""
+    """Whether ``card`` is of a codec that runs in transformers and has weights."""
     return card.extra == EXTRA and card.weights is not None
 
 
 def takes_folder(card: Card) -> bool:
-    """Whether ``card`` is of an isolated codec that has weights: it takes them from a folder, and no other option."""
+    """Whether ``card`` is of an isolated codec with weights, which accepts a folder of them and no other option."""
     return card.isolation is not None and card.weights is not None
 
 
 def check_options_apply(options: CodecOptions, cards: Sequence[Card]) -> None:
-    """Raise RefusedSetting for options that none of ``cards`` takes: the user expects them to do something."""
+    """Raise RefusedSetting for options that apply to none of ``cards``."""
     names, without_weights = ", ".join(card.name for card in cards), options._replace(weights=None)
     if without_weights != DEFAULT_OPTIONS and not any(map(takes_options, cards)):
         raise RefusedSetting(
@@ -63,7 +62,7 @@ def check_options_apply(options: CodecOptions, cards: Sequence[Card]) -> None:
 
 
 def configured_card(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, LocalCheckpoint]:
-    """Return the card of what will really run (its weights, precision, compilation), and where its weights lie.
+    """Return the card with the actual weights, precision and compilation, and the checkpoint.
 
     Raises MissingWeights naming each missing file, the command that fetches it and where to put it.
     """
@@ -71,8 +70,8 @@ def configured_card(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tupl
     weights = Weights(
         source="random" if is_random(checkpoint.folder) else checkpoint.source,
         revision=checkpoint.revision,
-        sha256=sha256_of(checkpoint.folder / PARAMETERS),
-        config_sha256=sha256_of(checkpoint.folder / CONFIG),
+        sha256=unchanged_file_sha256(checkpoint.folder / PARAMETERS),
+        config_sha256=unchanged_file_sha256(checkpoint.folder / CONFIG),
     )
     chosen = {"dtype": options.dtype, "compile": options.compile}
     usual = {"dtype": DEFAULT_OPTIONS.dtype, "compile": DEFAULT_OPTIONS.compile}
@@ -83,7 +82,7 @@ def configured_card(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tupl
 def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, download: bool = True) -> LocalCheckpoint:
     """Find the checkpoint of ``card``: the folder or repository of ``options``, else the card's own repository.
 
-    ``download`` false looks only at what is on this machine, as the offline flags of the hub do. Raises MissingWeights.
+    ``download=False`` searches this machine only, as the offline flags of the hub do. Raises MissingWeights.
     """
     if card.weights is None:
         raise MissingWeights(f"{card.name} has no weights to find")
@@ -98,7 +97,7 @@ def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, downl
 
 
 def describe_weights(weights: Weights | None) -> str:
-    """Name weights as a person would know them: their source, their commit and their hash where these are known."""
+    """Describe weights in one line: source, and commit and hashes where these are known."""
     if weights is None:
         return "none"
     parts = [weights.source]
@@ -109,7 +108,7 @@ def describe_weights(weights: Weights | None) -> str:
 
 
 def is_random(folder: Path) -> bool:
-    """Whether the checkpoint says that it was never trained."""
+    """Whether the checkpoint is marked as untrained."""
     return bool(read_config(folder).get(RANDOM_KEY))
 
 
@@ -124,23 +123,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     return config
 
 
-def sha256_of(file: Path) -> str:
-    """SHA-256 of a file in hexadecimal, computed once in a process while the file stays as it is."""
-    state = file.stat()
-    return _sha256(file, state.st_size, state.st_mtime_ns)
-
-
-@functools.cache
-def _sha256(file: Path, _size: int, _changed: int) -> str:
-    digest = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _is_repository(given: str) -> bool:
-    """Whether ``given`` has the form ``OWNER/REPOSITORY[@REVISION]`` and is no path."""
+    """Whether ``given`` has the form ``OWNER/REPOSITORY[@REVISION]`` and is not a path."""
     owner, _, rest = given.partition("/")
     return bool(owner) and bool(rest) and "/" not in rest and not given.startswith((".", "~"))
 
@@ -148,7 +132,7 @@ def _is_repository(given: str) -> bool:
 def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
     source = card.weights.source if card.weights else ""
     own = folder / source.rpartition("/")[2]
-    for place in (own, folder):  # a folder of several models may hold another one's files at its top
+    for place in (own, folder):  # a folder with a subfolder per model may hold the files of another model at its top
         if all((place / name).is_file() for name in FILES):
             return LocalCheckpoint(place.resolve(), f"local:{place.resolve().name}")
     place = folder if any((folder / name).is_file() for name in FILES) and not own.is_dir() else own
@@ -163,9 +147,7 @@ def _from_hub(card: Card, repository: str, revision: str | None, *, download: bo
     try:
         found = find_hub_files(card.name, repository, FILES, revision, download=download)
     except ModuleNotFoundError as error:
-        raise MissingDependency(
-            f"{card.name} needs {error.name}, which is not installed: pip install 'codec-superb[{EXTRA}]'"
-        ) from error
+        raise MissingDependency(not_installed(card.name, error.name, extra=EXTRA)) from error
     except FetchError as error:
         raise MissingWeights(str(error)) from error
     return LocalCheckpoint(found.folder, repository, found.revision)

@@ -1,1 +1,1 @@
-"""The command line ``codec-superb``: one module per command, thin."""
+"""The command line ``codec-superb``: one module per command, which parses options and calls the library."""

@@ -1,4 +1,4 @@
-"""The commands of ``codec-superb``, put together; :mod:`codec_superb.cli.main` runs them."""
+"""The Typer application with all commands of ``codec-superb``; :mod:`codec_superb.cli.main` runs it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from codec_superb.cli.commands import (
     compare,
     datasets,
     doctor,
+    metrics,
     pack,
     precision,
     probe,
@@ -27,13 +28,14 @@ from codec_superb.cli.commands import (
 
 app = typer.Typer(
     name="codec-superb",
-    help="Benchmark sound codecs: resynthesise curated sound, score what came back, publish it.",
+    help="Benchmark sound codecs: resynthesise curated datasets, score the resyntheses, publish the results.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.add_typer(codecs.app, name="codecs")
 app.add_typer(datasets.app, name="datasets")
+app.add_typer(metrics.app, name="metrics")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(admin.app, name="admin")
 for module in (
@@ -64,4 +66,4 @@ def _version(value: bool) -> None:
 def main(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Benchmark sound codecs: resynthesise curated sound, score what came back, publish it."""
+    """Benchmark sound codecs: resynthesise curated datasets, score the resyntheses, publish the results."""

@@ -1,4 +1,4 @@
-"""Figures of applications in one small table a dataset: a row a codec, the original sound first, a column a figure."""
+"""Application metrics as one table per dataset: a row per codec, the original audio first, and a column per metric."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 ORIGINAL = "(original)"
 _SPARE = ("dnsmos_sig", "dnsmos_bak")
-"""Figures that are left out where there is little room: parts of another one."""
+"""Metrics that are omitted on a narrow terminal: components of another metric."""
 
 
 def as_data(results: Sequence[Results]) -> list[dict[str, Any]]:
-    """Return each figure of each codec with its ceiling and the model behind it, as plain data."""
+    """Return each application metric of each codec with its ceiling and its model, as plain data."""
     return [
         {
             "codec": entry.card.name,
@@ -43,7 +43,7 @@ def _backend(entry: Results, dataset: str, probe: str) -> str:
 
 
 def print_matrix(data: Sequence[dict[str, Any]], order: Sequence[str]) -> None:
-    """Print a table for each dataset; codecs in ``order``, which is that of the ranking."""
+    """Print a table for each dataset; codecs in ``order``, the order of the ranking."""
     for dataset in dict.fromkeys(entry["dataset"] for entry in data):
         chosen = [entry for entry in data if entry["dataset"] == dataset]
         columns = list(dict.fromkeys((entry["figure"], entry["backend"]) for entry in chosen))
@@ -55,7 +55,7 @@ def print_matrix(data: Sequence[dict[str, Any]], order: Sequence[str]) -> None:
         spare = [head for head, (figure, _) in zip(heads, columns, strict=True) if figure in _SPARE]
         print_table(f"applications ({dataset})", ("codec", *heads), rows, spare=spare)
         models = dict.fromkeys(backend for _, backend in columns if backend)
-        print(f"by {', '.join(models)}; what each number is: docs/applications.md\n")
+        print(f"by {', '.join(models)}; docs/applications.md explains each number\n")
 
 
 def _values(
@@ -66,7 +66,7 @@ def _values(
 
 
 def _ceiling(chosen: Sequence[dict[str, Any]], figure: str, backend: str) -> float | None:
-    """Return what the original sound reached, of the codec with most clips: one with failed clips rests on fewer."""
+    """Return the ceiling from the codec with most clips, since failed clips are missing from the ceiling too."""
     found = [entry for entry in chosen if (entry["figure"], entry["backend"]) == (figure, backend)]
     best: float | None = max(found, key=lambda entry: entry["clips"])["reference"]
     return best

@@ -1,4 +1,4 @@
-"""Figures of applications in the terminal: a block a dataset and figure, a row a codec, the best first."""
+"""Application metrics in the terminal: a table per dataset and metric, a row per codec, the best first."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from codec_superb.web import text
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from codec_superb.applications.results import ApplicationAggregate
     from codec_superb.applications.table import ProbeMetric
-    from codec_superb.pipeline.aggregates.interval import Score
-    from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
+    from codec_superb.metrics.results import Score
     from codec_superb.pipeline.runs.outcome import RunOutcome
     from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
@@ -22,16 +22,16 @@ HEAD = ("codec", "reference", "value", "95 % interval", "loss", "95 % interval",
 
 
 class CodecProbeMetric(NamedTuple):
-    """One figure of one codec."""
+    """One application metric of one codec."""
 
     codec: str
     backend: str
-    """Model that answered; '' for a figure over several probes."""
+    """Model that made the predictions; '' for a metric over several probes."""
     numbers: ApplicationAggregate
 
 
 def measured_metrics(outcomes: Sequence[RunOutcome]) -> list[CodecProbeMetric]:
-    """Work out the figures of the probes that a call asked for, codec by codec."""
+    """Compute the metrics of the requested probes, codec by codec."""
     from codec_superb.pipeline.aggregates.applications import aggregate_applications
     from codec_superb.pipeline.aggregates.evidence import only_probes
     from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
@@ -60,12 +60,12 @@ def measured_metrics(outcomes: Sequence[RunOutcome]) -> list[CodecProbeMetric]:
 
 
 def metrics_as_data(figures: Sequence[CodecProbeMetric]) -> list[dict[str, Any]]:
-    """Return figures as plain data for ``--json``."""
+    """Return application metrics as plain data for ``--json``."""
     return [{"codec": of.codec, "backend": of.backend, **of.numbers.model_dump(mode="json")} for of in figures]
 
 
 def print_metrics(figures: Sequence[CodecProbeMetric]) -> None:
-    """Print a table for each dataset and figure."""
+    """Print a table for each dataset and metric."""
     blocks: dict[tuple[str, str, str], list[CodecProbeMetric]] = {}
     for of in figures:
         blocks.setdefault((of.numbers.dataset, of.numbers.figure, of.backend), []).append(of)
@@ -79,7 +79,7 @@ def print_metrics(figures: Sequence[CodecProbeMetric]) -> None:
 
 
 def ultra_notes(figures: Sequence[CodecProbeMetric]) -> list[str]:
-    """Say for each codec why there is no average of UltraEval-Audio: what was not measured, or by another model."""
+    """Return for each codec why it has no UltraEval-Audio average: missing metrics, or other models."""
     from codec_superb.applications.ultra.protocol import protocol_deviations, readiness
 
     notes = []

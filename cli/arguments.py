@@ -1,6 +1,7 @@
-"""What options take: ``--codec opus_6k opus_12k`` as well as ``--codec a --codec b`` for some, one value for the rest.
+"""Option syntax beyond Typer's: ``--codec opus_6k opus_12k`` besides ``--codec opus_6k --codec opus_12k``.
 
-The parser keeps the last value of an option that takes one and drops the others without a word: they are counted here.
+Click, on which Typer builds, keeps the last value of a repeated single-value option and drops the others silently;
+such repetitions are detected here and refused.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import NamedTuple
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
 MULTI_VALUE_OPTIONS = ("--codec", "--dataset", "--metric", "--probe-codec", "--scope", "--variant")
-"""They take several values after one name, in commands where they take several at all."""
+"""Options that accept several values after one name, in commands where they accept several at all."""
 
 
 class RepeatedOption(Exception):
-    """An option that takes one value was given several."""
+    """A single-value option was given several values."""
 
 
 class _Given(NamedTuple):
-    """An option with its value, and the words from there to the next option."""
+    """An option with its value, and the words up to the next option."""
 
     name: str
     own: list[str]
@@ -30,11 +31,11 @@ class _Given(NamedTuple):
 
 
 def repeat_option_names(arguments: Sequence[str], group: TyperGroup) -> list[str]:
-    """Repeat the name of a many-valued option before each of its values, which is what the parser understands.
+    """Repeat the name of a multi-value option before each of its values, the form that Click parses.
 
-    Values end at the next option or at ``--``. ``group`` holds the commands, which know what their options take.
-    Raises RepeatedOption for several values of an option that takes one: repeated, or one after another where the
-    command takes nothing else that they could be.
+    Values end at the next option or at ``--``. ``group`` holds the commands with their parameters.
+    Raises RepeatedOption for several values of a single-value option: repeated, or one after another where the
+    command has no positional arguments that they could be.
     """
     parameters = _parameters(iter(arguments), group)
     options = {name: its for its in parameters if isinstance(its, TyperOption) and not its.is_flag for name in its.opts}
@@ -56,7 +57,7 @@ def repeat_option_names(arguments: Sequence[str], group: TyperGroup) -> list[str
 
 
 def _parameters(words: Iterator[str], group: TyperGroup) -> Sequence[object]:
-    """Return the options and arguments of the command that is called; none where there is no such command."""
+    """Return the options and arguments of the called command; empty where there is no such command."""
     for word in words:
         found = group.commands.get(word)
         if isinstance(found, TyperGroup):
@@ -67,7 +68,7 @@ def _parameters(words: Iterator[str], group: TyperGroup) -> Sequence[object]:
 
 
 def _taken_apart(arguments: Sequence[str], options: Container[str]) -> Iterator[_Given]:
-    """Yield the arguments, a new item at each option and at ``--``; ``options`` are those that take values."""
+    """Split the arguments at each option and at ``--``; ``options`` are those that take values."""
     given = _Given("", [], [])
     rest = iter(arguments)
     for argument in rest:
@@ -77,7 +78,7 @@ def _taken_apart(arguments: Sequence[str], options: Container[str]) -> Iterator[
         elif argument.startswith("-"):
             yield given
             name = argument.partition("=")[0] if argument.startswith("--") else argument[:2]
-            # The word behind a bare name is its value, whatever it looks like.
+            # The word after an option's name is its value, even if it begins with a dash.
             value = islice(rest, 1) if name == argument and name in options else ()
             given = _Given(name, [argument, *value], [])
         else:

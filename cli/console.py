@@ -1,4 +1,4 @@
-"""What a person sees on the way: progress, tables and errors. Progress and errors go to stderr, results to stdout."""
+"""Terminal output: progress, tables, JSON and messages. Progress and messages go to stderr, results to stdout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS = 10.0
 LEAST_FOLDED = 30
-"""Characters that a column which goes on in the next line gets at least."""
+"""Smallest width in characters of a column that wraps."""
 MEGABYTE = 1_000_000
 
 
@@ -33,12 +33,12 @@ def stderr() -> Console:
 
 
 def note(text: str) -> None:
-    """Say something on the way."""
+    """Print a message to stderr."""
     stderr().print(escape(text), soft_wrap=True)
 
 
 def print_json(data: object) -> None:
-    """Write strict JSON to stdout: NaN and Infinity are a fault of ours, not something to pass on."""
+    """Write strict JSON (RFC 8259) to stdout; NaN and Infinity, which it does not have, raise ValueError."""
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n")
 
 
@@ -57,10 +57,10 @@ def print_table(
     spare: Sequence[str] = (),
     folds: bool = False,
 ) -> None:
-    """Print a table of which no cell is ever cut; columns from ``numbers_from`` on are aligned to the right.
+    """Print a table without truncated cells; columns from ``numbers_from`` on are aligned to the right.
 
-    Where it is wider than the terminal, the columns ``spare`` are left out, the last first, and named below; with
-    ``folds`` the last column goes on in the next line. A pipe gets everything.
+    Where it is wider than the terminal, the columns ``spare`` are omitted, the last first, and named below; with
+    ``folds`` the last column wraps. Without a terminal all columns are printed.
     """
     console = Console(highlight=False)
     cells = [tuple(columns), *map(tuple, rows)]
@@ -83,11 +83,11 @@ def print_table(
         console.print(table)
     sys.stdout.write("\n".join(line.rstrip() for line in capture.get().split("\n")))
     if left_out:
-        typer.echo(f"no room for {', '.join(left_out)}: widen the terminal, or add --json")
+        typer.echo(f"no space for {', '.join(left_out)}: widen the terminal, or add --json")
 
 
 def _spared(cells: Sequence[Sequence[str]], spare: Sequence[str], room: int) -> list[str]:
-    """Choose the columns to leave out so that the rest fits into ``room``."""
+    """Choose the columns to omit so that the others fit into ``room`` characters."""
     left_out: list[str] = []
     for column in reversed(spare):
         if _width(cells, [index for index, name in enumerate(cells[0]) if name not in left_out]) <= room:
@@ -97,7 +97,7 @@ def _spared(cells: Sequence[Sequence[str]], spare: Sequence[str], room: int) -> 
 
 
 def _width(cells: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
-    """Characters of a line that cuts nothing, with two (one and one of padding) between columns."""
+    """Width in characters of a line without truncation, with two characters of padding between columns."""
     return sum(max(cell_len(part) for row in cells for part in row[index].split("\n")) + 2 for index in kept) - 2
 
 
@@ -110,7 +110,7 @@ class _Rate(ProgressColumn):
 
 
 class TerminalProgress:
-    """Bars with rate and remaining time on a terminal; otherwise a plain line now and then."""
+    """Progress bars with rate and remaining time on a terminal; otherwise a plain line every ten seconds."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._console = stderr()
@@ -166,7 +166,7 @@ class TerminalProgress:
         return f"{self._label}: {self._done}/{self._total}, {rate:.1f}/s, {left:.0f} s left"
 
     def message(self, text: str) -> None:
-        """Say something without disturbing the bar."""
+        """Print a message above the bar."""
         if not self._quiet:
             self._line(text)
 
@@ -185,7 +185,7 @@ class DatasetProgress:
         self._done = 0
 
     def __call__(self, step: Step) -> None:
-        """Take over where the step is."""
+        """Show the progress of a step."""
         scale = MEGABYTE if step.stage == "download" else 1
         total = -(-step.total // scale)
         done = total if step.done >= step.total else step.done // scale

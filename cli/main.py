@@ -1,24 +1,28 @@
-"""``codec-superb``: the entry point; turns errors of ours into one clear message and an exit code.
+"""The entry point of ``codec-superb``: runs a command and turns errors into one message and an exit code.
 
-Exit codes: 0 everything asked for was done; 2 it could not be started (wrong name, missing file, bad option);
-3 it ran, and some clips failed or a file has faults; 130 stopped by Ctrl-C; 1 a fault of this program.
+Exit codes: 0 everything requested was done; 2 it could not be started (wrong name, missing file, bad option);
+3 it ran, and some clips failed or a file has faults; 130 stopped by Ctrl-C (128 + SIGINT, as in POSIX shells);
+1 a fault of this program.
 
-Nothing but the standard library is imported before Ctrl-C is looked after: the commands take a third of a second to
-import, and who stops them then must not see a traceback.
+Only the standard library is imported before Ctrl-C is handled: importing the commands takes a third of a second, and
+an interrupt during that time must not show a traceback.
 """
 
 from __future__ import annotations
 
 import errno
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 CANNOT_START, STOPPED = 2, 130
+_SHOW = warnings.showwarning
 ENVIRONMENT = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR,
     errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EMFILE, errno.ENFILE, errno.ETXTBSY,
 })  # fmt: skip
-"""What a person can mend: disks, permissions and names. Any other OSError is a fault of this program."""
+"""Errors that the user can fix: disks, permissions and names. Any other OSError is a fault of this program."""
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -32,13 +36,23 @@ def call(arguments: Sequence[str]) -> int:
         code = _call(arguments)
     except KeyboardInterrupt:
         code = STOPPED
-    if code == STOPPED:  # the parser turns most interrupts into this code without a word
-        sys.stderr.write("\ncodec-superb: stopped; the same command does what is left\n")
+    if code == STOPPED:  # Typer turns most interrupts into this exit code without a message
+        sys.stderr.write("\ncodec-superb: stopped; run the same command again to continue\n")
     return code
 
 
+def _warn(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Say what is wrong with a plug-in in one line; other warnings are for developers."""
+    from codec_superb.plugins import PluginWarning
+
+    if issubclass(category, PluginWarning):
+        sys.stderr.write(f"codec-superb: {message}\n")
+    else:
+        _SHOW(message, category, *place)
+
+
 def _call(arguments: Sequence[str]) -> int:
-    """Run the command line; KeyboardInterrupt comes through where the parser does not see it."""
+    """Run the command line; a KeyboardInterrupt outside of Typer's own handling propagates."""
     from typer.main import get_group
 
     from codec_superb.applications.errors import ApplicationError
@@ -48,13 +62,15 @@ def _call(arguments: Sequence[str]) -> int:
     from codec_superb.data_manifests.errors import DatasetError
     from codec_superb.metrics.errors import MetricError
     from codec_superb.pipeline.errors import PipelineError
+    from codec_superb.plugins import PluginError
     from codec_superb.server.errors import OperationError, ServerError
     from codec_superb.web.errors import WebError
 
     ours = (
         ApplicationError, CodecError, DatasetError, MetricError, PipelineError, OperationError, RepeatedOption,
-        ServerError, WebError,
+        PluginError, ServerError, WebError,
     )  # fmt: skip
+    warnings.showwarning = _warn  # type: ignore[assignment]  # the places are passed on
     try:
         group = get_group(app)
         group(args=repeat_option_names(arguments, group), prog_name="codec-superb")
@@ -62,14 +78,14 @@ def _call(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"codec-superb: {error}\n")
         return CANNOT_START
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: say nothing, also not at exit
+        sys.stderr.close()  # the reader of the pipe is gone; Python would report a failed flush at exit
         return 1
     except OSError as error:
         if error.errno not in ENVIRONMENT:
             raise
-        name = error.filename if error.filename2 is None else error.filename2  # where a file was to be moved to
+        name = error.filename if error.filename2 is None else error.filename2  # filename2: the target of a rename
         place = "" if name is None else f" {str(name)!r}"
-        sys.stderr.write(f"codec-superb: the system refuses{place}: {error.strerror}; what is finished is kept\n")
+        sys.stderr.write(f"codec-superb: system error{place}: {error.strerror}; finished work is kept\n")
         return CANNOT_START
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1

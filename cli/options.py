@@ -1,4 +1,4 @@
-"""Options that several commands share, spelled once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codec_superb.base_codec.options import Dtype
 from codec_superb.metrics.table import Category
 
 DEFAULT_SAMPLES = 6
-"""Listening samples that ``pack`` and ``bench`` put in when nobody says another number: two a category of ``mini``."""
+"""Default number of listening samples of ``pack`` and ``bench``: two per category of ``mini``."""
 Device = Literal["auto", "cpu", "cuda"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
@@ -21,10 +21,13 @@ CodecOption = Annotated[
     typer.Option("--codec", metavar="NAME…", help="Codecs by name, pattern ('opus_*') or path/to/file.py:Class."),
 ]
 DatasetOption = Annotated[
-    list[str] | None, typer.Option("--dataset", metavar="NAME|DIR…", help="Datasets by name, or any folder of audio.")
+    list[str] | None,
+    typer.Option(
+        "--dataset", metavar="NAME|DIR…", help="Datasets by name, manifests (NAME.yaml), or any folder of audio."
+    ),
 ]
 CategoryOption = Annotated[
-    Category | None, typer.Option(help="What a folder of audio holds, where its labels.csv does not say it.")
+    Category | None, typer.Option(help="Category of a folder of audio, where its labels.csv gives none.")
 ]
 OutOption = Annotated[Path, typer.Option("--out", help="Folder of runs: <out>/<codec>/<dataset>/.")]
 DeviceOption = Annotated[Device, typer.Option(help="Where neural codecs run.")]
@@ -42,18 +45,23 @@ CompileOption = Annotated[bool, typer.Option("--compile", help="Run neural codec
 BatchOption = Annotated[
     float | None,
     typer.Option(
-        "--batch", metavar="SECONDS", min=0, help="Sound that a neural codec codes together; 0: clip by clip.",
-        show_default="60 on a graphics card, 0 on a CPU",
+        "--batch", metavar="SECONDS", min=0, help="Batch size of neural codecs in seconds of sound; 0: single clips.",
+        show_default="60 on a CUDA device, 0 on a CPU",
     ),
 ]  # fmt: skip
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Worker processes.", show_default="the cores this process may use")
 ]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Only this many clips of each dataset.")]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Do again what is finished.")]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Compute finished results again.")]
 MetricOption = Annotated[
     list[str] | None,
-    typer.Option("--metric", metavar="KEY…", help="Metrics by key.", show_default="those of each clip's category"),
+    typer.Option(
+        "--metric",
+        metavar="KEY…",
+        help="Metrics by key, or path/to/file.py:ROW.",
+        show_default="those of each clip's category",
+    ),
 ]
 PesqOption = Annotated[
     Literal["fast", "reference"],
@@ -64,7 +72,7 @@ ApplicationOption = Annotated[
     typer.Option(
         "--application",
         metavar="NAME,…",
-        help="Applications or probes: asr, asv, er, aec, quality, ultra, dnsmos, … (see `applications`).",
+        help="Applications or probes (see `applications`): asr, asv, dnsmos, … or path/to/file.py:ROW.",
     ),
 ]
 BackendOption = Annotated[
@@ -72,14 +80,14 @@ BackendOption = Annotated[
     typer.Option(
         "--backend",
         metavar="NAME[:VARIANT]…",
-        help="Models in place of the usual ones, at most one a probe.",
-        show_default="the usual one of each probe",
+        help="Models in place of the defaults, at most one per probe; or path/to/file.py:ROW.",
+        show_default="the default of each probe",
     ),
 ]
 RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run folders, or folders that hold some.")]
 
 
 def plain_path(path: Path) -> str:
-    """Return a path as a person would type it: relative where that is shorter."""
+    """Return a path relative to the current folder where it is below it, else unchanged."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative

@@ -1,4 +1,4 @@
-"""What a stage did, for people and for pipes; failed clips make the exit code 3."""
+"""Print the outcome of a stage as text or JSON; failed clips give the exit code 3."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def as_data(outcomes: Sequence[RunOutcome]) -> list[dict[str, Any]]:
 
 
 def print_outcomes(outcomes: Sequence[RunOutcome]) -> None:
-    """Say in one line a run what was done, then list the clips that failed."""
+    """Print one line per run, then the failed clips."""
     for outcome in outcomes:
         parts = [count(outcome.asked, "clip"), f"{outcome.done} done now"]
         parts += [f"{outcome.reused} finished before"] if outcome.reused else []
@@ -51,7 +51,7 @@ def print_outcomes(outcomes: Sequence[RunOutcome]) -> None:
 
 
 def print_failures(outcomes: Sequence[RunOutcome]) -> None:
-    """List what failed: a clip that no codec can read is one line, and a clip is not told again by the next stage."""
+    """Print the failures, each once: a failure that several codecs or stages share is one line."""
     by_cause: dict[tuple[str, FailedClip], dict[str, None]] = {}
     for outcome in outcomes:
         for failed in outcome.failed:
@@ -64,5 +64,5 @@ def print_failures(outcomes: Sequence[RunOutcome]) -> None:
 
 
 def exit_code(outcomes: Sequence[RunOutcome]) -> int:
-    """Return 0 when everything asked for was done, 3 when clips failed."""
+    """Return 0 when everything requested was done, 3 when clips failed."""
     return CLIPS_FAILED if any(outcome.failed for outcome in outcomes) else 0

@@ -1,18 +1,17 @@
-"""From results to what the report shows: the only place where the pipeline's records become the page's rows."""
+"""Convert the pipeline's results to the rows of the report; no other module does this conversion."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.pipeline.aggregates.metrics import CategoryAggregate, MetricAggregate
+from codec_superb.pipeline.aggregates.metrics import CategoryAggregate
 from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.aggregates.summary import summarise
 from codec_superb.pipeline.comparison.families import compare_families
 from codec_superb.pipeline.comparison.results import Results
-from codec_superb.pipeline.runs.info import ProbeInfo
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.application_rows import application_rows
 from codec_superb.web.rows import (
@@ -20,7 +19,6 @@ from codec_superb.web.rows import (
     ClipFailure,
     ClipPoint,
     CodecResult,
-    Estimate,
     RateComparison,
     ReportData,
     ReportSample,
@@ -33,7 +31,7 @@ def report_data(
     title: str,
     listening: Sequence[ReportSample] = (),
 ) -> ReportData:
-    """Put together everything on the page from one entry a codec (see ``combine``) and their ranking."""
+    """Assemble the data of the page from one entry per codec (see ``combine``) and their ranking."""
     rows = codec_results(results, rankings)
     return ReportData(
         title=title,
@@ -50,51 +48,37 @@ def report_data(
 
 
 def codec_results(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> list[CodecResult]:
-    """One row a codec and category, best rank first, unranked ones behind."""
+    """One row per codec and category, best rank first, unranked ones last."""
     ranks = {(category, rank.codec): rank for category, ranking in rankings.items() for rank in ranking.ranks}
     rows = [
         _result(entry, category, ranks.get((category.category, entry.card.name)))
         for entry in results
         for category in entry.aggregates.categories
     ]
-    order = [category for category in CATEGORIES if any(row.category == category for row in rows)]
+    order = [category for category in CATEGORIES if any(row.summary.category == category for row in rows)]
     return sorted(
-        rows, key=lambda row: (order.index(row.category), row.rank is None, -(row.score.value or 0.0), row.codec)
+        rows,
+        key=lambda row: (
+            order.index(row.summary.category),
+            row.rank is None,
+            -(row.summary.score.value or 0.0),
+            row.codec,
+        ),
     )
 
 
 def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> CodecResult:
-    summary = summarise(entry.aggregates, category)
-    card, score = entry.card, summary.score
+    summary, card = summarise(entry.aggregates, category), entry.card
     return CodecResult(
         codec=card.name,
         title=card.title,
         family=card.family,
-        category=summary.category,
-        kbps=summary.kbps if summary.kbps is not None else math.nan,
         nominal_kbps=card.nominal_kbps,
-        tokens_per_second=card.tokens_per_second,
         lossless=card.kind == "lossless",
-        score=Estimate(score.value, score.low, score.high, n=summary.ok, failed=summary.failed),
+        # The report's TPS is that of the card, whatever clips were run.
+        summary=summary.model_copy(update={"tokens_per_second": card.tokens_per_second}),
         rank=(rank.best, rank.worst) if rank else None,
-        metrics={key: _estimate(metric) for key, metric in summary.metrics.items()},
-        datasets=summary.datasets,
-        clips=summary.clips,
-        failed=summary.failed,
-        complete=summary.complete,
-        largest_lag=summary.largest_lag,
-        clipped_samples=summary.clipped_samples,
-        encode_rtf=summary.encode_rtf,
-        decode_rtf=summary.decode_rtf,
-        compression_ratio=summary.compression_ratio,
     )
-
-
-def _estimate(metric: MetricAggregate) -> Estimate:
-    return Estimate(
-        metric.mean, metric.low, metric.high,
-        n=metric.n, undefined=metric.undefined, failed=metric.failed, sd=metric.sd,
-    )  # fmt: skip
 
 
 def _applications(entry: Results) -> list[ApplicationRow]:
@@ -129,7 +113,7 @@ def _failures(entry: Results) -> Iterator[ClipFailure]:
 
 
 def _rates(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> list[RateComparison]:
-    """Bjøntegaard deltas, each pair of families once: the page turns the other direction round itself."""
+    """Bjøntegaard deltas, each pair of families once; the page derives the opposite direction."""
     return [
         RateComparison(entry.category, entry.family, entry.against, entry.delta.rate_percent, entry.delta.score)
         for entry in compare_families(results, rankings)
@@ -138,7 +122,7 @@ def _rates(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> 
 
 
 def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
-    """Return what all runs share in one line each, and every value where they differ."""
+    """Return the provenance of all runs, one line per fact, with every value where runs differ."""
     found: dict[str, dict[str, None]] = {}
     for entry in results:
         for dataset in entry.datasets:
@@ -163,7 +147,7 @@ def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
 
 def _model(probe: ProbeInfo) -> str:
     settings = "".join(f", {name} {value}" for name, value in sorted(probe.settings.items()))
-    trained = ", trained by nobody" if probe.random else ""
+    trained = ", untrained weights" if probe.random else ""
     return f"{probe.backend}, SHA-256 {probe.model_sha256}, definition {probe.version}{trained}{settings}"
 
 

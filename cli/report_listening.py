@@ -1,4 +1,4 @@
-"""Clips to listen to in the report: the same few for every codec, as small Ogg Opus files."""
+"""Choose the listening samples of the report, the same for every codec, and encode them as Ogg Opus."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 PER_CATEGORY = 2
 LONGEST = 8.0
-"""Seconds; longer clips are passed over where there are shorter ones."""
+"""Seconds; longer clips are used only where there are no shorter ones."""
 KBPS = 48
 
 
 def choose_listening(results: Sequence[Results], per_category: int = PER_CATEGORY) -> list[ReportSample]:
-    """Take up to ``per_category`` clips of each category that every codec resynthesised and whose licence allows it.
+    """Choose up to ``per_category`` clips of each category that every codec resynthesised and whose licence allows it.
 
-    Only run folders hold audio: codecs that come from submission files are left out, and so is a dataset that is not
-    on this machine any more.
+    Only run folders hold audio: codecs from submission files are left out, and so are datasets that are not on this
+    machine.
     """
     local = [entry for entry in results if all(dataset.source.is_dir() for dataset in entry.datasets)]
     if not local or not per_category:
@@ -36,7 +36,7 @@ def choose_listening(results: Sequence[Results], per_category: int = PER_CATEGOR
 
 
 def _datasets(results: Sequence[Results]) -> dict[str, Dataset]:
-    """Open the datasets that are here in the state that the runs had."""
+    """Open the datasets that are on this machine with the manifest hash of the runs."""
     from codec_superb.data_manifests import DatasetError
     from codec_superb.pipeline.errors import RunFolderError
     from codec_superb.pipeline.runs.dataset_access import dataset_of_run

@@ -1,4 +1,4 @@
-"""Codecs and applications as a person names them: exact names, shell patterns, a class in a file, commas."""
+"""Resolve codec and application names of the command line: exact names, shell patterns, files, comma lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from codec_superb.base_codec.errors import UnknownCodec
 
 
 def codec_names(given: Sequence[str]) -> list[str]:
-    """Resolve patterns such as ``opus_*`` against the registry; other names are returned as they are, once each.
+    """Resolve patterns such as ``opus_*`` against the registry; other names are returned unchanged, once each.
 
     Raises UnknownCodec when a pattern matches nothing.
     """
@@ -27,6 +27,6 @@ def codec_names(given: Sequence[str]) -> list[str]:
 
 
 def application_names(given: Sequence[str] | None) -> list[str]:
-    """Split what stands between commas: ``asr,asv``; names are there once each, in order."""
+    """Split comma-separated names (``asr,asv``); each name is returned once, in order."""
     names = (name.strip() for part in given or () for name in part.split(","))
     return list(dict.fromkeys(filter(None, names)))

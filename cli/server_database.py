@@ -1,4 +1,4 @@
-"""Opens the leaderboard's database for a command of the maintainers, brought to the newest schema first."""
+"""Open the leaderboard's database for an ``admin`` command, after upgrading it to the newest schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 ACTOR = "command line"
-"""Who acts, in the audit log."""
+"""Actor in the audit log."""
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def server_transaction(database: str | None, storage: Path | None, *, write: boo
     """Yield a session on the database that the options name; commit when the block ends, roll back when it raises.
 
     Raises MissingDependency where the extra is not installed, OperationError for a database or storage that cannot be
-    had.
+    used.
     """
     settings = server_settings(database, storage)
     try:

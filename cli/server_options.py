@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codec_superb.base_codec.errors import MissingDependency
+from codec_superb.missing_package import not_installed
 
 if TYPE_CHECKING:
     from codec_superb.server.settings import Settings
 
-INSTALL = 'pip install "codec-superb[server]"'
 
 DatabaseOption = Annotated[
     str | None,
@@ -35,10 +35,10 @@ StorageOption = Annotated[
 
 
 def server_settings(database: str | None = None, storage: Path | None = None) -> Settings:
-    """Return the service's settings: the environment's, with what the command line says in front of them.
+    """Return the service's settings from the environment; options of the command line take precedence.
 
-    Raises MissingDependency with the install command where the extra is not installed, typer.BadParameter for a
-    variable of the environment that does not fit.
+    Raises MissingDependency with the install command where the extra is not installed, typer.BadParameter for an
+    invalid environment variable.
     """
     try:
         from pydantic import ValidationError
@@ -57,7 +57,7 @@ def server_settings(database: str | None = None, storage: Path | None = None) ->
 
 
 def missing_extra(error: ModuleNotFoundError) -> Exception:
-    """Return what to raise when a module of the service cannot be imported: a missing package names the extra."""
+    """Return the error for a failed import of the service: for a missing package, one that names the extra."""
     if (error.name or "codec_superb").partition(".")[0] == "codec_superb":
         return error
-    return MissingDependency(f"the leaderboard service needs {error.name}, which is missing: {INSTALL}")
+    return MissingDependency(not_installed("the leaderboard service", error.name, extra="server"))

@@ -1,4 +1,4 @@
-"""Sends submission files to a leaderboard, again and again where that can help: the same file twice changes nothing."""
+"""Upload submission files to a leaderboard, with retries; an upload is idempotent, since files are known by hash."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _ADDRESS = "/api/v1/submissions"
 
 
 class ServerUnreachable(PipelineError):
-    """The leaderboard does not answer, or answers what a leaderboard never would."""
+    """The leaderboard does not answer, or its answer is not one of a leaderboard."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """What became of a file."""
+    """The server's answer to an upload."""
 
     status: int
-    """Of HTTP: 200 known before, 201 new, 4xx refused."""
+    """HTTP status: 200 known before, 201 new, 4xx refused."""
     answer: dict[str, Any] = field(default_factory=dict)
 
     @property
     def accepted(self) -> bool:
-        """Whether the leaderboard has it now."""
+        """Whether the leaderboard stores the file."""
         return self.status in {HTTPStatus.OK, HTTPStatus.CREATED}
 
 
 class _Bearer(requests.auth.AuthBase):
-    """Sends the token and nothing else: without it, requests would look for passwords in ~/.netrc."""
+    """Sends the token only; without an ``auth`` argument requests sends credentials from ~/.netrc."""
 
     def __init__(self, token: str | None) -> None:
         self._token = token
@@ -63,8 +63,8 @@ def send(
 ) -> UploadResult:
     """Send one file, streamed from the disk, and return the answer.
 
-    What may pass (no connection, 5xx, too many requests) is tried ``attempts`` times with growing pauses, which ``say``
-    is told of. Raises ServerUnreachable when it does not pass.
+    Transient failures (no connection, 5xx, too many requests) are retried up to ``attempts`` times with exponential
+    back-off, announced through ``say``. Raises ServerUnreachable when they persist.
     """
     reason = ""
     for attempt in range(attempts):
@@ -86,7 +86,7 @@ def send(
 
 _TOO_MANY = HTTPStatus.TOO_MANY_REQUESTS
 _PASSING = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
-"""What a server that dies causes; the last one when it dies between the head of its answer and the body."""
+"""Errors of a server that dies; the last one occurs when it dies between header and body of its answer."""
 
 
 def _post(file: Path, server: str, token: str | None) -> requests.Response:
@@ -123,7 +123,7 @@ def _retry_after(response: requests.Response) -> float:
 
 
 def _why(error: requests.RequestException) -> str:
-    """Say it in a line; the libraries below nest three messages in one another."""
+    """Return the innermost cause; requests, urllib3 and the socket nest their messages in one another."""
     cause: BaseException = error
     while cause.__cause__ or cause.__context__:
         cause = cause.__cause__ or cause.__context__ or cause

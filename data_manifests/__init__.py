@@ -1,4 +1,4 @@
-"""Datasets: one YAML manifest each, a schema and a loader; a manifest becomes a stream of clips."""
+"""Datasets: YAML manifests, their schema, and the code that prepares, indexes, opens and checks datasets."""
 
 from codec_superb.data_manifests.catalogue import list_manifests, load_manifest
 from codec_superb.data_manifests.checking import DatasetCheck, check

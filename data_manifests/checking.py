@@ -1,4 +1,4 @@
-"""Check a dataset on this machine: every clip must be there, unchanged and decodable."""
+"""Verify a dataset on this machine: every clip must be present, unchanged and decodable."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from codec_superb.data_manifests.stored_dataset import StoredDataset
 
 @dataclass(frozen=True, slots=True)
 class DatasetCheck:
-    """What :func:`check` found."""
+    """The result of :func:`check`."""
 
     name: str
     clips: int
     """Clips of the list, or of the folder."""
     expected_clips: int | None
-    """Clips of the published dataset, where the manifest says so."""
+    """Clips of the published dataset, None where the manifest gives no count."""
     missing: tuple[str, ...]
-    """Ids of clips whose file is not there."""
+    """Ids of clips whose file is missing."""
     corrupt: tuple[tuple[str, str], ...]
     """Ids of clips whose file was changed or cannot be decoded, with the reason."""
     extra: tuple[str, ...]
-    """Audio files beside the stored clips that belong to none."""
+    """Audio files in the folder of stored clips that belong to no clip."""
     ignored: int
-    """Files of a folder that are no audio."""
+    """Files of a folder that are not audio."""
 
     @property
     def right(self) -> bool:
@@ -45,9 +45,9 @@ class DatasetCheck:
 
 
 def check(name_or_folder: str | Path, progress: OnProgress | None = None) -> DatasetCheck:
-    """Read every clip of a dataset, hash it, decode it, and say what is missing, changed or beyond the list.
+    """Read, hash and decode every clip of a dataset, and report missing, changed and extra clips.
 
-    Trusts no cache; what it finds is noted, so that ``prepare`` makes the wrong clips anew. Raises what
+    Cached hashes are not used but updated, so that ``prepare`` remakes the wrong clips. Raises what
     :func:`~codec_superb.data_manifests.dataset.open_dataset` raises.
     """
     dataset = open_dataset(name_or_folder)
@@ -110,7 +110,7 @@ def _undecodable(dataset: FolderDataset | StoredDataset, clip_id: str) -> str | 
 
 
 def _is_ours(dataset: StoredDataset) -> bool:
-    """Tell audio that was stored here from a publisher's folder, where files beyond the partition are no fault."""
+    """Whether the audio was stored by this package; a publisher's folder may hold files outside the partition."""
     return dataset.root == dataset.folder
 
 

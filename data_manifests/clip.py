@@ -1,4 +1,4 @@
-"""One piece of audio of a dataset, with what is known about it.
+"""The data type of a clip: one audio file of a dataset with its category, licence and labels.
 
 Conventions: audio is float32 in [-1, 1], shape ``(channels, samples)``, with its rate in Hz beside it.
 A clip id is stable across machines: it comes from the manifest or from the publisher's file name,
@@ -23,12 +23,12 @@ CATEGORIES: tuple[Category, ...] = ("speech", "audio", "music")
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What the dataset says about a clip; a field that is not known is None or empty."""
+    """The dataset's labels of a clip; an unknown field is None or empty."""
 
     text: str | None = None
     """Transcript, as published."""
     language: str | None = None
-    """BCP 47 tag."""
+    """BCP 47 language tag."""
     speaker: str | None = None
     emotion: str | None = None
     events: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """One clip: where its audio lies and what is known about it."""
+    """One clip: the path of its audio, its category, licence and labels."""
 
     id: str
     dataset: str
@@ -50,7 +50,7 @@ class Clip:
     """SPDX identifier where there is one, otherwise the publisher's own name for it."""
     attribution: str
     sampling_rate: int | None = None
-    """Hz; None for a folder of audio, where only decoding tells."""
+    """Hz; None for a folder of audio, where it is known only after decoding."""
     labels: Labels = field(default_factory=Labels)
 
     def load(self) -> tuple[NDArray[np.float32], int]:

@@ -1,16 +1,16 @@
-r"""Clip ids: a relative POSIX path made safe to print, to store and to use as an output path.
+r"""Clip ids: relative POSIX paths, escaped so that they can be printed, stored and used as output paths.
 
-A file name is a string of bytes and may hold line feeds, bytes that are no UTF-8, or ``%``. An id is valid
-UTF-8 without control characters. What an id may not hold is written as ``%XX``, one escape a byte, and ``%``
-itself as ``%25``, so that the way back is unique. Escaped are:
+A file name is a string of bytes and may contain line feeds, invalid UTF-8, or ``%``. An id is valid UTF-8 without
+control characters. Other bytes are percent-encoded as ``%XX``, and ``%`` itself as ``%25``, so that the encoding is
+reversible. Escaped are:
 
-- bytes that are no UTF-8;
-- control characters, line and paragraph separators, and the marks that turn the direction of text;
-- ``%``, and ``\ : * ? " < > |``, which some file systems refuse;
+- bytes that are not valid UTF-8;
+- control characters, line and paragraph separators, and Unicode's bidirectional controls;
+- ``%``, and ``\ : * ? " < > |``, which Windows file systems refuse;
 - a dot that begins a part (a hidden file, ``..``), and a dot or space that ends one.
 
-A part whose escaped form is longer than 200 bytes would not fit into the name of an output file; it keeps its
-first bytes and ends in ``%~`` and 16 digits of its SHA-256. Such an id cannot be turned back, and says so.
+A part whose escaped form is longer than 200 bytes would not fit into the name of an output file; it is cut and ends
+in ``%~`` and 16 digits of its SHA-256. Such an id cannot be decoded; :func:`unescape_id` raises for it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import hashlib
 import re
 
 MAX_PART_BYTES = 200
-"""Longest escaped part: file systems take 255 bytes, and writers add a suffix."""
+"""Longest escaped part: common file systems (ext4, APFS, NTFS) allow 255, and writers add a suffix."""
 
-# Written out, never asked of unicodedata: its answer depends on the version of Python, and an id may not.
+# Listed explicitly: the tables of unicodedata depend on the version of Python, and ids must not.
 _UNSAFE = re.compile(
     r'[\x00-\x1f\x7f-\x9f%\\:*?"<>|]'
     r"|[\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
@@ -33,7 +33,7 @@ _SHORTENED = "%~"
 
 
 def escape_path(relative: bytes) -> str:
-    """Return the clip id of a relative path, given as the bytes that the file system holds.
+    """Return the clip id of a relative path, given as the bytes of the file system.
 
     Raises ValueError for an empty or absolute path and for one with ``.`` or ``..`` as a part.
     """
@@ -44,20 +44,20 @@ def escape_path(relative: bytes) -> str:
 
 
 def unescape_id(clip_id: str) -> bytes:
-    """Return the bytes of the path that :func:`escape_path` made ``clip_id`` of.
+    """Return the bytes of the path that :func:`escape_path` encoded as ``clip_id``.
 
-    Raises ValueError for what it cannot have made, and for an id that was shortened.
+    Raises ValueError for a string that is not its output, and for a shortened id.
     """
     if _SHORTENED in clip_id:
         raise ValueError(f"the clip id {clip_id!r} was shortened: its path is only in the clip list")
     path = _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), clip_id.encode())
     if escape_path(path) != clip_id:
-        raise ValueError(f"{clip_id!r} is no clip id: a character in it had to be escaped, or was without need")
+        raise ValueError(f"{clip_id!r} is no clip id: a character in it must be escaped, or is escaped needlessly")
     return path
 
 
 def check_clip_id(clip_id: str) -> str:
-    """Return ``clip_id`` when it can stand in a clip list; raise ValueError otherwise."""
+    """Return ``clip_id`` when it is valid in a clip list. Raises ValueError otherwise."""
     for part in clip_id.split("/"):
         bare = part.replace("%", "")
         if not part or _UNSAFE.search(bare) or len(part.encode()) > MAX_PART_BYTES:
@@ -69,7 +69,7 @@ def check_clip_id(clip_id: str) -> str:
 
 
 def _escape_part(part: bytes) -> str:
-    # surrogateescape keeps each byte that is no UTF-8 as one lone surrogate, which _UNSAFE matches
+    # PEP 383: surrogateescape maps each invalid byte to one of U+DC80 to U+DCFF, which _UNSAFE matches
     text = part.decode("utf-8", "surrogateescape")
     escaped = _UNSAFE.sub(_percent, text)
     if len(escaped.encode()) <= MAX_PART_BYTES:

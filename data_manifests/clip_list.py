@@ -1,14 +1,14 @@
-"""The clip list: what every prepared or indexed dataset is on disk, whatever it came from.
+"""The clip list: the files on disk of a prepared or indexed dataset, the same for every kind of source.
 
 ``datasets/<name>/`` under the home folder holds two files:
 
 ``clips.jsonl``
-    a :class:`ClipRecord` a line, sorted by id;
+    one :class:`ClipRecord` per line, sorted by id;
 ``index.json``
-    a :class:`DatasetIndex`: where the audio lies, how many clips there are, and their hash.
+    a :class:`DatasetIndex`: the folder of the audio, the number of clips, and their hash.
 
-The hash of a dataset is the SHA-256 over the canonical JSON of ids, audio hashes and labels, one line a clip. Paths,
-licences and the home folder are no part of it, so that it is equal on every machine that holds the same data.
+The hash of a dataset is the SHA-256 over the canonical JSON of ids, audio hashes and labels, one line per clip. Paths,
+licences and the home folder are not part of it, so it is equal on every machine that holds the same data.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class ClipRecord(StrictModel):
     """Relative to the root of the dataset, POSIX."""
     category: Category
     sampling_rate: int | None = Field(default=None, gt=0)
-    """Hz; None where nobody has looked."""
+    """Hz; None where the header was not read."""
     licence: str
     attribution: str
     sha256: Sha256
     sha256_of: Literal["file", "samples"] = "file"
-    """``file``: the bytes of the audio file, as the publisher gives it out. ``samples``: the decoded samples
-    (:func:`~codec_superb.data_manifests.audio.samples.samples_sha256`), for audio that was stored here, since two
-    versions of a FLAC encoder may write different files of the same samples."""
+    """``file``: the bytes of the audio file, as published. ``samples``: the decoded samples
+    (:func:`~codec_superb.data_manifests.audio.samples.samples_sha256`), for audio that this package stored, since two
+    versions of a FLAC encoder may write different files for the same samples."""
     labels: ManifestLabels = ManifestLabels()
 
     @field_validator("id")
@@ -57,7 +57,7 @@ class ClipRecord(StrictModel):
         return check_clip_id(value)
 
     def to_clip(self, dataset: str, root: Path) -> Clip:
-        """Return the clip that this line stands for, its audio below ``root``."""
+        """Return the clip of this line, with its path below ``root``."""
         return Clip(
             id=self.id,
             dataset=dataset,
@@ -71,7 +71,7 @@ class ClipRecord(StrictModel):
 
 
 class DatasetIndex(StrictModel):
-    """What ``index.json`` holds."""
+    """The content of ``index.json``."""
 
     schema_version: Literal[1] = 1
     name: Name
@@ -81,18 +81,18 @@ class DatasetIndex(StrictModel):
     clips: int = Field(ge=0)
     expected_clips: int | None = None
     missing: int = Field(default=0, ge=0)
-    """Clips that the publisher lists and the root does not have."""
+    """Clips that the publisher lists and that are not in the root folder."""
     extra: int = Field(default=0, ge=0)
-    """Clips that the root has and the publisher does not list; they are not in the clip list."""
+    """Clips in the root folder that the publisher does not list; they are not in the clip list."""
     seconds: float | None = None
     """Duration of all clips together, where it is known."""
     manifest_hash: Sha256
     source_hash: Sha256 | None = None
-    """Identity of what the clip list was made from; a prepared dataset with another one is prepared anew."""
+    """Hash of the manifest's source; a dataset that was prepared from another source is prepared again."""
 
 
 def to_labels(labels: ManifestLabels) -> Labels:
-    """Return labels as clips carry them."""
+    """Convert labels of a clip list to the labels of a clip."""
     fields = labels.model_dump(exclude={"extra"})
     return Labels(**fields, extra=tuple(sorted(labels.extra.items())))
 
@@ -100,7 +100,7 @@ def to_labels(labels: ManifestLabels) -> Labels:
 def hash_clips(clips: Iterable[tuple[str, str, Labels]]) -> str:
     """Return the SHA-256 (hex) over id, SHA-256 of the audio and labels of each clip, in the order of ids.
 
-    Each clip is one line of JSON: keys sorted, no spaces, UTF-8, and fields that are not known left out.
+    Each clip is one line of JSON: keys sorted, no spaces, UTF-8, unknown fields omitted.
     """
     digest = hashlib.sha256()
     for clip_id, sha256, labels in sorted(clips, key=lambda clip: clip[0]):
@@ -115,7 +115,7 @@ def hash_records(records: Iterable[ClipRecord]) -> str:
 
 
 def canonical_json(value: object) -> bytes:
-    """Return ``value`` as JSON that is the same wherever it is made: sorted keys, no spaces, UTF-8, no NaN."""
+    """Return ``value`` as JSON in a canonical form: sorted keys, no spaces, UTF-8, no NaN."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8")
 
@@ -123,8 +123,8 @@ def canonical_json(value: object) -> bytes:
 def write_clip_list(folder: Path, index: DatasetIndex, records: Iterable[ClipRecord]) -> DatasetIndex:
     """Write ``clips.jsonl`` and then ``index.json`` into ``folder``; return the index as written.
 
-    ``index`` may carry any number of clips and any hash: both are set from ``records``. A reader never sees half a
-    list: both files are replaced atomically, and ``index.json``, which makes a dataset prepared, comes last.
+    Number of clips and hash of ``index`` are replaced by those of ``records``. Both files are written atomically;
+    ``index.json``, which marks a dataset as prepared, is written last.
 
     Raises ManifestError when two records have one id.
     """
@@ -141,7 +141,7 @@ def write_clip_list(folder: Path, index: DatasetIndex, records: Iterable[ClipRec
 
 
 def read_index(folder: Path) -> DatasetIndex | None:
-    """Return the index in ``folder``, or None when there is none; raise ManifestError when it is no index."""
+    """Return the index in ``folder``, or None when there is none. Raises ManifestError for an invalid one."""
     path = folder / INDEX_FILE
     try:
         return DatasetIndex.model_validate_json(path.read_bytes())
@@ -152,7 +152,7 @@ def read_index(folder: Path) -> DatasetIndex | None:
 
 
 def read_records(folder: Path) -> Iterator[ClipRecord]:
-    """Yield the lines of the clip list in ``folder``; raise ManifestError naming the line that is none."""
+    """Yield the records of the clip list in ``folder``. Raises ManifestError naming an invalid line."""
     path = folder / CLIPS_FILE
     try:
         with path.open("rb") as lines:
@@ -163,7 +163,7 @@ def read_records(folder: Path) -> Iterator[ClipRecord]:
 
 
 def parse_record(line: bytes, where: str) -> ClipRecord:
-    """Return the record that ``line`` holds; raise ManifestError, beginning with ``where``, when it holds none."""
+    """Return the record in ``line``. Raises ManifestError, beginning with ``where``, for an invalid line."""
     try:
         return ClipRecord.model_validate_json(line)
     except ValidationError as error:
@@ -176,7 +176,7 @@ def resolve_root(folder: Path, index: DatasetIndex) -> Path:
 
 
 def describe(error: ValidationError) -> str:
-    """Return what is wrong as one line: the field, the reason, and what came."""
+    """Describe a validation error in one line: the field, the reason, and the value."""
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "the whole"
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""

@@ -1,4 +1,4 @@
-"""A dataset is a named, hashed list of clips; ``open_dataset`` turns a name or a folder into one."""
+"""Open a dataset, a named and hashed list of clips, by its name or from a folder of audio."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
+from codec_superb.data_manifests.catalogue import is_plugged, load_manifest, manifest_names
 from codec_superb.data_manifests.clip import Category, Clip
 from codec_superb.data_manifests.clip_list import INDEX_FILE
 from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
@@ -19,10 +19,10 @@ from codec_superb.data_manifests.stored_dataset import StoredDataset
 
 
 class Dataset(Protocol):
-    """What a run needs of a dataset. Opening one is cheap: no audio is decoded."""
+    """The interface of a dataset. Opening one decodes no audio."""
 
     name: str
-    """Manifest name, or the folder's own name made safe for a file name."""
+    """Manifest name, or the folder's name with characters replaced that are unsafe in file names."""
     title: str
     homepage: str | None
     licence: str
@@ -47,15 +47,15 @@ class Dataset(Protocol):
 
 
 def open_dataset(spec: str | Path, *, category: Category | None = None) -> Dataset:
-    """Open a dataset by manifest name, or any folder of audio by path.
+    """Open a dataset by manifest name, by the path of a manifest, or any folder of audio by path.
 
-    A name wins over a folder of that name; ``./name`` means the folder. A folder that holds a clip list
-    (``index.json`` and ``clips.jsonl``) is opened by that list. ``category`` says what a folder holds where neither its
-    ``labels.csv`` nor its top-level folder names do; it is refused for a named dataset.
+    A name takes precedence over a folder of that name; ``./name`` means the folder. A folder with a clip list
+    (``index.json`` and ``clips.jsonl``) is opened by that list. ``category`` applies to the clips of a folder whose
+    ``labels.csv`` and top-level folder names give none; it is refused for a named dataset.
 
     Raises UnknownDataset (with near matches), DatasetNotPrepared (with the command), ManifestError.
     """
-    if isinstance(spec, str) and spec in manifest_names():
+    if isinstance(spec, str) and (spec in manifest_names() or is_plugged(spec)):
         return _open_named(spec, category)
     folder = Path(spec).expanduser()
     if (folder / INDEX_FILE).is_file():
@@ -68,7 +68,7 @@ def open_dataset(spec: str | Path, *, category: Category | None = None) -> Datas
 
 def _open_named(name: str, category: Category | None) -> Dataset:
     manifest = load_manifest(name)
-    folder = datasets_home() / name
+    folder = datasets_home() / manifest.name
     if not (folder / INDEX_FILE).is_file():
         raise DatasetNotPrepared(how_to_get(manifest))
     dataset = _open_stored(folder, manifest, category)

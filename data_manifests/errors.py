@@ -1,4 +1,4 @@
-"""What can go wrong with datasets: each error says what was expected, what came, and what to do."""
+"""Exceptions of datasets; each message says what was expected, what came, and what to do."""
 
 
 class DatasetError(Exception):
@@ -18,12 +18,12 @@ class ManifestError(DatasetError):
 
 
 class FetchError(DatasetError):
-    """A file could not be fetched or has the wrong SHA-256; the text says which, and where it can be put by hand."""
+    """A file could not be fetched or has the wrong SHA-256; the text names it and the folder to copy it to by hand."""
 
     def __init__(self, *reasons: str) -> None:
         super().__init__("; ".join(reasons))
         self.reasons = reasons
-        """One for each index that was asked, so that those of several files can be told without repetition."""
+        """One reason per index, so that the message for several files can omit repetitions."""
 
 
 class AudioFileError(DatasetError):
@@ -31,4 +31,4 @@ class AudioFileError(DatasetError):
 
 
 class LayoutError(DatasetError):
-    """A folder is not laid out as its publisher does; the text names the file or line, and what was expected there."""
+    """A folder does not have its publisher's layout; the text names the file or line, and what was expected there."""

@@ -1,4 +1,4 @@
-"""Remember the hash of files whose size and time of change are as they were, so that they are not read again."""
+"""A cache of file hashes on disk, keyed by size and modification time, so that unchanged files are not read again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from codec_superb.data_manifests.files import write_atomically
+from codec_superb.data_manifests.files import file_stamp, write_atomically
 
 
 class HashCache:
-    """A small file of hashes; what cannot be read of it is forgotten, since it can all be computed again."""
+    """A JSON file of hashes; an unreadable one counts as empty, since every hash can be computed again."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -19,23 +19,22 @@ class HashCache:
         self._used: dict[str, tuple[int, int, str]] = {}
 
     def get(self, key: str, path: Path, compute: Callable[[Path], str]) -> str:
-        """Return the hash of ``path``, by ``compute`` unless size and time of change are those of the last time."""
-        stat = path.stat()
-        size, mtime, digest = self._known.get(key, (-1, -1, ""))
-        if (size, mtime) != (stat.st_size, stat.st_mtime_ns):
+        """Return the hash of ``path``, calling ``compute`` only if size or modification time have changed."""
+        stamp = file_stamp(path)
+        *known, digest = self._known.get(key, (-1, -1, ""))
+        if tuple(known) != stamp:
             digest = compute(path)
-        self._used[key] = (stat.st_size, stat.st_mtime_ns, digest)
+        self._used[key] = (*stamp, digest)
         return digest
 
     def set(self, key: str, path: Path, digest: str) -> None:
-        """Note a hash that was just computed."""
-        stat = path.stat()
-        self._used[key] = (stat.st_size, stat.st_mtime_ns, digest)
+        """Store a hash that was just computed."""
+        self._used[key] = (*file_stamp(path), digest)
 
     def save(self) -> None:
-        """Write down the hashes that were asked for since the cache was opened; forget the others.
+        """Write the hashes that were used since the cache was opened, and drop the others.
 
-        Where nothing can be written (a store that many share, read-only) the next call computes them again.
+        On a read-only file system nothing is written, and the next call computes the hashes again.
         """
         if self._used != self._known:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Where prepared datasets and package files lie on this machine."""
+"""Folders of prepared datasets and downloaded package files, below ``CODEC_SUPERB_HOME``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def codec_superb_home() -> Path:
     if given:
         return Path(given).expanduser().absolute()
     cache = os.environ.get("XDG_CACHE_HOME")
-    # The XDG specification has relative paths ignored.
+    # XDG Base Directory specification: relative paths are invalid and must be ignored.
     base = Path(cache) if cache and Path(cache).is_absolute() else Path.home() / ".cache"
     return base / "codec-superb"
 

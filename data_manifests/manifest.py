@@ -1,15 +1,15 @@
-"""The schema of a manifest: one YAML file that says what a dataset is and how its clips are had.
+"""The schema of a manifest: a YAML file that describes a dataset and the source of its clips.
 
-A manifest never holds audio. It names a source, of one of three kinds:
+A manifest never holds audio. It names a source of one of three kinds:
 
 ``packages``
     exact files of a package index, with their SHA-256; the clips are cut out of their members (``mini``);
 ``local``
-    a folder that the user got from the publisher; an indexer knows its layout (``librispeech``, ``esc50``, …);
+    a folder that the user got from the publisher; an indexer reads its layout (``librispeech``, ``esc50``, …);
 ``huggingface``
     a repository of the Hugging Face hub and the splits to read.
 
-Whatever the source, the outcome is the clip list of :mod:`codec_superb.data_manifests.clip_list`.
+Every source is turned into the clip list of :mod:`codec_superb.data_manifests.clip_list`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import check_clip_id
 
 SCHEMA_VERSION: Literal[1] = 1
-"""Grows when a manifest that was valid before would be read differently."""
+"""Version of the schema; increased when a valid manifest would be read differently."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=64)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -32,13 +32,13 @@ Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
 
 
 class StrictModel(BaseModel):
-    """Strict and immutable: an unknown field is an error, so that a misspelt one is seen."""
+    """Strict and immutable model: an unknown (misspelt) field is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ExpectedClips(StrictModel):
-    """How many clips the published dataset has, after the partition rule."""
+    """The number of clips of the published dataset after the partition rule."""
 
     count: int = Field(gt=0)
     source: Text
@@ -51,7 +51,7 @@ class Partition(StrictModel):
     text: Text
     """The rule in words, as the benchmark's paper gives it."""
     splits: tuple[str, ...] = ()
-    """The publisher's split or folder names that are taken; empty where there is no split."""
+    """The publisher's split or folder names that are used; empty where there is no split."""
     include: tuple[str, ...] = ()
     """Shell patterns on the clip's relative POSIX path, one of which must match; empty takes all."""
     exclude: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Partition(StrictModel):
 
 
 class ManifestLabels(StrictModel):
-    """The labels of a clip as a manifest or a clip list writes them; what is not known is left out."""
+    """The labels of a clip in a manifest or clip list; unknown ones are omitted."""
 
     text: str | None = None
     language: str | None = None
@@ -81,7 +81,7 @@ class PackageFile(StrictModel):
 
 
 class PackageClip(StrictModel):
-    """One clip: a member of a package file, whole or cut, or several short ones of a class one after another."""
+    """One clip: a member of a package file, whole or cut, or several short ones of a class joined together."""
 
     id: str
     member: Text | Annotated[tuple[Text, ...], Field(min_length=2)]
@@ -112,10 +112,10 @@ class ClipGroup(StrictModel):
     licence: Text
     """SPDX identifier where there is one, otherwise the publisher's own name for the licence."""
     licence_evidence: Text
-    """Where the licence is stated: a member of the package file, or a public page."""
+    """Source of the licence statement: a member of the package file, or a public page."""
     attribution: Text
     labels: ManifestLabels = ManifestLabels()
-    """Labels that all clips of the group share; a clip's own labels come on top."""
+    """Labels that all clips of the group share; a clip's own labels are merged over them."""
     clips: tuple[PackageClip, ...] = Field(min_length=1)
 
 
@@ -126,7 +126,7 @@ class PackagesSource(StrictModel):
     files: dict[Name, PackageFile] = Field(min_length=1)
     groups: tuple[ClipGroup, ...] = Field(min_length=1)
     manifest_hash: Sha256 | None = None
-    """What the prepared dataset's ``manifest_hash`` must be on every machine; None until it is known."""
+    """The ``manifest_hash`` that the prepared dataset must have on every machine; None until it is known."""
 
     @model_validator(mode="after")
     def _files_and_ids_fit(self) -> Self:
@@ -142,15 +142,16 @@ class PackagesSource(StrictModel):
 
 
 class LocalSource(StrictModel):
-    """A folder in the publisher's own layout, which the user brings."""
+    """A folder in the publisher's own layout, provided by the user."""
 
     kind: Literal["local"]
-    layout: Name
-    """The indexer that reads the folder."""
+    layout: Name | Annotated[str, Field(pattern=r"^[\w./-]+:\w+$")]
+    """The indexer that reads the folder: a module of :mod:`codec_superb.data_manifests.indexers`; of a plug-in
+    ``package.module:function``, or ``file.py:function`` beside the manifest."""
     url: Url
-    """Where the dataset is had."""
+    """Page from which the dataset is downloaded."""
     access: str = ""
-    """What must be done to get it (registration, agreement), in one or two sentences."""
+    """Conditions of access (registration, agreement), in one or two sentences."""
     options: dict[str, str | int | float | bool | tuple[str, ...]] = Field(default_factory=dict)
     """Settings of the indexer."""
 
@@ -176,13 +177,13 @@ Source = Annotated[PackagesSource | LocalSource | HuggingFaceSource, Field(discr
 
 
 class Manifest(StrictModel):
-    """What a dataset is: names, licence, partition rule, expected counts and the source of its clips."""
+    """Description of a dataset: names, licence, partition rule, expected counts and the source of its clips."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
     name: Name
     title: Text
     version: Text
-    """Version of this manifest's selection, quoted as a string; any change of clips or labels makes a new one."""
+    """Version of this manifest's selection, quoted as a string; changes with any change of clips or labels."""
     description: Text
     categories: tuple[Category, ...] = Field(min_length=1)
     licence: Text

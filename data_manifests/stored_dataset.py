@@ -1,4 +1,4 @@
-"""A prepared or indexed dataset, read from its clip list; all kinds of sources end here."""
+"""A prepared or indexed dataset, read from its clip list, whatever its source."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from codec_superb.data_manifests.clip_list import (
 from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
 from codec_superb.data_manifests.manifest import Manifest
 
-# write_clip_list sorts the keys of a line and writes ids as they are, so that the id need not be parsed to be found.
+# canonical_json sorts keys and writes ids without ASCII escapes, so an id is found without parsing its line.
 _ID = re.compile(rb'"id":"((?:[^"\\]|\\.)*)"')
 
 
 class StoredDataset:
-    """The dataset in ``folder``; a line of the clip list is parsed when its clip is asked for."""
+    """The dataset in ``folder``; a line of the clip list is parsed when its clip is requested."""
 
     def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
-        """Open ``folder``; raise DatasetNotPrepared when it holds no dataset, ManifestError when a damaged one."""
+        """Open ``folder``. Raises DatasetNotPrepared when it has no dataset, ManifestError for a damaged one."""
         index = read_index(folder)
         if index is None:
             raise DatasetNotPrepared(f"{folder} holds no dataset: there is no index.json in it")
@@ -77,7 +77,7 @@ class StoredDataset:
 
 def _id_of(line: bytes, where: str) -> str:
     found = _ID.search(line)
-    # Labels may hold the same key; what stands before them in a line is unambiguous, the rest is parsed.
+    # Labels may contain the same key; a match before them in the line is unambiguous, otherwise the line is parsed.
     if found and b'"labels"' not in line[: found.start()] and b"\\" not in found[1]:
         return found[1].decode("utf-8", "replace")
     return parse_record(line, where).id

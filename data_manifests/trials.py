@@ -1,14 +1,15 @@
-"""Verification trials: which pairs of clips are compared, kept beside the clip list of the dataset they belong to.
+"""Speaker verification trials: pairs of clips to compare, stored beside the clip list of their dataset.
 
-A trial list is the publisher's file with clip ids for paths: one trial a line, ``same<TAB>enrolment<TAB>test``, where
-``same`` is 1 when one person speaks in both clips and 0 otherwise. The order of the publisher is kept.
+A trial list is the publisher's file with clip ids in place of paths: one trial per line,
+``same<TAB>enrolment<TAB>test``, where ``same`` is 1 when one person speaks in both clips and 0 otherwise. The
+publisher's order is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
 from codec_superb.data_manifests.files import write_atomically
@@ -17,9 +18,8 @@ from codec_superb.data_manifests.home import datasets_home
 _FIELDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTrial:
-    """Two clips, and whether the same person speaks in both."""
+class Trial(NamedTuple):
+    """Two clips to compare, and whether the same person speaks in both."""
 
     same: bool
     enrolment: str
@@ -34,11 +34,11 @@ def trial_lists(dataset: str) -> list[str]:
     return sorted(path.stem.removeprefix("trials-") for path in folder.glob("trials-*.tsv"))
 
 
-def read_trials(dataset: str, name: str) -> list[ListedTrial]:
+def read_trials(dataset: str, name: str) -> list[Trial]:
     """Return the trials of list ``name`` (``veri_test2``) of an indexed dataset.
 
-    Raises DatasetNotPrepared when there is no such list, with the lists that there are, and ManifestError naming the
-    line that is no trial.
+    Raises DatasetNotPrepared, naming the existing lists, when there is no such list, and ManifestError naming an
+    invalid line.
     """
     path = _path(datasets_home() / dataset, name)
     if not path.is_file():
@@ -51,7 +51,7 @@ def read_trials(dataset: str, name: str) -> list[ListedTrial]:
     return [_parse(line, f"{path} line {number}") for number, line in enumerate(lines, start=1)]
 
 
-def write_trials(folder: Path, name: str, trials: Iterable[ListedTrial]) -> Path:
+def write_trials(folder: Path, name: str, trials: Iterable[Trial]) -> Path:
     """Write the trial list ``name`` into the folder of a dataset; return the file."""
     text = "".join(f"{int(trial.same)}\t{trial.enrolment}\t{trial.test}\n" for trial in trials)
     path = _path(folder, name)
@@ -63,8 +63,8 @@ def _path(folder: Path, name: str) -> Path:
     return folder / f"trials-{name}.tsv"
 
 
-def _parse(line: str, where: str) -> ListedTrial:
+def _parse(line: str, where: str) -> Trial:
     fields = line.split("\t")
     if len(fields) != _FIELDS or fields[0] not in {"0", "1"}:
         raise ManifestError(f"{where} is no trial: expected 0 or 1 and two clip ids with tabs between, got {line!r}")
-    return ListedTrial(same=fields[0] == "1", enrolment=fields[1], test=fields[2])
+    return Trial(same=fields[0] == "1", enrolment=fields[1], test=fields[2])

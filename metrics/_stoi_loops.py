@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from codec_superb.metrics.compiled import compiled
 
 Reals = NDArray[np.float64]
+# numpy.finfo(float).eps, which pystoi adds to what it divides by
 _TINY = 2.220446049250313e-16
 _FLAT = 1e-13
 """Norm of an envelope without its mean, relative to the envelope, that is nothing but rounding."""

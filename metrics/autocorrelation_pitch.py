@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics import _pitch_loops as loops
+from codec_superb.metrics.hann import hann
 
 Reals = NDArray[np.float64]
 
+# Praat's defaults ("To Pitch (ac)"): three periods, silence 0.03, octave 0.01, jump 0.35, voicing 0.14, 15 candidates
 _PERIODS = 3.0
 """Periods of the lowest pitch in a window."""
 _SILENCE = 0.03
@@ -117,7 +119,7 @@ def _window(rate: int, floor: float) -> _Window:
     size = 2 * (int(_PERIODS / floor * rate) // 2 - 1)
     longest = min(int(size / _PERIODS) + 2, size // 2)
     lags = min(longest + loops.MARGIN, size // 2) + 1
-    taper = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(1, size + 1) / (size + 1))
+    taper = hann(size + 1)[1:]
     transform = next_fast_len(size + lags, real=True)
     correlation = irfft(np.abs(rfft(taper, n=transform)) ** 2, n=transform)[:lags]
     return _Window(taper, correlation / correlation[0], int(rate / floor), longest, transform)

@@ -35,6 +35,7 @@ def si_sdr(reference: Audio, resynthesis: Audio, rate: int) -> float:
         raise Undefined("the reference is silent or constant")
     if not y.any():
         raise Undefined("the resynthesis is silent or constant")
+    # Le Roux et al. 2019: the projection of the resynthesis on the reference is its target
     target = (_dot(x, y) / energy) * x
     return _ratio(_dot(target, target), y - target, _dot(y, y))
 

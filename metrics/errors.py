@@ -22,6 +22,10 @@ class UnknownBackend(MetricError):
     """The metric has no implementation of this name; the text lists those that it has."""
 
 
+class UnusableBackend(MetricError):
+    """An implementation of a metric does not work on this machine; the text says how that was found out."""
+
+
 class UnknownMetric(MetricError):
     """No metric has this key; the text names near matches and all that exist."""
 

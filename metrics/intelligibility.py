@@ -114,6 +114,7 @@ def _polyphase(up: int, down: int) -> tuple[NDArray[np.float64], int]:
     60 dB of rejection over a transition of a tenth of the cut-off: Octave's ``resample``, as in STOI's first
     implementation.
     """
+    # Kaiser's formulae: so many taps, and this beta, for a rejection above 50 dB
     rejection_db = 60.0
     cutoff = 1.0 / (2.0 * max(up, down))
     half = int(np.ceil((rejection_db - 8.0) / (28.714 * cutoff / 10.0)))
@@ -125,6 +126,7 @@ def _polyphase(up: int, down: int) -> tuple[NDArray[np.float64], int]:
 
 @lru_cache(maxsize=1)
 def _window() -> NDArray[np.float64]:
+    # not :func:`.hann.hann`, whose last bits differ: pystoi calls np.hanning, and its scores are the known answers
     return np.asarray(np.hanning(_FRAME + 2)[1:-1], dtype=np.float64)
 
 
@@ -134,5 +136,6 @@ def _band_edges() -> NDArray[np.int64]:
     bins = np.linspace(0.0, _RATE, _TRANSFORM + 1)[: _TRANSFORM // 2 + 1]
     steps = np.arange(_BANDS)
     edges = [_LOWEST_HZ * 2.0 ** ((2 * steps + side) / 6.0) for side in (-1, 1)]
+    # the nearest bin on either side, as pystoi takes it
     nearest = [np.abs(bins[None, :] - edge[:, None]).argmin(axis=1) for edge in edges]
     return np.stack(nearest, axis=1).astype(np.int64)

@@ -1,18 +1,23 @@
-"""Triangular mel filters on Slaney's scale with area normalisation, stored without their zeros.
+"""Mel scales and triangular filters on them, of the mel distance and of the inputs of models.
 
-The scale is linear below 1 kHz (200/3 Hz per mel) and logarithmic above (27 mel for each factor of 6.4); the triangles
-of neighbouring bands meet at their peaks, and each is scaled to the same area. From M. Slaney's Auditory Toolbox
-(1998).
+Slaney's scale (Auditory Toolbox, 1998) is linear below 1 kHz (200/3 Hz per mel) and logarithmic above (27 mel for each
+factor of 6.4). The HTK scale is that of Young et al., The HTK Book. The triangles of neighbouring bands meet at their
+peaks. Models differ in scale, in the axis on which a triangle is straight, and in its height; each was trained with its
+own, and another one costs accuracy without any error.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+
+# 1 kHz is 15 mel: 200/3 Hz each below it, and above it 27 for each factor of 6.4
 _HZ_PER_MEL = 200.0 / 3.0
 _KNEE_HZ = 1000.0
 _KNEE_MEL = _KNEE_HZ / _HZ_PER_MEL
@@ -30,33 +35,50 @@ class MelBank:
     weights: NDArray[np.float32]
 
 
-def hz_to_mel(hz: NDArray[np.float64]) -> NDArray[np.float64]:
+def hz_to_mel(hz: Floats) -> Floats:
     """Map frequencies in Hz to Slaney's mel; 1000 Hz is 15 mel."""
     return np.where(hz < _KNEE_HZ, hz / _HZ_PER_MEL, _KNEE_MEL + np.log(np.maximum(hz, 1.0) / _KNEE_HZ) / _LOG_STEP)
 
 
-def mel_to_hz(mel: NDArray[np.float64]) -> NDArray[np.float64]:
+def mel_to_hz(mel: Floats) -> Floats:
     """Map Slaney's mel to frequencies in Hz, the inverse of :func:`hz_to_mel`."""
     return np.where(mel < _KNEE_MEL, mel * _HZ_PER_MEL, _KNEE_HZ * np.exp(_LOG_STEP * (mel - _KNEE_MEL)))
 
 
-def mel_filters(rate: int, window: int, bands: int) -> NDArray[np.float64]:
-    """Return the filters from 0 Hz to half of ``rate`` as a matrix of shape ``(bands, window // 2 + 1)``."""
-    return triangles(mel_edges(rate / 2.0, bands), np.linspace(0.0, rate / 2.0, window // 2 + 1))
+def htk_mel(hertz: Floats) -> Floats:
+    """Map frequencies in Hz to HTK's mel, ``1127 ln(1 + f / 700)``; 1000 Hz is 999.99 mel."""
+    return 1127.0 * np.log1p(hertz / 700.0)
 
 
-def mel_edges(highest: float, bands: int) -> NDArray[np.float64]:
-    """Return the corners in Hz of ``bands`` triangles from 0 Hz to ``highest``, shape ``(bands + 2,)``."""
-    return mel_to_hz(np.linspace(0.0, hz_to_mel(np.array(highest)), bands + 2))
+def mel_edges(bands: int, low: float, high: float, to_mel: Callable[[Floats], Floats] = hz_to_mel) -> Floats:
+    """Return the corners, in mel, of bands of equal width in mel between two frequencies in Hz: ``(bands + 2,)``."""
+    ends = to_mel(np.array([low, high]))
+    return np.asarray(np.linspace(ends[0], ends[1], bands + 2), np.float64)
 
 
-def triangles(edges: NDArray[np.float64], bins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return triangles of equal area with corners ``edges``, sampled at the frequencies ``bins``, all in Hz."""
+def triangles(edges: Floats, points: Floats) -> Floats:
+    """Return triangles of height 1 with rising corners ``edges``, ``(bands + 2,)``: shape ``(bands, points)``.
+
+    Both are in Hz or both in mel: a triangle is straight on that axis.
+    """
     width = np.diff(edges)
-    rising = (bins[None, :] - edges[:-2, None]) / width[:-1, None]
-    falling = (edges[2:, None] - bins[None, :]) / width[1:, None]
-    area = 2.0 / (edges[2:] - edges[:-2])
-    return np.maximum(0.0, np.minimum(rising, falling)) * area[:, None]
+    rising = (points[None, :] - edges[:-2, None]) / width[:-1, None]
+    falling = (edges[2:, None] - points[None, :]) / width[1:, None]
+    return np.maximum(0.0, np.minimum(rising, falling))
+
+
+def slaney_filters(bands: int, low: float, high: float, bins: Floats) -> Floats:
+    """Return Slaney's filters of equal area between two frequencies, at the frequencies ``bins``: ``(bands, bins)``.
+
+    All frequencies are in Hz. As ``librosa.filters.mel`` by default.
+    """
+    edges = mel_to_hz(mel_edges(bands, low, high))
+    return triangles(edges, bins) * (2.0 / (edges[2:] - edges[:-2]))[:, None]
+
+
+def mel_filters(rate: int, window: int, bands: int) -> Floats:
+    """Return Slaney's filters from 0 Hz to half of ``rate`` as a matrix of shape ``(bands, window // 2 + 1)``."""
+    return slaney_filters(bands, 0.0, rate / 2.0, np.linspace(0.0, rate / 2.0, window // 2 + 1))
 
 
 @lru_cache(maxsize=32)

@@ -17,31 +17,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.errors import MetricError, MissingMetric
-from codec_superb.metrics.table import Category, overall_metrics
+from codec_superb.metrics.table import METRICS, Category, Metric, overall_metrics
 
 Scores = NDArray[np.float64]
 
-_DISTANCES = ("stft", "mel")
-_PESQ_MINIMUM, _PESQ_RANGE = -0.5, 5.0
-
 
 def normalise(key: str, value: Scores) -> Scores:
-    """Map dataset means of metric ``key`` to [0, 1], element-wise.
+    """Map dataset means of metric ``key`` to [0, 1], element-wise, as :func:`on_scale` does.
 
-    A distance d becomes ``1 / (1 + exp(-1 / d))``: 1 at d = 0, 0.5 far away. PESQ p becomes ``(p + 0.5) / 5``. STOI
-    and the F0 correlation stay. What lies beyond the nominal range (PESQ of identical signals, a negative correlation)
-    counts as its end. NaN stays NaN. Raises MetricError for a metric without a place in any overall score.
-
+    Raises MetricError for a metric without a place in any overall score.
     Worked number: ``normalise("stft", 2.0)`` is 0.6225, ``normalise("pesq", 2.0)`` is 0.5.
     """
+    row = METRICS.get(key)
+    if row is None or not row.overall:
+        raise MetricError(f"Metric {key!r} takes no part in the overall score; there is no way to normalise it.")
+    return on_scale(row, value)
+
+
+def on_scale(metric: Metric, value: Scores) -> Scores:
+    """Map values of a metric to [0, 1], element-wise: ``metric.worst`` to 0 and ``metric.best`` to 1.
+
+    A distance d without a largest value becomes ``1 / (1 + exp(-1 / d))``: 1 at d = 0, 0.5 far away. What lies beyond
+    worst or best (PESQ of identical signals, a negative correlation) counts as that end. NaN stays NaN. Raises
+    MetricError for a negative distance.
+    """
     numbers = np.asarray(value, dtype=np.float64)
-    if key in _DISTANCES:
+    if np.isinf(metric.worst):
         return _distance_to_score(numbers)
-    if key == "pesq":
-        return np.clip((numbers - _PESQ_MINIMUM) / _PESQ_RANGE, 0.0, 1.0)
-    if key in ("stoi", "f0corr"):
-        return np.clip(numbers, 0.0, 1.0)
-    raise MetricError(f"Metric {key!r} takes no part in the overall score; there is no way to normalise it.")
+    return np.clip((numbers - metric.worst) / (metric.best - metric.worst), 0.0, 1.0)
 
 
 def _distance_to_score(distance: Scores) -> Scores:

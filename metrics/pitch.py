@@ -75,6 +75,7 @@ def _contour(signal: Signal, name: str, tracker: str) -> NDArray[np.float64]:
         raise Undefined(f"nothing is voiced in the {name}")
     if voiced.min() == voiced.max():
         raise Undefined(f"the pitch of the {name} is constant")
+    # 1200 cents are an octave; the 440 Hz fall out again with the median
     cents = 1200.0 * np.log2(voiced / _A4)
     return np.asarray(cents - np.median(cents), dtype=np.float64)
 

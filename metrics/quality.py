@@ -5,20 +5,23 @@ refuses (no utterance, less than a quarter of a second) is undefined; it never b
 utterances than the reference implementation has room for: it would write beyond its tables.
 
 Metrics: :func:`pesq` by the package, :func:`pesq_fast` with the same numbers by :mod:`codec_superb.metrics.p862`, and
-:func:`pesq_c2` with the filter of Corrigendum 2.
+:func:`pesq_c2` with the filter of Corrigendum 2. The latter two are tried once in each process, before they are used.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.errors import Undefined
+from codec_superb.metrics.errors import Undefined, UnusableBackend
 from codec_superb.metrics.signals import Audio, Signal, pair
 
 PESQ_RATE = 16_000
+_LONGEST_FAULT = 300
+"""Characters of an error of numba, which may fill a page, that are shown."""
 _SHORTEST_S = 0.25
 _MOST_UTTERANCES = 50
 _FRAME = PESQ_RATE // 250
@@ -53,24 +56,45 @@ def pesq(reference: Audio, resynthesis: Audio, rate: int) -> float:
 
 
 def pesq_fast(reference: Audio, resynthesis: Audio, rate: int) -> float:
-    """As :func:`pesq`, bit for bit and with the same refusals, computed by :mod:`codec_superb.metrics.p862`."""
-    from codec_superb.metrics import p862
+    """As :func:`pesq`, bit for bit and with the same refusals, computed by :mod:`codec_superb.metrics.p862`.
 
-    first, second = _measurable(reference, resynthesis, rate)
-    return p862.pesq(first.at(PESQ_RATE), second.at(PESQ_RATE), PESQ_RATE, "wb")
+    Raises UnusableBackend where :func:`p862_fault` has found one.
+    """
+    return _by_p862(reference, resynthesis, rate, corrigendum2=False)
 
 
 def pesq_c2(reference: Audio, resynthesis: Audio, rate: int) -> float:
     """Return the wide-band MOS-LQO with the filter of ITU-T P.862 Corrigendum 2 (2018), from 1.02 to 4.64.
 
-    As :func:`pesq` otherwise, and Undefined in the same cases.
+    As :func:`pesq` otherwise, and Undefined in the same cases. Raises UnusableBackend where :func:`p862_fault` has
+    found one: the package ``pesq`` does not have this filter.
 
     Worked number: the noisy pair of the package ``pesq`` has 1.5128042 where the uncorrected filter gives 1.0832337.
     """
+    return _by_p862(reference, resynthesis, rate, corrigendum2=True)
+
+
+@cache
+def p862_fault() -> str:
+    """Return why :mod:`codec_superb.metrics.p862` cannot be used in this process, '' where it can; found out once.
+
+    It cannot where numba does not compile it, and where a known answer comes out otherwise.
+    """
+    try:
+        from codec_superb.metrics.p862 import readiness
+
+        return readiness.deviation()
+    except Exception as error:  # noqa: BLE001 - numba, llvmlite and LLVM raise whatever they like; another PESQ is there
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:_LONGEST_FAULT]}"
+
+
+def _by_p862(reference: Audio, resynthesis: Audio, rate: int, *, corrigendum2: bool) -> float:
+    if fault := p862_fault():
+        raise UnusableBackend(f"PESQ compiled by numba does not work on this machine ({fault})")
     from codec_superb.metrics import p862
 
     first, second = _measurable(reference, resynthesis, rate)
-    return p862.pesq(first.at(PESQ_RATE), second.at(PESQ_RATE), PESQ_RATE, "wb", corrigendum2=True)
+    return p862.pesq(first.at(PESQ_RATE), second.at(PESQ_RATE), PESQ_RATE, "wb", corrigendum2=corrigendum2)
 
 
 def _measurable(reference: Audio, resynthesis: Audio, rate: int) -> tuple[Signal, Signal]:

@@ -8,15 +8,16 @@ for codec in codecs:
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Literal, cast
 
-from codec_superb.metrics.errors import MissingPackage, Undefined
+from codec_superb.metrics.errors import MissingPackage, Undefined, UnusableBackend
 from codec_superb.metrics.signals import Audio, Signal, pair
-from codec_superb.metrics.table import Backends, Metric, checked_keys, metric
+from codec_superb.metrics.table import REFERENCE_BACKEND, Backends, Metric, metric
+from codec_superb.plugins import load
 
 MetricFunction = Callable[[Audio, Audio, int], float]
 
@@ -30,6 +31,8 @@ class MetricResult:
     """None unless status is ``ok``; then finite."""
     reason: str = ""
     """Why there is no value."""
+    backend: str = ""
+    """Implementation that ran, of a metric that has more than one."""
 
 
 def prepare(reference: Audio, rate: int) -> Signal:
@@ -42,40 +45,56 @@ def prepare(reference: Audio, rate: int) -> Signal:
 
 
 def score_pair(
-    reference: Audio, resynthesis: Audio, rate: int, keys: Sequence[str], *, backends: Backends = ()
+    reference: Audio, resynthesis: Audio, rate: int, metrics: Sequence[str | Metric], *, backends: Backends = ()
 ) -> dict[str, MetricResult]:
-    """Score one mono pair: arrays of shape ``(samples,)``, equal length, same ``rate`` in Hz; a Value for each key.
+    """Score one mono pair: arrays of shape ``(samples,)``, equal length, same ``rate`` in Hz; a result for each key.
 
+    ``metrics`` are keys of the table, or rows of plug-ins.
     ``reference`` may come from :func:`prepare`. A metric that raises Undefined is ``undefined``, one that raises
     anything else or returns a number outside its range is ``failed``; the others go on. Raises InvalidAudio when the
     pair itself is not valid, UnknownMetric (with near matches) for an unknown key, MissingPackage when a metric's extra
     is not installed. ``backends`` chooses implementations, such as ``(("pesq", "reference"),)``; UnknownBackend for a
-    name that does not exist.
+    name that does not exist. Where one does not work on this machine, ``reference`` takes over with one RuntimeWarning
+    a process; each result says which one ran.
     """
-    rows = [metric(key) for key in checked_keys(keys)]
+    rows = list(dict.fromkeys(metric(each) if isinstance(each, str) else each for each in metrics))
     first, second = pair(reference, resynthesis, rate)
-    chosen = dict(backends)
-    functions = [metric_function(row.key, chosen.get(row.key, row.default_backend)) for row in rows]
-    return {row.key: _value(row, call, first, second, rate) for row, call in zip(rows, functions, strict=True)}
+    chosen = {row.key: row.default_backend for row in rows} | dict(backends)
+    for row in rows:
+        metric_function(row, chosen[row.key])  # a name that does not exist is refused before any work
+    return {row.key: _value(row, chosen[row.key], first, second, rate) for row in rows}
 
 
 @cache
-def metric_function(key: str, backend: str | None = None) -> MetricFunction:
-    """Return the function of metric ``key``, imported on first use. Raises UnknownMetric, UnknownBackend."""
-    row = metric(key)
-    module, name = row.target_of(backend or row.default_backend).split(":")
-    return cast("MetricFunction", getattr(import_module(module), name))
+def metric_function(of: str | Metric, backend: str | None = None) -> MetricFunction:
+    """Return the function of a key of the table or of a row, imported on first use.
+
+    Raises UnknownMetric, UnknownBackend.
+    """
+    row = metric(of) if isinstance(of, str) else of
+    return cast("MetricFunction", load(row.target_of(backend or row.default_backend)))
 
 
-def _value(row: Metric, function: MetricFunction, reference: Signal, resynthesis: Signal, rate: int) -> MetricResult:
+def _value(row: Metric, backend: str, reference: Signal, resynthesis: Signal, rate: int) -> MetricResult:
+    ran = backend if row.backends else ""
     try:
-        number = float(function(reference, resynthesis, rate))
+        number = float(metric_function(row, backend)(reference, resynthesis, rate))
     except Undefined as undefined:
-        return MetricResult("undefined", None, str(undefined))
+        return MetricResult("undefined", None, str(undefined), ran)
     except MissingPackage:
         raise  # the same for every clip: stop at the first instead of counting failures
     except Exception as error:  # noqa: BLE001 - whatever goes wrong in one metric must not take the others along
-        return MetricResult("failed", None, f"{type(error).__name__}: {error}")
+        if isinstance(error, UnusableBackend) and backend != REFERENCE_BACKEND:
+            _warn_once(
+                f"{row.key}: {error}; the implementation {REFERENCE_BACKEND!r} takes over, with the same numbers"
+            )
+            return _value(row, REFERENCE_BACKEND, reference, resynthesis, rate)
+        return MetricResult("failed", None, f"{type(error).__name__}: {error}", ran)
     if not math.isfinite(number) or not row.minimum <= number <= row.maximum:
-        return MetricResult("failed", None, f"{number} lies outside [{row.minimum}, {row.maximum}]")
-    return MetricResult("ok", number)
+        return MetricResult("failed", None, f"{number} lies outside [{row.minimum}, {row.maximum}]", ran)
+    return MetricResult("ok", number, backend=ran)
+
+
+@cache
+def _warn_once(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=4)  # the caller of score_pair

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from codec_superb.metrics._spectral_loops import difference_sums, magnitudes, mel_bands
 from codec_superb.metrics.errors import Undefined
+from codec_superb.metrics.hann import hann
 from codec_superb.metrics.mel_scale import MelBank, mel_bank
 from codec_superb.metrics.signals import Audio, Signal, pair
 
@@ -141,5 +142,4 @@ def _block(spectra: NDArray[np.complex64], bank: MelBank) -> _Block:
 
 @lru_cache(maxsize=4)
 def _hann(window: int) -> NDArray[np.float32]:
-    phase = 2.0 * np.pi * np.arange(window) / window
-    return (0.5 - 0.5 * np.cos(phase)).astype(np.float32)
+    return hann(window).astype(np.float32)

@@ -6,11 +6,12 @@ Imports neither scipy nor the metric packages, so that the service and the comma
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
+from math import inf, isfinite
 from typing import Literal, get_args
 
 from codec_superb.metrics.errors import UnknownBackend, UnknownMetric
+from codec_superb.plugins import PluginError, Source
 
 Category = Literal["speech", "audio", "music"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -33,6 +34,11 @@ class Metric:
     minimum: float
     maximum: float
     """Range of defined values, ``inf`` where unbounded; a value outside is a fault."""
+    worst: float
+    """Value that stands at 0 where metrics share a scale, in the overall score and on the radar of a codec's page."""
+    best: float
+    """Value that stands at 1. Between the two the scale is linear, beyond them flat; a distance without a largest value
+    has ``inf`` as its worst, and d stands at ``1 / (1 + exp(-1 / d))``: 1 for none, 0.5 far away."""
     overall: tuple[Category, ...]
     """Categories in whose overall score the metric takes part; () for none."""
     default: bool
@@ -43,7 +49,10 @@ class Metric:
     """One sentence for people."""
     paper: str
     target: str
-    """``module:function`` taking ``(reference, resynthesis, rate) -> float``."""
+    """``module:function`` taking ``(reference, resynthesis, rate) -> float``; ``:function`` in a plug-in's own file."""
+    tolerance: float = 1e-3
+    """By how much the value of a pair may differ between machines and versions of packages: in its unit, or as a share
+    of the value for a distance without a largest one."""
     extra: str | None = None
     """Extra of this package that it needs."""
     categories: tuple[Category, ...] = CATEGORIES
@@ -52,6 +61,31 @@ class Metric:
     """Other implementations of the same definition, as name and ``module:function``; ``target`` is ``reference``."""
     default_backend: str = REFERENCE_BACKEND
     """The implementation that runs when nobody chooses."""
+    origin: str = ""
+    """'' for a row of the table; the distribution or the file that a plug-in comes from, set where it is found."""
+    sha256: str = ""
+    """Of the file of a plug-in that is one, set where it is found."""
+
+    def plugged(self, source: Source) -> Metric:
+        """Return the row as a plug-in's: its version tells its source, and it has no part in defaults or overall score.
+
+        Raises PluginError for a scale that has no best end.
+        """
+        if not self.minimum <= self.best <= self.maximum or not isfinite(self.best) or self.best == self.worst:
+            raise PluginError(
+                f"{source.origin}: {self.key}: expected a finite best between minimum {self.minimum:g} and maximum "
+                f"{self.maximum:g} that is not the worst, got best {self.best:g} and worst {self.worst:g}"
+            )
+        return replace(
+            self,
+            version=source.version(self.version),
+            target=source.target(self.target),
+            backends=tuple((name, source.target(target)) for name, target in self.backends),
+            overall=(),
+            default=False,
+            origin=source.origin,
+            sha256=source.sha256,
+        )
 
     def target_of(self, backend: str) -> str:
         """Return ``module:function`` of an implementation. Raises UnknownBackend, listing those that there are."""
@@ -71,6 +105,8 @@ _ROWS = (
         higher_is_better=False,
         minimum=0.0,
         maximum=inf,
+        worst=inf,
+        best=0.0,
         overall=CATEGORIES,
         default=True,
         version="1",
@@ -88,6 +124,8 @@ _ROWS = (
         higher_is_better=False,
         minimum=0.0,
         maximum=inf,
+        worst=inf,
+        best=0.0,
         overall=CATEGORIES,
         default=True,
         version="1",
@@ -105,6 +143,8 @@ _ROWS = (
         higher_is_better=True,
         minimum=-0.5,
         maximum=4.65,
+        worst=-0.5,
+        best=4.5,
         overall=_VOICED,
         default=True,
         version="1",
@@ -122,6 +162,8 @@ _ROWS = (
         higher_is_better=True,
         minimum=-0.5,
         maximum=4.65,
+        worst=-0.5,
+        best=4.5,
         overall=(),
         default=False,
         version="1",
@@ -140,6 +182,8 @@ _ROWS = (
         higher_is_better=True,
         minimum=0.0,
         maximum=1.0,
+        worst=0.0,
+        best=1.0,
         overall=_VOICED,
         default=True,
         version="1",
@@ -160,6 +204,8 @@ _ROWS = (
         higher_is_better=True,
         minimum=-1.0,
         maximum=1.0,
+        worst=0.0,
+        best=1.0,
         overall=("music",),
         default=True,
         version="1",
@@ -169,6 +215,7 @@ _ROWS = (
         ),
         paper="Morise et al., WORLD, IEICE Trans. 2016; Salvador and Chan, FastDTW, Intelligent Data Analysis 2007",
         target="codec_superb.metrics.pitch:f0corr",
+        tolerance=1e-2,
         categories=_VOICED,
     ),
     Metric(
@@ -178,6 +225,8 @@ _ROWS = (
         higher_is_better=True,
         minimum=-1.0,
         maximum=1.0,
+        worst=0.0,
+        best=1.0,
         overall=(),
         default=False,
         version="1",
@@ -187,6 +236,7 @@ _ROWS = (
         ),
         paper="Boersma, Accurate Short-Term Analysis of the Fundamental Frequency, IFA Proceedings 17, 1993",
         target="codec_superb.metrics.pitch:f0corr_praat",
+        tolerance=1e-2,
         categories=_VOICED,
     ),
     Metric(
@@ -196,6 +246,8 @@ _ROWS = (
         higher_is_better=True,
         minimum=-inf,
         maximum=inf,
+        worst=-10.0,
+        best=30.0,
         overall=(),
         default=True,
         version="1",
@@ -210,6 +262,8 @@ _ROWS = (
         higher_is_better=True,
         minimum=-inf,
         maximum=inf,
+        worst=-10.0,
+        best=30.0,
         overall=(),
         default=True,
         version="1",
@@ -224,6 +278,8 @@ _ROWS = (
         higher_is_better=True,
         minimum=-1.0,
         maximum=1.0,
+        worst=0.0,
+        best=1.0,
         overall=(),
         default=True,
         version="1",
@@ -270,6 +326,7 @@ def checked_backends(backends: Backends) -> None:
 
 
 def backends_of(keys: Iterable[str], backends: Backends) -> dict[str, str]:
-    """Return which implementation runs of each metric among ``keys`` that has more than one."""
+    """Return which implementation runs of each metric of the table among ``keys`` that has more than one."""
     chosen = dict(backends)
-    return {key: chosen.get(key, metric(key).default_backend) for key in keys if metric(key).backends}
+    several = (METRICS[key] for key in keys if key in METRICS and METRICS[key].backends)
+    return {row.key: chosen.get(row.key, row.default_backend) for row in several}

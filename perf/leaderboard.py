@@ -48,7 +48,6 @@ from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import KnownDataset
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, SUBMISSION_NAME
 from codec_superb.pipeline.tables.clips import write_table
-from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Account, Codec, Submission
 from codec_superb.server.database.session import Database, bump_revision
@@ -120,7 +119,7 @@ def submission_files(count: int) -> list[bytes]:
     newest = datetime.now(UTC)
     random, made = np.random.default_rng(10**6), codec(10**6)
     parts = [part(random, made, dataset, 240) for dataset in datasets()]
-    rows = [ClipRow.model_validate(row) for entry in parts for row in rows_of(entry)]
+    rows = [row for entry in parts for row in rows_of(entry)]
     table = io.BytesIO()
     described = document(made.card, parts, aggregate([], metrics=[]))
     write_table(table, rows, described.metrics)

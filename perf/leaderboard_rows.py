@@ -21,18 +21,14 @@ import pyarrow.parquet as pq
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests.catalogue import list_manifests
 from codec_superb.metrics.overall import category_score, dataset_score
+from codec_superb.metrics.results import Estimate, Score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, metrics_for, overall_metrics
-from codec_superb.pipeline.aggregates.metrics import (
-    Aggregates,
-    CategoryAggregate,
-    DatasetAggregate,
-    MetricAggregate,
-    Score,
-)
+from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggregate, DatasetAggregate
 from codec_superb.pipeline.aggregates.summary import summarise, summarise_dataset
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission, SubmittedDataset, Submitter
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY, ROW_GROUP, clip_schema
+from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.ingest.outcome import Accepted, BlockInfo, Checked, CheckOutcome
 
 MOST_CLIPS = 400
@@ -211,7 +207,7 @@ def _dataset(random: np.random.Generator, entry: Part) -> tuple[DatasetAggregate
         mean, sd = float(values.mean()), float(values.std(ddof=1))
         error = sd / math.sqrt(len(values))
         draws[key] = np.clip(random.normal(mean, error, _DRAWS), METRICS[key].minimum, None)
-        metrics[key] = MetricAggregate(
+        metrics[key] = Estimate(
             n=len(values), undefined=0, failed=0, mean=mean, sd=sd, low=mean - 1.96 * error, high=mean + 1.96 * error
         )
     category = entry.dataset.category
@@ -246,9 +242,9 @@ def _category(category: Category, chosen: Sequence[tuple[DatasetAggregate, _Draw
     )
 
 
-def rows_of(entry: Part) -> Iterator[dict[str, Any]]:
-    """Yield the clip rows as records."""
+def rows_of(entry: Part) -> Iterator[ClipRow]:
+    """Yield the clip rows."""
     for index in range(len(entry.columns["clip"])):
         row = {name: values[index] for name, values in entry.columns.items()}
         metrics = {key: {"status": "ok", "value": float(values[index])} for key, values in entry.metrics.items()}
-        yield {**row, "metrics": metrics}
+        yield ClipRow.model_validate({**row, "metrics": metrics})

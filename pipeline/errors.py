@@ -1,4 +1,4 @@
-"""What can go wrong with runs: each error says what was expected, what came, and what to do."""
+"""Exceptions of runs and submissions; each message says what was expected, what came, and what to do."""
 
 
 class PipelineError(Exception):

@@ -1,4 +1,4 @@
-"""Places where a person wants something written: whole or not at all, or one clear error that names the place."""
+"""Write output files atomically, and turn errors of the disk into messages that name the file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ UNWRITTEN = "nothing was written"
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Put ``data`` at ``path`` in one step, with the folders it needs; what lay there stays until then.
+    """Replace ``path`` by ``data`` atomically, creating its folders.
 
-    Raises PipelineError with the path when the disk is full or the place cannot be written; nothing is left behind.
+    Raises PipelineError with the path when the disk is full or the path is not writable; no partial file remains.
     """
     if path.is_dir():
         raise PipelineError(f"cannot write {path}: it is a folder; name a file in it")
@@ -32,19 +32,16 @@ def write_output(path: Path, data: bytes) -> None:
 
 
 def make_folder(folder: Path, left: str = KEPT) -> None:
-    """Create ``folder``, where something is to be written, with those above it; it may be there.
-
-    Raises PipelineError where the system does not let it.
-    """
+    """Create the output folder ``folder`` with its parents; it may exist. Raises PipelineError where that fails."""
     with writing(folder, left):
         folder.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
 def writing(place: Path, left: str = KEPT) -> Iterator[None]:
-    """Let what the system has against writing ``place`` end in a PipelineError with its name.
+    """Convert an OSError of writing ``place`` to a PipelineError that names it.
 
-    ``left`` says what there is all the same. A BrokenPipeError passes: it is of the terminal, not of ``place``.
+    ``left`` says what remains. A BrokenPipeError is not converted: it concerns standard output, not ``place``.
     """
     try:
         yield
@@ -56,14 +53,14 @@ def writing(place: Path, left: str = KEPT) -> Iterator[None]:
 
 
 def cannot_write(error: OSError, where: object, left: str = KEPT) -> PipelineError | None:
-    """Return the error that must end a stage when the disk is full or refuses; None when only one clip is at fault."""
+    """Return the error that ends a stage when the disk is full or not writable; None for an error of a single clip."""
     if error.errno in NO_ROOM:
-        return PipelineError(f"no room to write {where}: {_reason(error)}; {left}: make room and call it again")
+        return PipelineError(f"no space to write {where}: {_reason(error)}; {left}: free space and run it again")
     if error.errno in REFUSED:
         return PipelineError(f"cannot write {where}: {_reason(error)}; {left}")
     return None
 
 
 def _reason(error: OSError) -> str:
-    """Return the system's own words: Arrow adds to them, also a temporary file's name."""
+    """Return the system's message for the error number; Arrow's own text adds the name of a temporary file."""
     return os.strerror(error.errno) if error.errno else str(error)

@@ -1,8 +1,8 @@
-"""What a lower precision and compilation cost in score: a codec as it is, its variants, and the paired differences.
+"""Measure the effect of lower precision and ``torch.compile`` on scores, tokens and speed of a neural codec.
 
-Each variant is a run like any other, below ``<out>/<variant>/``, with its tokens beside its sound; ``float32`` is the
-one that all others are compared with. Differences are variant minus float32, on the clips both have, by
-:mod:`~codec_superb.pipeline.comparison.codecs`. What is finished is not done again, so a call that was killed goes on.
+Each variant is an ordinary run below ``<out>/<variant>/`` that also stores its tokens; ``float32`` is the baseline.
+Differences are variant minus float32, on the clips that both have, by :mod:`~codec_superb.pipeline.comparison.codecs`.
+Finished clips are not computed again, so an interrupted call can be resumed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from codec_superb.base_codec.options import CodecOptions, Dtype
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.weights import takes_options
 from codec_superb.data_manifests import Category
+from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import checked_keys
 from codec_superb.pipeline.comparison.codecs import ComparisonReport, compare_results
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
@@ -28,7 +29,6 @@ from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.token_store import read_tokens
 from codec_superb.pipeline.scoring.stage import score
-from codec_superb.pipeline.tables.record import Record
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor
@@ -56,12 +56,12 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of its folder: ``float32``, ``bfloat16``, ``float32+compile``."""
+        """Name of its folder: ``float32``, ``bfloat16``, ``float32+compile``."""
         return f"{self.dtype}+{COMPILE}" if self.compile else self.dtype
 
 
 class VariantFailure(Record):
-    """A clip that gave no resynthesis, or a metric that failed on it."""
+    """A clip without a resynthesis, or with a failed metric."""
 
     dataset: str
     clip: str
@@ -70,7 +70,7 @@ class VariantFailure(Record):
 
 
 class EqualTokens(Record):
-    """How many tokens of a variant are those of float32."""
+    """Agreement of a variant's tokens with those of float32."""
 
     clips: int
     """Clips that both have."""
@@ -79,26 +79,26 @@ class EqualTokens(Record):
     tokens: int
     """Tokens of these clips, over all codebooks."""
     equal: FiniteFloat
-    """Share that is equal, 0 to 1."""
+    """Fraction of equal tokens, 0 to 1."""
     by_codebook: tuple[FiniteFloat, ...]
-    """The same of each codebook, the first one first."""
+    """The same fraction for each codebook, in order."""
 
 
 class Speed(Record):
-    """Seconds of encoding and decoding on the clips that both have, all measured by this program."""
+    """Measured seconds of encoding and decoding on the clips that both have."""
 
     clips: int
     float32_s: FiniteFloat
     variant_s: FiniteFloat
-    """Compilation included: it falls to the first clips."""
+    """Includes the time of compilation, during the first clips."""
     ratio: FiniteFloat
     """Seconds of float32 over those of the variant: above 1 the variant is faster."""
     median_ratio: FiniteFloat
-    """Median of that ratio over the clips, which one slow clip does not move."""
+    """Median of that ratio over the clips, robust against single slow clips."""
 
 
 class VariantReport(Record):
-    """One variant against float32."""
+    """Comparison of one variant with float32."""
 
     variant: str
     failed: tuple[VariantFailure, ...]
@@ -107,9 +107,9 @@ class VariantReport(Record):
     tokens: EqualTokens | None
     """None where no clip has both."""
     speed: Speed | None
-    """None where no clip has both, or where the two were not computed in the same circumstances."""
+    """None where no clip has both, or where machine, device, packages or batches of the two differ."""
     left_out: tuple[str, ...] = ()
-    """Why something of the above is missing."""
+    """Reasons for missing parts."""
 
 
 class PrecisionReport(Record):
@@ -117,11 +117,11 @@ class PrecisionReport(Record):
 
     codec: str
     weights: str
-    """Where they came from; ``random``: nobody trained the model, and its figures are of no use but to try this."""
+    """Source of the weights; ``random`` marks untrained weights, whose results are only good for tests."""
     device: str
     processor: str
     failed: tuple[VariantFailure, ...]
-    """What failed in float32."""
+    """Failures in float32."""
     variants: tuple[VariantReport, ...]
 
     @property
@@ -187,7 +187,7 @@ def measure_precision(
 
 
 def _failures(outcomes: Sequence[RunOutcome]) -> tuple[VariantFailure, ...]:
-    """Name what failed, once: scoring tells again what has no resynthesis."""
+    """Return the failures without repetitions: scoring reports clips without a resynthesis again."""
     found = {
         VariantFailure(dataset=outcome.dataset, clip=failed.clip, stage=failed.stage, reason=failed.reason): None
         for outcome in outcomes
@@ -225,12 +225,12 @@ def _pairs(one: Results, two: Results) -> list[tuple[ClipRow, ClipRow]]:
 
 
 def _stamps(results: Results) -> list[Provenance]:
-    """Return the stamps of resynthesis."""
+    """Return the provenance of resynthesis."""
     return [stamp for dataset in results.datasets for stamp in dataset.provenance if stamp.stage == "resynth"]
 
 
 def _other_circumstances(stamps: Sequence[Provenance]) -> str:
-    """Say why seconds cannot be compared; '' where all were taken on one machine in one way."""
+    """Return why times cannot be compared; '' where all were measured in the same circumstances."""
     for field in ("processor", "platform", "device", "batch_seconds", "packages"):
         found = {str(getattr(stamp, field)) for stamp in stamps}
         if len(found) > 1:
@@ -240,7 +240,7 @@ def _other_circumstances(stamps: Sequence[Provenance]) -> str:
 
 def _speed(pairs: Sequence[tuple[ClipRow, ClipRow]]) -> Speed:
     taken = np.array([[(row.encode_s or 0) + (row.decode_s or 0) for row in pair] for pair in pairs])
-    taken = np.maximum(taken, 1e-9)  # a clock may stand still
+    taken = np.maximum(taken, 1e-9)  # a coarse clock may measure 0 s
     variant, usual = taken.sum(axis=0)
     return Speed(
         clips=len(pairs),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from anyio.to_thread import run_sync
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from codec_superb import __version__
 from codec_superb.server.board.current import Board
+from codec_superb.server.charts.endpoints import router as charts
+from codec_superb.server.codecs.endpoints import router as codecs
+from codec_superb.server.compare.endpoints import router as compare
+from codec_superb.server.compare.listening_endpoints import router as listening
 from codec_superb.server.database.session import Database
-from codec_superb.server.features import routers
 from codec_superb.server.http.body_limit import BodyLimit
 from codec_superb.server.http.compression import Compression
 from codec_superb.server.http.error_answers import EVERYWHERE
@@ -21,12 +24,24 @@ from codec_superb.server.http.error_pages import handle_errors
 from codec_superb.server.http.headers import SecurityHeaders
 from codec_superb.server.http.methods import HeadAsGet
 from codec_superb.server.http.requests import catch_unexpected, observe
+from codec_superb.server.http.static_files import compress_all
 from codec_superb.server.http.static_files import router as static_router
 from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.endpoints import router as ingest
+from codec_superb.server.ingest.pages import router as upload_page
+from codec_superb.server.leaderboard.endpoints import router as leaderboard
+from codec_superb.server.leaderboard.pages import router as board_page
+from codec_superb.server.moderation.endpoints import router as moderation_api
+from codec_superb.server.moderation.pages import router as moderation_pages
+from codec_superb.server.operations.endpoints import router as operations
 from codec_superb.server.operations.meters import Meters, meters
+from codec_superb.server.pages.endpoints import router as pages
+from codec_superb.server.people.endpoints import router as people
 from codec_superb.server.people.rate_counters import make_limiter
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import remove_orphans
+from codec_superb.server.submissions.endpoints import router as submissions
+from codec_superb.server.submissions.pages import router as submission_pages
 from codec_superb.web.site.page import preload
 
 
@@ -69,7 +84,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(HeadAsGet)
     observe(app)  # last of the middleware: it sees all others
     app.include_router(static_router)
-    for router in routers():
+    for router in _routers():
         app.include_router(router, responses=EVERYWHERE)
     return app
 
@@ -87,9 +102,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await run_sync(remove_orphans, settings, app.state.database)
         app.state.board.start()
         await run_sync(preload)
+        await run_sync(compress_all)
         yield
     finally:
         app.state.board.stop()
         await run_sync(app.state.checker.close)
         app.state.database.close()
         del app.state.board, app.state.checker, app.state.database
+
+
+def _routers() -> Sequence[APIRouter]:
+    """Return the routers of all features, a folder each, in the order in which paths are matched."""
+    return (
+        operations, board_page, pages, leaderboard, codecs, compare, listening, charts, ingest, upload_page,
+        submissions, submission_pages, people, moderation_api, moderation_pages,
+    )  # fmt: skip

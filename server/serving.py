@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
 import shutil
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -27,7 +29,6 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import ensure_builtin
 from codec_superb.server.errors import OperationError
 from codec_superb.server.operations import logs
-from codec_superb.server.operations.interpreter import tune_interpreter
 from codec_superb.server.operations.meters import MULTIPROCESS
 from codec_superb.server.operations.preparation import prepare
 from codec_superb.server.settings import Settings
@@ -35,6 +36,12 @@ from codec_superb.web.text import count
 
 AFTER_SHUTDOWN = 10.0
 """Seconds beyond ``shutdown_seconds`` after which a process that still has not ended is ended."""
+SWITCH_SECONDS = 0.0005
+"""Seconds for which one thread may hold the GIL while others wait. With CPython's default of 5 ms, which the event loop
+waits at each iteration, a request takes ten times as long while a thread stores an upload."""
+GC_THRESHOLDS = (5_000, 50, 50)
+"""Thresholds of the three generations of CPython's collector (Python 3.11: 700, 10, 10): cached rows and answers form
+no cycles, and a full collection over them stops every thread."""
 
 
 def serve(
@@ -191,3 +198,9 @@ def _as_environment(settings: Settings) -> dict[str, str]:
         f"{prefix}{name}".upper(): value if isinstance(value, str) else json.dumps(value)
         for name, value in values.items()
     }
+
+
+def tune_interpreter() -> None:
+    """Set switch interval and thresholds for this process."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(*GC_THRESHOLDS)

@@ -121,7 +121,7 @@ def save_ecapa(folder: Path, seed: int = 0) -> Path:
     """Write a tiny ECAPA-TDNN with seeded random weights as the files of the hub's repository."""
     import torch
 
-    from codec_superb.applications.asv.speechbrain_import import import_speechbrain
+    from codec_superb.applications.asv.speechbrain_ecapa import import_speechbrain
 
     import_speechbrain()
     from speechbrain.lobes.models.ECAPA_TDNN import ECAPA_TDNN

@@ -16,12 +16,14 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from support_cards import make_card
 
+from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.applications.table import PROBE_METRICS, probe_of_metric
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.overall import category_score, dataset_score
+from codec_superb.metrics.results import Score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, metrics_for, overall_metrics
-from codec_superb.pipeline.aggregates.metrics import Aggregates, ApplicationAggregate, Score
-from codec_superb.pipeline.runs.info import ProbeInfo, Provenance
+from codec_superb.pipeline.aggregates.metrics import Aggregates
+from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import Submission as Document
 from codec_superb.pipeline.submission.schema import SubmittedDataset, Submitter
 from codec_superb.server.database.models import PUBLIC, Account, Codec, Result, Submission, now
@@ -214,7 +216,7 @@ def _row(
 def _estimate(mean: float | None, width: float, clips: int) -> dict[str, Any]:
     known = mean is not None
     return {
-        "value": mean, "low": mean - width if mean is not None else None,
+        "mean": mean, "low": mean - width if mean is not None else None,
         "high": mean + width if mean is not None else None,
         "n": clips if known else 0, "undefined": 0 if known else clips, "failed": 0, "sd": 0.1 if known else None,
     }  # fmt: skip

@@ -23,7 +23,7 @@ def board_results(copies: int = 1) -> list[CodecResult]:
         for copy in range(copies)
         for row in found
     ]
-    return sorted(many, key=lambda row: -(row.score.value or 0))
+    return sorted(many, key=lambda row: -(row.summary.score.value or 0))
 
 
 def board_row(result: CodecResult, number: int = 0, **changes: Any) -> BoardRow:
@@ -41,7 +41,7 @@ def board_row(result: CodecResult, number: int = 0, **changes: Any) -> BoardRow:
         kind="lossless" if result.lossless else "classical",
         open_weights=True,
         causal=bool(number % 2),
-        undefined=sum(estimate.undefined for estimate in result.metrics.values()),
+        undefined=sum(estimate.undefined for estimate in result.summary.metrics.values()),
         unranked="",
     )
     return replace(row, **changes)
@@ -76,5 +76,5 @@ def board_view(state: BoardState | None = None, rows: Sequence[BoardRow] | None 
 def front_of(rows: Sequence[BoardRow]) -> list[BoardRow]:
     """Find the rows on the Pareto front of the overall score, lossless ones aside."""
     lossy = [row for row in rows if not row.result.lossless]
-    values = [row.result.score.value or 0.0 for row in lossy]
+    values = [row.result.summary.score.value or 0.0 for row in lossy]
     return [lossy[n] for n in pareto_front([row.result.kbps for row in lossy], values, higher_is_better=True)]

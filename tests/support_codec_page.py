@@ -124,7 +124,7 @@ def packed(
     run = write_run(folder, rows, card=codec, clips=expected or clips, title="Mini set")
     dataset = with_audio(run, [row for row in rows if row.status == "ok"], folder / "audio")
     stored = {row.clip: row for row in run.rows()}
-    run.write_rows((stored.get(row.clip, row).model_dump(mode="json") for row in rows), sorted(rows[-1].metrics))
+    run.write_rows((stored.get(row.clip, row) for row in rows), sorted(rows[-1].metrics))
     runs, opened = [run], {"mini": dataset}
     if another:
         more = _rows("another", clips, ("speech",), quality, tokens, codec, side_bits)

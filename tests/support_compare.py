@@ -8,7 +8,6 @@ import itertools
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ from codec_superb.server.app import create_app
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
 from codec_superb.server.database.session import Database, bump_revision
 from codec_superb.server.settings import Settings
-from codec_superb.web.rows import Estimate
 
 _NUMBERS = itertools.count(1)
 
@@ -204,8 +202,7 @@ def _result(part: DatasetAggregate, dataset: str, datasets: Sequence[str]) -> Re
     fields = {name: getattr(part, name) for name in (*same, *also)}
     metrics = {}
     for key, found in part.metrics.items():
-        values = found.model_dump()
-        metrics[key] = asdict(replace(Estimate(values.pop("mean")), **values))
+        metrics[key] = found.model_dump()
     score = part.score
     return Result(
         dataset=dataset, datasets=list(datasets), score=score.value, low=score.low, high=score.high,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 from support_layout_trees import (
     build_aishell1,
@@ -31,25 +29,17 @@ from support_layout_trees import (
     build_voxlingua,
     voxlingua_ids,
 )
-from support_layouts import Tree
+from support_layouts import Case
+
+from codec_superb.plugins import import_file
 
 
-@dataclass(frozen=True)
-class Case:
-    """A tree and what an index of it must say."""
+def _own_cases() -> tuple[Case, ...]:
+    """Return the cases that are modules of their own: a layout that is added needs no line here."""
+    return tuple(import_file(path).CASE for path in sorted(OWN.glob("*.py")))
 
-    name: str
-    build: Callable[[Tree], None]
-    clips: tuple[str, ...]
-    """Ids, all of them."""
-    labels: tuple[str, dict[str, Any]]
-    """One id and the fields that its labels must have; ``extra`` is compared as a dict and may be a part."""
-    missing: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
-    unlabelled: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    """Parts of sentences that the report's notes must hold."""
 
+OWN = Path(__file__).parent / "data_manifests" / "indexing" / "layouts"
 
 CASES = (
     Case(
@@ -306,4 +296,5 @@ CASES = (
         clips=("music_wav/bagpipe", "speech_wav/allison"),
         labels=("speech_wav/allison", {"events": ("speech",)}),
     ),
+    *_own_cases(),
 )

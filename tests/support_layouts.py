@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,3 +60,20 @@ class Tree:
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         return target
+
+
+@dataclass(frozen=True)
+class Case:
+    """A tree and what an index of it must say."""
+
+    name: str
+    build: Callable[[Tree], None]
+    clips: tuple[str, ...]
+    """Ids, all of them."""
+    labels: tuple[str, dict[str, Any]]
+    """One id and the fields that its labels must have; ``extra`` is compared as a dict and may be a part."""
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    unlabelled: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Parts of sentences that the report's notes must hold."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -10,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES, SIDES, Field
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import ProbeInfo
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
 
 CLASSES = ("dog", "rain", "siren")
@@ -123,7 +122,7 @@ def probe_run(run: RunFolder, keys: Iterable[str] = PROBES, seed: int = 0, **cha
     keys = sorted(keys)
     found = draw_probes(list(run.rows()), keys, seed)
     described = run.info()
-    run.write_rows((json.loads(row.model_dump_json()) for row in found.rows), sorted(described.metrics), keys)
+    run.write_rows(found.rows, sorted(described.metrics), keys)
     run.write_pairs(found.pairs)
     run.write_info(described.model_copy(update={"probes": {key: info(key, **changes) for key in keys}}))
     return found

@@ -12,7 +12,7 @@ import whisper
 from support_ct2 import openai_checkpoint
 
 from codec_superb.applications.model_files import embedded_model_folder
-from codec_superb.applications.torchaudio_import import import_torchaudio
+from codec_superb.base_codec.torchaudio_import import import_torchaudio
 from codec_superb.base_codec.weights import RANDOM_KEY
 
 _BLOCK = {

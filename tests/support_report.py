@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from support_results import application_row, estimate, score, summary
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.submission.samples import ogg_opus
 from codec_superb.web.rows import (
@@ -17,7 +19,6 @@ from codec_superb.web.rows import (
     ClipFailure,
     ClipPoint,
     CodecResult,
-    Estimate,
     ProbeModel,
     RateComparison,
     ReportData,
@@ -73,7 +74,7 @@ def _metrics(quality: float, rng: random.Random, category: Category) -> dict[str
 def _estimate(values: Sequence[float], undefined: int = 0, failed: int = 0) -> Estimate:
     mean, sd = float(np.mean(values)), float(np.std(values, ddof=1))
     half = 1.96 * sd / len(values) ** 0.5
-    return Estimate(mean, mean - half, mean + half, len(values), undefined, failed, sd)
+    return estimate(mean, mean - half, mean + half, len(values), undefined, failed, sd)
 
 
 def make_points(
@@ -105,32 +106,33 @@ def make_results(points: Sequence[ClipPoint], codecs: Sequence[tuple[Any, ...]] 
         for key in keys:
             values = [point.metrics[key] for point in mine if key in point.metrics]
             metrics[key] = _estimate(values, len(mine) - len(values), failed)
-        score = _estimate([1 / (1 + math.exp(-1 / point.metrics["mel"])) for point in mine])
+        whole = _estimate([1 / (1 + math.exp(-1 / point.metrics["mel"])) for point in mine])
         results.append(
             CodecResult(
                 codec=name,
                 title=title,
                 family=family,
-                category=mine[0].category,
-                kbps=(mine[0].kbps or 1.0) * (1 + 0.02 * math.sin(index)),
                 nominal_kbps=nominal,
-                tokens_per_second=tokens,
                 lossless=lossless,
-                score=score,
-                rank=None,
-                metrics=metrics,
-                datasets=_DATASETS[mine[0].category],
-                clips=len(mine) + failed,
-                failed=failed,
-                complete=not failed,
-                largest_lag=20 if name == "mp3_32k" else 0,
-                clipped_samples=1234 if name == "mp3_128k" else 0,
-                encode_rtf=0.004 * (1 + index),
-                decode_rtf=0.0017 * (1 + index),
-                compression_ratio=256 / (mine[0].kbps or 256.0),
+                summary=summary(
+                    category=mine[0].category,
+                    datasets=_DATASETS[mine[0].category],
+                    complete=not failed,
+                    clips=len(mine) + failed,
+                    failed=failed,
+                    kbps=(mine[0].kbps or 1.0) * (1 + 0.02 * math.sin(index)),
+                    tokens_per_second=tokens,
+                    compression_ratio=256 / (mine[0].kbps or 256.0),
+                    encode_rtf=0.004 * (1 + index),
+                    decode_rtf=0.0017 * (1 + index),
+                    largest_lag=20 if name == "mp3_32k" else 0,
+                    clipped_samples=1234 if name == "mp3_128k" else 0,
+                    score=score(whole.mean, whole.low, whole.high),
+                    metrics=metrics,
+                ),
             )
         )
-    ordered = sorted(results, key=lambda row: -(row.score.value or 0))
+    ordered = sorted(results, key=lambda row: -(row.summary.score.value or 0))
     ranks = {row.codec: (max(1, place - 1), place) for place, row in enumerate(ordered, 1)}
     return [replace(row, rank=ranks[row.codec]) for row in results]
 
@@ -186,7 +188,7 @@ def make_applications(results: Sequence[CodecResult]) -> list[ApplicationRow]:
     """Make word error rates and speaker figures of every codec of speech; one was also probed with another model."""
     rows = []
     for result in results:
-        quality = result.score.value or 0.0
+        quality = result.summary.score.value or 0.0
         rows += [
             _error_rate(result, WHISPER, 5.0 + 60 * (1 - quality) ** 2, "mini"),
             _similarity(result, 100 * quality**0.2),
@@ -197,35 +199,24 @@ def make_applications(results: Sequence[CodecResult]) -> list[ApplicationRow]:
 
 
 def _error_rate(result: CodecResult, model: ProbeModel, value: float, dataset: str) -> ApplicationRow:
-    n = 12 - result.failed
+    failed = result.summary.failed
     totals = {"words": 400.0, "reference.substitutions": 12.0, "reference.deletions": 3.0, "reference.insertions": 1.0}
     totals |= {f"resynthesis.{name}": float(round(value)) for name in ("substitutions", "deletions", "insertions")}
-    return ApplicationRow(
-        codec=result.codec,
-        dataset=dataset,
-        figure="asr_wer_pct",
-        model=model,
-        kbps=result.kbps,
-        reference=Estimate(4.0, 2.5, 5.75, n=n, failed=result.failed),
-        value=Estimate(value, value - 2, value + 2, n=n, failed=result.failed),
-        loss=Estimate(value - 4, value - 5.5, value - 2.5, n=n, failed=result.failed),
-        left_out=3,
-        totals=totals,
-    )
+    reference, loss = score(4.0, 2.5, 5.75), score(value - 4, value - 5.5, value - 2.5)
+    counts = {"n": 12 - failed, "failed": failed, "left_out": 3}
+    return application_row(
+        result.codec, dataset, "asr_wer_pct", model, result.kbps,
+        reference, score(value, value - 2, value + 2), loss, totals=totals, **counts,
+    )  # fmt: skip
 
 
 def _similarity(result: CodecResult, value: float) -> ApplicationRow:
-    n = 15 - result.failed
-    return ApplicationRow(
-        codec=result.codec,
-        dataset="mini",
-        figure="sim_pct",
-        model=RESEMBLYZER,
-        kbps=result.kbps,
-        reference=Estimate(100.0, 100.0, 100.0, n=n, failed=result.failed),
-        value=Estimate(value, value - 1, min(100.0, value + 1), n=n, failed=result.failed),
-        loss=Estimate(100 - value, 99 - value, 101 - value, n=n, failed=result.failed),
-    )
+    failed = result.summary.failed
+    here, loss = score(value, value - 1, min(100.0, value + 1)), score(100 - value, 99 - value, 101 - value)
+    return application_row(
+        result.codec, "mini", "sim_pct", RESEMBLYZER, result.kbps, score(100.0, 100.0, 100.0), here, loss,
+        n=15 - failed, failed=failed,
+    )  # fmt: skip
 
 
 def make_report(clips: int = 40, categories: Sequence[Category] = CATEGORIES) -> ReportData:

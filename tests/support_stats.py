@@ -140,7 +140,7 @@ def write_run(root: Path, rows: Sequence[ClipRow], *, card: Card, status: str = 
     )
     folder = RunFolder(root / card.name / name)
     folder.write_info(info)
-    folder.write_rows((entry.model_dump(mode="json") for entry in rows), KEYS)
+    folder.write_rows(rows, KEYS)
     return folder
 
 
@@ -180,5 +180,5 @@ def with_audio(run: RunFolder, rows: Iterable[ClipRow], folder: Path, licence: s
         stored = write_audio(run.audio_path(entry.clip), audio, 16000)
         finished.append(entry.model_copy(update={"resynthesis_sha256": stored.sha256}))
         clips[entry.clip] = Clip(entry.clip, entry.dataset, entry.category, path, licence, "by the test")
-    run.write_rows((entry.model_dump(mode="json") for entry in finished), KEYS)
+    run.write_rows(finished, KEYS)
     return SmallDataset(clips)

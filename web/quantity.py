@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import Metric
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.text import number
 
 SCORE_KEY = "score"
@@ -38,7 +39,10 @@ class Quantity:
 
     def of(self, result: CodecResult) -> Estimate | None:
         """Its value for one codec; None where the codec has none."""
-        return result.score if self.key == SCORE_KEY else result.metrics.get(self.key)
+        summary = result.summary
+        return (
+            summary.score.over(summary.ok, summary.failed) if self.key == SCORE_KEY else summary.metrics.get(self.key)
+        )
 
     def write(self, value: float | None) -> str:
         """Write a value of it."""
@@ -57,7 +61,7 @@ def from_metric(metric: Metric) -> Quantity:
 
 def metrics_present(results: Sequence[CodecResult], table: Mapping[str, Metric]) -> list[Metric]:
     """Metrics that a codec of ``results`` carries, in the order of the table."""
-    present = {key for result in results for key in result.metrics}
+    present = {key for result in results for key in result.summary.metrics}
     return [metric for key, metric in table.items() if key in present]
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import nan
 from typing import Literal
 
+from codec_superb.applications.results import ApplicationAggregate
+from codec_superb.metrics.results import Estimate, ResultSummary
 from codec_superb.metrics.table import Category
 
 Source = Literal["verified", "published", "literature"]
@@ -16,52 +19,23 @@ Verdict = Literal["better", "worse", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean over clips (or the overall score) with what it rests on."""
-
-    value: float | None
-    """None when no clip gave a value."""
-    low: float | None = None
-    """Lower end of the 95 % bootstrap interval."""
-    high: float | None = None
-    n: int = 0
-    undefined: int = 0
-    failed: int = 0
-    sd: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CodecResult:
-    """One codec in one category."""
+    """One codec in one category, over its datasets or on one of them."""
 
     codec: str
     title: str
     family: str
-    category: Category
-    kbps: float
-    """Measured: all payload bits over all seconds; NaN when no clip came back."""
     nominal_kbps: float | None
-    tokens_per_second: float | None
     lossless: bool
-    score: Estimate
-    """Overall score of the category."""
-    rank: tuple[int, int] | None
-    """Best and worst rank within the 95 % intervals, among the codecs of this report; None without a score."""
-    metrics: Mapping[str, Estimate]
-    """By metric key; keys of :data:`codec_superb.metrics.table.METRICS`."""
-    datasets: Sequence[str]
-    clips: int
-    failed: int
-    complete: bool
-    """All datasets of the category asked for were run and no clip failed."""
-    largest_lag: int | None
-    """Largest |residual lag| of a clip, in samples."""
-    clipped_samples: int
-    encode_rtf: float | None
-    """Seconds of computing per second of audio."""
-    decode_rtf: float | None
-    compression_ratio: float | None
-    """Against 16-bit PCM at the clip's own rate."""
+    summary: ResultSummary
+    """What it reached."""
+    rank: tuple[int, int] | None = None
+    """Best and worst rank within the 95 % intervals, among the codecs of the page; None without a score."""
+
+    @property
+    def kbps(self) -> float:
+        """Bitrate to draw and sort by; NaN where it is not known."""
+        return nan if self.summary.kbps is None else self.summary.kbps
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,25 +117,16 @@ class ApplicationRow:
     """One figure of an application, on what one codec made of one dataset."""
 
     codec: str
-    dataset: str
-    """'' for a figure over several datasets."""
-    figure: str
-    """Key of :data:`codec_superb.web.applications.APPLICATIONS`."""
+    numbers: ApplicationAggregate
+    """Which figure, on which dataset: the ceiling, the value and the loss, with their counts."""
     model: ProbeModel
     kbps: float
     """Measured on the clips of the dataset that the probe looks at; NaN where it is not known."""
-    reference: Estimate
-    """On the original sound of the clips that take part: the ceiling."""
-    value: Estimate
-    """On the resynthesis."""
-    loss: Estimate
-    """Paired difference, positive where the codec lost."""
-    left_out: int = 0
-    """Clips without the label that the probe needs; ``value`` counts those that take part and those that failed."""
-    pairs: int = 0
-    """Trials or ranks behind the figure; 0 for a figure of single clips."""
-    totals: Mapping[str, float] = field(default_factory=dict)
-    """Sums of counts: ``words``, ``resynthesis.substitutions``, …"""
+
+    @property
+    def value(self) -> Estimate:
+        """The figure on the resynthesis as charts and tables of scores and metrics take it."""
+        return self.numbers.resynthesis.over(self.numbers.n, self.numbers.failed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.aec.mel import Floats, bin_hertz, frame, htk_mel, mel_edges, triangles
+from codec_superb.applications.aec.framing import bin_hertz, frame
 from codec_superb.applications.interface import Samples
+from codec_superb.metrics.hann import hann
+from codec_superb.metrics.mel_scale import Floats, htk_mel, mel_edges, triangles
 
 RATE = 16_000
 WINDOW, HOP = 400, 160
+# transformers' ASTFeatureExtractor has the same: pre-emphasis 0.97, mel_floor 1.192e-07, division by 2 * std
 _FFT = 512
 _PRE_EMPHASIS = 0.97
 _LOWEST_HZ = 20.0
@@ -56,13 +59,16 @@ def filter_bank(samples: Samples, bands: int) -> Floats:
     """Return Kaldi's log-mel filter bank of ``(samples,)`` at 16 kHz, shape ``(frames, bands)``."""
     frames = frame(samples, WINDOW, HOP)
     frames -= frames.mean(axis=1, keepdims=True)
+    # Kaldi's first sample of a frame has itself for its predecessor
     before = np.concatenate([frames[:, :1], frames[:, :-1]], axis=1)
-    taper = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(WINDOW) / (WINDOW - 1))
-    spectrum = np.fft.rfft((frames - _PRE_EMPHASIS * before) * taper, _FFT)
+    spectrum = np.fft.rfft((frames - _PRE_EMPHASIS * before) * hann(WINDOW, WINDOW - 1), _FFT)
     power = np.square(spectrum.real) + np.square(spectrum.imag)
     return np.log(np.maximum(power @ _filters(bands), _FLOOR))
 
 
 @functools.cache
 def _filters(bands: int) -> Floats:
-    return triangles(mel_edges(bands, _LOWEST_HZ, RATE / 2), htk_mel(bin_hertz(_FFT, RATE)))
+    # Kaldi's triangles are straight in mel, not in Hz
+    edges = mel_edges(bands, _LOWEST_HZ, RATE / 2, htk_mel)
+    # a product with a transposed view may round otherwise
+    return np.ascontiguousarray(triangles(edges, htk_mel(bin_hertz(_FFT, RATE))).T)

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.aec.mel import Floats, bin_hertz, frame, mel_edges, periodic_hann
+from codec_superb.applications.aec.framing import bin_hertz, frame
 from codec_superb.applications.interface import Samples
-from codec_superb.metrics.mel_scale import hz_to_mel, mel_to_hz
-from codec_superb.metrics.mel_scale import triangles as equal_area_triangles
+from codec_superb.metrics.hann import hann
+from codec_superb.metrics.mel_scale import Floats, slaney_filters
 
 RATE = 48_000
+# -100 dB
 _FLOOR = 1e-10
 
 
@@ -27,6 +28,7 @@ _FLOOR = 1e-10
 class ClapInput:
     """How one checkpoint wants its input."""
 
+    # transformers' ClapFeatureExtractor: 1024 samples every 480, 64 bands up to 14 kHz, without fusion Slaney's
     bands: int = 64
     transform: int = 1024
     hop: int = 480
@@ -46,7 +48,7 @@ class ClapInput:
         whole = np.tile(samples, self.window // samples.size)
         whole = np.pad(whole, (0, self.window - whole.size))
         mirrored = np.pad(whole, self.transform // 2, mode="reflect")
-        spectrum = np.fft.rfft(frame(mirrored, self.transform, self.hop) * periodic_hann(self.transform))
+        spectrum = np.fft.rfft(frame(mirrored, self.transform, self.hop) * hann(self.transform))
         power = np.square(spectrum.real) + np.square(spectrum.imag)
         decibels = 10.0 * np.log10(np.maximum(power @ _filters(self), _FLOOR))
         return decibels.astype(np.float32)[None]
@@ -54,5 +56,4 @@ class ClapInput:
 
 @functools.cache
 def _filters(wanted: ClapInput) -> Floats:
-    edges = mel_to_hz(mel_edges(wanted.bands, wanted.lowest, wanted.highest, hz_to_mel))
-    return equal_area_triangles(edges, bin_hertz(wanted.transform, RATE)).T
+    return slaney_filters(wanted.bands, wanted.lowest, wanted.highest, bin_hertz(wanted.transform, RATE)).T

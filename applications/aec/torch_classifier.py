@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.aec.windows import windows
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Backend, Prediction, Samples, Sound
 from codec_superb.applications.one_by_one import one_by_one
@@ -57,3 +56,16 @@ class TorchClassifier(Backend):
         if not np.isfinite(mean).all():
             raise PredictionFailed("the model gave scores that are not finite")
         return mean
+
+
+def windows(samples: Samples, length: int) -> list[Samples]:
+    """Return windows of ``length`` samples that cover the clip; a clip of at most that length is one window as it is.
+
+    A longer clip has as few windows as cover it, evenly spaced, the last ending where the clip ends: none is filled
+    with silence, which would count as much as sound in a mean over windows.
+    """
+    if samples.size <= length:
+        return [samples]
+    count = -(-samples.size // length)
+    starts = np.rint(np.linspace(0, samples.size - length, count)).astype(int)
+    return [samples[start : start + length] for start in starts]

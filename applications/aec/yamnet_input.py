@@ -12,13 +12,17 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.aec.mel import Floats, bin_hertz, frame, htk_mel, mel_edges, periodic_hann, triangles
+from codec_superb.applications.aec.framing import bin_hertz, frame
+from codec_superb.metrics.hann import hann
+from codec_superb.metrics.mel_scale import Floats, htk_mel, mel_edges, triangles
 
 RATE = 16_000
 BANDS = 64
+# 0.96 s of frames 10 ms apart, every 0.48 s
 PATCH_FRAMES = 96
 PATCH_HOP_FRAMES = 48
 LOG_OFFSET = 0.001
+# 25 ms and 10 ms; the transform is the next power of two
 _WINDOW, _HOP, _FFT = 400, 160, 512
 _PATCH_SAMPLES = (PATCH_FRAMES - 1) * _HOP + _WINDOW
 _PATCH_HOP_SAMPLES = PATCH_HOP_FRAMES * _HOP
@@ -38,7 +42,7 @@ def patches(samples: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _log_mel(samples: NDArray[np.float32]) -> Floats:
-    windowed = frame(samples, _WINDOW, _HOP) * periodic_hann(_WINDOW)
+    windowed = frame(samples, _WINDOW, _HOP) * hann(_WINDOW)
     magnitudes = np.abs(np.fft.rfft(windowed, _FFT))
     return np.log(magnitudes @ _filters() + LOG_OFFSET)
 
@@ -46,6 +50,6 @@ def _log_mel(samples: NDArray[np.float32]) -> Floats:
 @functools.cache
 def _filters() -> Floats:
     """Triangles that are straight on the mel scale; the constant part of the spectrum takes no part."""
-    filters = triangles(mel_edges(BANDS, 125.0, 7500.0), htk_mel(bin_hertz(_FFT, RATE)))
-    filters[0] = 0.0
-    return filters
+    filters = triangles(mel_edges(BANDS, 125.0, 7500.0, htk_mel), htk_mel(bin_hertz(_FFT, RATE)))
+    filters[:, 0] = 0.0
+    return np.ascontiguousarray(filters.T)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Samples
+from codec_superb.metrics.hann import hann
 from codec_superb.metrics.mel_scale import mel_filters
 
 RATE = 16_000
@@ -26,6 +27,7 @@ HOP = 160
 BANDS = 40
 PARTIAL_FRAMES = 160
 """Frames of a partial utterance, 1.6 s."""
+# 100 frames a second over 1.3, rounded
 STEP_FRAMES = 77
 """Frames from one partial utterance to the next: 1.3 of them begin in a second."""
 LEAST_COVERAGE = 0.75
@@ -52,14 +54,9 @@ def mel_spectrum(samples: Samples) -> Array:
     """
     padded = np.pad(samples, WINDOW // 2)
     frames = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::HOP]
-    spectrum = np.fft.rfft(frames * _hann(), axis=1)
+    spectrum = np.fft.rfft(frames * hann(WINDOW), axis=1)
     power = np.square(spectrum.real) + np.square(spectrum.imag)
     return np.asarray(power @ _filters(), np.float32)
-
-
-@cache
-def _hann() -> NDArray[np.float64]:
-    return 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(WINDOW) / WINDOW)
 
 
 @cache

@@ -7,15 +7,16 @@ was written; the code is tested on checkpoints of the same files with seeded ran
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, ClassVar
 
 from codec_superb.applications.asv.ecapa_parameters import FILE as PARAMETERS
 from codec_superb.applications.asv.ecapa_parameters import read_parameters
-from codec_superb.applications.asv.speechbrain_import import import_speechbrain
 from codec_superb.applications.asv.torch_embedder import TorchEmbedder, load_state, load_tensors
 from codec_superb.applications.interface import Model
 from codec_superb.applications.model_files import find_model, sha256_of
 from codec_superb.applications.packages import require_packages
+from codec_superb.base_codec.torchaudio_import import import_torchaudio
 
 if TYPE_CHECKING:
     import torch
@@ -76,3 +77,18 @@ class SpeechBrainEcapa(TorchEmbedder):
     def close(self) -> None:
         """Give the network back."""
         del self._features, self._normalise, self._network
+
+
+def import_speechbrain() -> None:
+    """Import SpeechBrain, with torchaudio before it (see :func:`import_torchaudio`).
+
+    SpeechBrain puts redirections of its old module names among the imported modules. They import packages that need
+    not be installed as soon as anything looks at them, and whatever looks at all modules (Hypothesis, debuggers,
+    reloaders) fails. They are taken out again; the modules under their new names are not touched.
+    """
+    import_torchaudio()
+    import speechbrain  # noqa: F401
+    from speechbrain.utils.importutils import LazyModule
+
+    for name in [name for name, module in sys.modules.items() if isinstance(module, LazyModule)]:
+        del sys.modules[name]

@@ -10,27 +10,18 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.interface import Item
+from codec_superb.data_manifests.trials import Trial
 
 SEED = 0
 LIMIT = 50_000
 """Trials of a built list at most, half of them of one speaker; Vox1-O has 37,720."""
 
 Integers = NDArray[np.int64]
-
-
-class Trial(NamedTuple):
-    """Two clips to compare; the same fields in the same order as ``Question.trials``."""
-
-    same: bool
-    """Whether one person speaks in both."""
-    enrolment: str
-    test: str
 
 
 def check(items: Iterable[Item], trials: Sequence[tuple[bool, str, str]] = ()) -> str:

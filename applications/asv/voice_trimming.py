@@ -17,6 +17,7 @@ from codec_superb.applications.interface import Samples
 
 RATE = 16_000
 LEVEL_DBFS = -30.0
+# WebRTC's detector takes 10, 20 or 30 ms at a time; 3 is its strictest mode
 WINDOW = 480
 """Samples of 30 ms."""
 STRICTEST = 3

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from codec_superb.applications.asv.torch_embedder import TorchEmbedder, load_tensors
 from codec_superb.applications.errors import MissingModel
 from codec_superb.applications.interface import Model, Setting
-from codec_superb.applications.model_files import sha256_of
+from codec_superb.applications.model_files import folder_with, is_random, sha256_of
 from codec_superb.applications.packages import require_packages
-from codec_superb.applications.quality.files import folder_with, is_random
 from codec_superb.data_manifests.home import codec_superb_home
 
 if TYPE_CHECKING:

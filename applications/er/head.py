@@ -8,19 +8,22 @@ and begins at zero: it draws no random numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.er.adamw import AdamW
-
 Array = NDArray[np.float32]
+Floats = NDArray[np.float64]
 
 EPOCHS = 300
 LEARNING_RATE = 0.003
 WEIGHT_DECAY = 0.01
 """Of AdamW. Chosen on a synthetic set; never tuned on a dataset that results are published of."""
+# the defaults of torch.optim.AdamW
+FIRST_DECAY, SECOND_DECAY = 0.9, 0.999
+EPSILON = 1e-8
 _LEAST_DEVIATION = 1e-6
 
 
@@ -46,6 +49,33 @@ class Head:
         return _softmax(logits.astype(np.float64)).astype(np.float32)
 
 
+class AdamW:
+    """Changes its parameters in place, a step at a time.
+
+    Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019.
+    """
+
+    def __init__(self, parameters: Sequence[Floats], rate: float, decay: float) -> None:
+        self._parameters = tuple(parameters)
+        self._rate, self._decay = rate, decay
+        self._first = [np.zeros_like(parameter) for parameter in parameters]
+        self._second = [np.zeros_like(parameter) for parameter in parameters]
+        self._steps = 0
+
+    def step(self, gradients: Sequence[Floats]) -> None:
+        """Move each parameter against its gradient, after shrinking it by rate times decay."""
+        self._steps += 1
+        for place, gradient in enumerate(gradients):
+            parameter, first, second = self._parameters[place], self._first[place], self._second[place]
+            first += (1 - FIRST_DECAY) * (gradient - first)
+            second += (1 - SECOND_DECAY) * (np.square(gradient) - second)
+            # decoupled: the decay is no part of the gradient, and so is not scaled by its averages
+            parameter *= 1 - self._rate * self._decay
+            # both averages begin at zero: divided by what their weights sum to so far
+            scale = np.sqrt(second / (1 - SECOND_DECAY**self._steps)) + EPSILON
+            parameter -= self._rate / (1 - FIRST_DECAY**self._steps) * first / scale
+
+
 def train_head(pooled: Array, targets: NDArray[np.int64], classes: int) -> Head:
     """Train on ``pooled`` of shape ``(clips, layers, dimensions)`` with the number of each clip's class.
 
@@ -63,6 +93,7 @@ def train_head(pooled: Array, targets: NDArray[np.int64], classes: int) -> Head:
         summed = (weights.astype(np.float32) @ inputs).reshape(clips, dimensions).astype(np.float64)
         error = (_softmax(summed @ matrix.T + bias) - wanted) / clips
         by_layer = (inputs @ (error @ matrix).astype(np.float32).ravel()).astype(np.float64)
+        # the Jacobian of a softmax is diag(w) - w wᵀ
         optimiser.step((weights * (by_layer - weights @ by_layer), error.T @ summed, error.sum(axis=0)))
     return Head(*(part.astype(np.float32) for part in (_softmax(mix), mean, deviation, matrix, bias)))
 

@@ -20,8 +20,7 @@ from torch import nn
 from torch.nn import functional
 
 from codec_superb.applications.interface import Model
-from codec_superb.applications.model_files import embedded_model_folder, sha256_of
-from codec_superb.applications.quality.files import folder_with, refuse_variant
+from codec_superb.applications.model_files import embedded_model_folder, folder_with, refuse_variant, sha256_of
 from codec_superb.applications.quality.torch_mos import TorchMosBackend
 
 FILE = "distill_mos_v7.pt"

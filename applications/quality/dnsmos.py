@@ -19,12 +19,12 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Sound
-from codec_superb.applications.model_files import embedded_model_folder, sha256_of
+from codec_superb.applications.model_files import embedded_model_folder, folder_with, refuse_variant, sha256_of
 from codec_superb.applications.one_by_one import one_by_one
-from codec_superb.applications.quality.files import folder_with, refuse_variant
 from codec_superb.applications.quality.mel_spectrum import MelSpectrum, decibels
 
 RATE = 16_000
+# 144,160 samples: the fixed input of the P.835 model
 SECONDS = 9.01
 WINDOW = int(SECONDS * RATE)
 P835, P808 = "sig_bak_ovr.onnx", "model_v8.onnx"

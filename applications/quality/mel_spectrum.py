@@ -12,12 +12,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.metrics.mel_scale import mel_edges, triangles
+from codec_superb.metrics.hann import hann
+from codec_superb.metrics.mel_scale import slaney_filters
 
 Floats = NDArray[np.float32]
 
 _BLOCK = 2048
 """Frames at a time, so that a long clip needs little memory."""
+# amin of librosa.power_to_db, whose top_db is 80
 _QUIETEST = 1e-10
 """Power below which there is no difference."""
 
@@ -40,18 +42,19 @@ class MelSpectrum:
     @cached_property
     def filters(self) -> Floats:
         """The filters, shape ``(bands, transform // 2 + 1)``."""
+        # an odd transform, as of DNSMOS, has no bin at half the rate
         bins = np.arange(self.transform // 2 + 1, dtype=np.float64) * self.rate / self.transform
-        return triangles(mel_edges(self.highest, self.bands), bins).astype(np.float32)
+        return slaney_filters(self.bands, 0.0, self.highest, bins).astype(np.float32)
 
     @cached_property
     def taper(self) -> Floats:
         """The Hann window between zeros, shape ``(transform,)``."""
-        hann = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(self.window) / self.window)
         left = (self.transform - self.window) // 2
-        return np.pad(hann, (left, self.transform - self.window - left)).astype(np.float32)
+        return np.pad(hann(self.window), (left, self.transform - self.window - left)).astype(np.float32)
 
     def powers(self, samples: Floats) -> Floats:
         """Return the mel powers, shape ``(bands, frames)`` with ``1 + samples // hop`` frames (even transforms)."""
+        # librosa pads with zeros since 0.10; before, it mirrored the signal
         padded = np.pad(samples, self.transform // 2)
         frames = np.lib.stride_tricks.sliding_window_view(padded, self.transform)[:: self.hop]
         blocks = [self._block(frames[start : start + _BLOCK]) for start in range(0, len(frames), _BLOCK)]

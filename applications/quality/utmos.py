@@ -13,7 +13,6 @@ Paper: Saeki et al., UTMOS: UTokyo-SaruLab System for VoiceMOS Challenge 2022, I
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,10 +24,9 @@ from torch import nn
 
 from codec_superb.applications.errors import MissingModel
 from codec_superb.applications.interface import Model
-from codec_superb.applications.model_files import sha256_of
-from codec_superb.applications.quality.files import folder_with, is_random
+from codec_superb.applications.model_files import folder_with, is_random, sha256_of
 from codec_superb.applications.quality.torch_mos import TorchMosBackend
-from codec_superb.applications.torchaudio_import import import_torchaudio
+from codec_superb.base_codec.torchaudio_import import mend_torchaudio
 from codec_superb.data_manifests.home import codec_superb_home
 
 FILE = "utmos22_strong_step7459_v1.pt"
@@ -122,8 +120,7 @@ def renamed(name: str) -> str:
 
 def _encoder(published: Mapping[str, Any]) -> Any:
     """Make transformers' encoder of the export's sizes, without weights of its own."""
-    if importlib.util.find_spec("torchaudio") is not None:
-        import_torchaudio()  # transformers takes it along where there is one, whether or not it fits this torch
+    mend_torchaudio()  # transformers takes it along where there is one, whether or not it fits this torch
     from transformers import Wav2Vec2Config, Wav2Vec2Model
 
     kernels = [published[f"wav2vec2.feature_extractor.conv_layers.{i}.0.weight"].shape for i in range(len(STRIDES))]

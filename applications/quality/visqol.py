@@ -25,6 +25,7 @@ from codec_superb.applications.interface import Backend, Model, Prediction, Samp
 from codec_superb.applications.model_files import sha256_of
 from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.packages import require_packages
+from codec_superb.missing_package import not_installed
 
 SPEECH_RATE = 16_000
 AUDIO_RATE = 48_000
@@ -50,9 +51,7 @@ class VisQol(Backend):
             raise ApplicationError(f"visqol: expected {EXPONENTIAL} or {LATTICE} behind the colon, got {mapping!r}")
         require_packages("visqol", "applications", "visqol", "libsvm")
         if mapping == LATTICE and importlib.util.find_spec("ai_edge_litert") is None:
-            raise MissingPackage(
-                f"visqol:lattice needs ai_edge_litert, which is not installed: pip install '{LATTICE_PACKAGE}'"
-            )
+            raise MissingPackage(not_installed("visqol:lattice", "ai_edge_litert", LATTICE_PACKAGE))
         spec = importlib.util.find_spec("visqol")
         assert spec is not None
         assert spec.origin is not None

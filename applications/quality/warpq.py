@@ -28,12 +28,13 @@ from scipy.fft import dct
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Samples, Setting, Sound
+from codec_superb.applications.model_files import refuse_variant
 from codec_superb.applications.one_by_one import one_by_one
-from codec_superb.applications.quality.files import refuse_variant
 from codec_superb.applications.quality.mel_spectrum import MelSpectrum, decibels
 from codec_superb.metrics.compiled import compiled
 
 RATE = 16_000
+# defaults of the authors' package warpq 1.5.2
 COEFFICIENTS, LIFTER = 13, 3
 NORMALISED_OVER = 201
 PATCH, PATCH_HOP = 92, 42

@@ -1,1 +1,1 @@
-"""Wrappers, one module per codec library; imported by the registry only when a codec of theirs is used."""
+"""Codec wrappers, one module per library; the registry imports a module only when one of its codecs is used."""

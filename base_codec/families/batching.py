@@ -1,7 +1,7 @@
-"""Which clips go through a neural codec together, and how a long one is cut.
+"""Batching and chunking for neural codecs: which clips share a batch, and how a long clip is cut.
 
-Batching never changes a result: clips of equal length go together as they are; clips of different lengths only where
-the model is causal, so that the silence which fills up a shorter one lies after all that its frames depend on.
+Batching never changes a result: clips of equal length share a batch unchanged; clips of different lengths only where
+the model is causal, so that the padding of a shorter clip lies after everything that its frames depend on.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import numpy as np
 from codec_superb.base_codec.fitting import Audio
 
 LONGEST_TO_SHORTEST = 1.5
-"""Clips of one batch differ by no more: what fills up the shorter ones is computed for nothing."""
+"""Largest ratio of lengths in one batch: the padding of the shorter clips is wasted computation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How a family codes what is longer than ``limit`` seconds."""
+    """How a family codes clips longer than ``limit`` seconds."""
 
     limit: float
-    """Seconds up to which a clip is coded at one go."""
+    """Seconds up to which a clip is coded in one piece."""
     chunk: float
     """Seconds of each chunk of a longer one."""
     before: float
-    """Seconds of context in front of a chunk, coded and thrown away."""
+    """Seconds of context before a chunk, coded and discarded."""
     after: float
-    """The same behind it; 0 for a causal model."""
+    """Seconds of context after a chunk, coded and discarded; 0 for a causal model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ def spans(frames: int, frame_rate: float, chunking: Chunking) -> Iterator[Span]:
 
 
 def groups(frames: Sequence[int], budget: int, mixable: int | None) -> list[list[int]]:
-    """Return the indices of clips that go together; ``frames`` holds their lengths.
+    """Return the indices of the clips of each batch; ``frames`` holds their lengths.
 
-    A group holds at most ``budget`` frames, but at least one clip. Lengths differ only from ``mixable`` frames on
-    (None: never), by :data:`LONGEST_TO_SHORTEST` at most.
+    A batch holds at most ``budget`` frames, but at least one clip. Lengths in a batch differ only where all have
+    ``mixable`` frames or more (None: never), and by a factor of :data:`LONGEST_TO_SHORTEST` at most.
     """
     out: list[list[int]] = []
     for index in sorted(range(len(frames)), key=lambda index: frames[index]):
@@ -73,9 +73,9 @@ def groups(frames: Sequence[int], budget: int, mixable: int | None) -> list[list
 
 
 def cut(clips: Sequence[Audio], start: int, end: int) -> Audio:
-    """Return samples ``start`` to ``end`` of each clip as ``(clips, channels, samples)``, silence where one has ended.
+    """Return samples ``start`` to ``end`` of each clip as ``(clips, channels, samples)``, zero-padded past its end.
 
-    Cutting as it goes spares a long clip a second copy of its whole length.
+    Only the piece is copied, so a long clip needs no second copy of its whole length.
     """
     piece = np.zeros((len(clips), clips[0].shape[0], end - start), dtype=np.float32)
     for row, clip in zip(piece, clips, strict=True):

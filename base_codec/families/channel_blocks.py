@@ -1,7 +1,7 @@
-"""Anti-aliased activations for long clips: X-Codec 2's, computed a few channels at a time.
+"""Anti-aliased activations of X-Codec 2, computed a few channels at a time to limit memory on long clips.
 
-Each doubles the rate of all its channels, bends them and halves the rate again: for a minute of sound half a dozen
-arrays of 369 MB live at once. No channel needs another, so that blocks of channels give the same bits.
+Each activation upsamples all channels by 2, applies SnakeBeta and downsamples again: for a minute of sound half a dozen
+arrays of 369 MB exist at once. Channels are independent, so blocks of channels give bit-identical results.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Any
 import torch
 
 CHANNELS = 8
-"""Channels at once."""
+"""Channels computed at once."""
 KIND = "AntiAliasedActivation1d"
-"""How the names of transformers' classes end."""
+"""Suffix of the class names in transformers."""
 
 
 class ChannelBlocks(torch.nn.Module):
-    """Takes the place of an ``AntiAliasedActivation1d`` over a ``SnakeBeta``."""
+    """Replaces an ``AntiAliasedActivation1d`` over a ``SnakeBeta``."""
 
     def __init__(self, activation: Any) -> None:
         super().__init__()
         self.activation = activation
 
     def forward(self, audio: torch.Tensor) -> torch.Tensor:
-        """Bend ``(clips, channels, samples)``."""
+        """Apply the activation to ``(clips, channels, samples)``."""
         own, bent = self.activation, torch.empty_like(audio)
         for start in range(0, audio.shape[1], CHANNELS):
             block = slice(start, start + CHANNELS)
@@ -35,7 +35,7 @@ class ChannelBlocks(torch.nn.Module):
 
 
 def use_blockwise_activations(encoder: torch.nn.Module) -> None:
-    """Have each anti-aliased activation of ``encoder`` work on blocks of channels."""
+    """Replace each anti-aliased activation of ``encoder`` by one that works on blocks of channels."""
     for module in list(encoder.modules()):
         for name, child in list(module.named_children()):
             if type(child).__name__.endswith(KIND):

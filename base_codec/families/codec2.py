@@ -1,12 +1,12 @@
-"""Codec 2, David Rowe's open speech coder for digital radio, through the libcodec2 that pycodec2 carries.
+"""Codec 2, David Rowe's open speech coder for digital radio, through the libcodec2 inside pycodec2's wheel.
 
 The payload is one packet of whole bytes for every frame; ``bits`` counts the bits of the mode (28 for each 40 ms at
-700 bit/s), not what fills the last byte.
+700 bit/s), not the padding of the last byte.
 
-libcodec2 draws the phases of unvoiced sound from a generator that is global to the library and cannot be seeded:
-through pycodec2 the same payload decodes to another waveform each time. So that a score does not depend on which
-clips came before, this wrapper calls the library itself and loads a private copy afresh for every clip, which
-starts the generator anew (0.1 ms).
+libcodec2 draws the phases of unvoiced sound from a random generator that is global to the library and cannot be
+seeded: through pycodec2 the same payload decodes to another waveform each time. So that a score does not depend on
+the clips coded before, this wrapper calls the library directly and loads a fresh private copy for every clip, which
+resets the generator (0.1 ms).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
 
 MODES = {3200: 0, 2400: 1, 1600: 2, 1400: 3, 1300: 4, 1200: 5, 700: 8}
-"""Bit/s to libcodec2's mode numbers; 700 is mode 700C."""
+"""Bit/s to libcodec2's mode numbers (codec2.h); 700 is mode 700C."""
 FIRST_DRAW = 16838
-"""What libcodec2's generator gives first: (1103515245 + 12345) // 65536 % 32768."""
+"""First output of libcodec2's linear congruential generator: (1103515245 + 12345) // 65536 % 32768."""
 _one_at_a_time = threading.Lock()
 
 
@@ -81,10 +81,10 @@ class Codec2(Codec):
 
 @functools.cache
 def _library_file() -> str:
-    """Return a private copy of libcodec2: a file of its own is loaded apart from what pycodec2 has loaded."""
+    """Return a private copy of libcodec2: the loader treats another file as another library than pycodec2's."""
     source = _find_library()
     if hasattr(os, "memfd_create"):
-        # A file in memory ends with the process, also with one that is killed.
+        # The kernel frees an anonymous file in memory (memfd_create, Linux) with the process, even a killed one.
         descriptor = os.memfd_create("libcodec2")
         with open(descriptor, "wb", closefd=False) as copy:
             copy.write(source.read_bytes())
@@ -98,6 +98,7 @@ def _find_library() -> Path:
     spec = importlib.util.find_spec("pycodec2")
     if spec is not None and spec.origin is not None:
         package = Path(spec.origin).parent
+        # Where auditwheel (Linux) and delocate (macOS) put the shared libraries of a wheel.
         for folder in (package.parent / "pycodec2.libs", package / ".dylibs", package):
             for file in sorted(folder.glob("*codec2*")):
                 if ".so" in file.name.removeprefix("pycodec2.") and not file.name.startswith("pycodec2."):
@@ -118,7 +119,7 @@ def _fresh_library() -> Iterator[ctypes.CDLL]:
         try:
             library.codec2_create.restype = ctypes.c_void_p
             if library.codec2_rand() != FIRST_DRAW:
-                raise CodingFailed("libcodec2 could not be loaded afresh: its noise would depend on earlier clips")
+                raise CodingFailed("libcodec2 could not be reloaded: its noise would depend on earlier clips")
             yield library
         finally:
             _ctypes.dlclose(library._handle)  # noqa: SLF001 - ctypes has no public way to unload
@@ -129,7 +130,7 @@ def _coder(library: ctypes.CDLL, mode: int) -> Iterator[ctypes.c_void_p]:
     """Create the state of an encoder or decoder, and free it."""
     coder = ctypes.c_void_p(library.codec2_create(mode))
     if not coder:
-        raise CodingFailed(f"libcodec2 could not make a coder for its mode {mode}: out of memory")
+        raise CodingFailed(f"libcodec2 could not create a coder for its mode {mode}: out of memory")
     try:
         yield coder
     finally:

@@ -1,10 +1,10 @@
 """Descript Audio Codec through transformers, at 16, 24 and 44.1 kHz, with any number of its codebooks.
 
-It is made of convolutions alone, which look 0.21 to 0.38 s ahead (encoder and decoder together, measured by gradients;
-the cards' latency) and as far back. Chunks with a second of context on both sides give what coding at one go gives,
-so clips over 20 s always go through in chunks of 10 s. It is not causal: only clips of equal length share a batch.
-Its strides of five lose samples at the end of the decoder's output (8 at 16 and 24 kHz); a clip whose last frame
-would be touched by that gets one frame more.
+It is purely convolutional, with a look-ahead of 0.21 to 0.38 s (encoder and decoder together, measured by gradients;
+the latency on the cards) and as much look-back. Chunks with a second of context on both sides give the same result as
+coding the whole clip, so clips over 20 s are always coded in chunks of 10 s. It is not causal: only clips of equal
+length share a batch. Its strides of five lose samples at the end of the decoder's output (8 at 16 and 24 kHz); a clip
+whose last frame would be affected gets one more frame.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""EnCodec through transformers: 24 kHz mono, which is causal, and 48 kHz stereo, which codes a second at a time.
+"""EnCodec through transformers: 24 kHz mono, which is causal, and 48 kHz stereo, which codes chunks of one second.
 
-The 24 kHz model reflects the clip's beginning to the front of it, deep inside the first seven frames, so clips share
-a batch with longer ones only from eight frames on. Its LSTM remembers everything that came before: a clip of more
-than two minutes is coded in chunks of 30 s with 10 s of context in front, which differs from coding it at one go by
-what the LSTM still knew of the sound before that.
+The 24 kHz model pads the start of a clip by reflection, which affects the first seven frames, so clips share a batch
+with longer ones only from eight frames on. Its LSTM keeps state from the whole past: a clip of more than two minutes
+is coded in chunks of 30 s with 10 s of context before each, which differs from coding the whole clip by the LSTM state
+from before that context.
 
-The 48 kHz model divides each second by its loudness, a number that the decoder needs: 32 bits a chunk beside the
-tokens. Chunks start every 0.99 s, overlap, and are faded into one another. Nothing runs across them, so long clips
-need no further cutting; the group normalisation over a whole chunk allows no filling up, so only chunks of equal
-length share a batch.
+The 48 kHz model divides each second by its loudness, a number that the decoder needs: 32 bits per chunk beside the
+tokens. Chunks start every 0.99 s and are joined by overlap-add. They are independent, so long clips need no further
+cutting; group normalisation over a whole chunk forbids padding, so only chunks of equal length share a batch.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Packets
 
 SCALE = np.dtype("<f4")
-"""How a chunk's loudness is sent."""
+"""Data type in which a chunk's loudness is sent."""
 STEREO_SECONDS_AT_ONCE = 20.0
-"""Of the 48 kHz model; an hour of its sound takes 1.4 GB, and a minute at once would take 2 GB more."""
+"""Batch size of the 48 kHz model; an hour of its sound takes 1.4 GB, and a minute at once would take 2 GB more."""
 
 
 class _Encodec(TransformersCodec):
@@ -42,7 +41,7 @@ class _Encodec(TransformersCodec):
 
     @property
     def _bandwidth(self) -> float:
-        """The model's own name of the number of codebooks: kbps."""
+        """Bitrate in kbps by which the model names its number of codebooks."""
         model = self.model
         for bandwidth in model.config.target_bandwidths:
             if model.quantizer.get_num_quantizers_for_bandwidth(bandwidth) == self._codebooks:
@@ -92,7 +91,7 @@ class Encodec48k(_Encodec):
         length, stride = self.model.config.chunk_length, self.model.config.chunk_stride
         places = [(clip, start) for clip, audio in enumerate(audios) for start in range(0, audio.shape[1], stride)]
         sizes = [min(length, audios[clip].shape[1] - start) for clip, start in places]
-        # In place at once: small arrays between large ones would keep memory from being used again.
+        # Results are allocated before the loop: small arrays that outlive large ones fragment the heap.
         of_clip = [
             [size for size, (its, _) in zip(sizes, places, strict=True) if its == clip] for clip in range(len(audios))
         ]
@@ -109,16 +108,16 @@ class Encodec48k(_Encodec):
         return [self._packets(tokens, scales.tobytes()) for tokens, scales, _ in rooms]
 
     def _room(self, sizes: Sequence[int]) -> tuple[Tokens, NDArray[np.float32], list[int]]:
-        """Return arrays for the tokens and the scales of a clip whose chunks have ``sizes``, and where each begins."""
+        """Return empty arrays for the tokens and scales of a clip with chunks of ``sizes``, and each first frame."""
         frames = sum(ceil(size / self.hop) for size in sizes)
         tokens, scales = np.zeros((self._codebooks, frames), dtype=np.int32), np.zeros(len(sizes), dtype=SCALE)
         return tokens, scales, self._starts(frames, len(sizes))
 
     def _starts(self, frames: int, chunks: int) -> list[int]:
-        """Return the first frame of each chunk. All are whole but the last, or nearly.
+        """Return the first frame of each chunk. All chunks but the last are whole, with one exception.
 
-        Where the clip ends less than half a frame into its last chunk, that has one frame, and the chunk before it,
-        which reaches as far, lacks one: then, and only then, no frame is left behind all the whole ones.
+        Where the clip ends less than half a frame into its last chunk, that chunk has one frame, and the chunk before
+        it, which ends at the same sample, lacks one: only then no frame remains after all the whole chunks.
         """
         whole = ceil(self.model.config.chunk_length / self.hop)
         if not whole * (chunks - 1) <= frames <= whole * chunks:
@@ -155,7 +154,7 @@ class Encodec48k(_Encodec):
 
 
 class _OverlapAdd:
-    """Chunks faded into one another: each has a triangle for a weight, and their sum is divided by the weights'."""
+    """Overlap-add of chunks with triangular windows; the sum is divided by the sum of the windows."""
 
     def __init__(self, chunks: int, last: int, config: Any, channels: int) -> None:
         length, self._stride, self._chunks = config.chunk_length, config.chunk_stride, chunks
@@ -171,7 +170,7 @@ class _OverlapAdd:
         self._audio[:, start:end] += self._weight[: end - start] * chunk[:, : end - start]
 
     def result(self) -> Audio:
-        """Return the mixture, which is divided a stride at a time: the weights of a whole clip are as long as it is."""
+        """Return the mixture, normalised a stride at a time so that no window of the clip's length is allocated."""
         for index in range(self._chunks):
             end = (index + 1) * self._stride if index + 1 < self._chunks else self._audio.shape[1]
             part = self._audio[:, index * self._stride : end]
@@ -179,7 +178,7 @@ class _OverlapAdd:
         return self._audio
 
     def _weights(self, index: int) -> NDArray[np.float32]:
-        """Sum the weights of all chunks that reach behind the beginning of chunk ``index``, from there on."""
+        """Sum the windows of all chunks that reach past the start of chunk ``index``, from that sample on."""
         total = np.zeros(self._weight.size, dtype=np.float32)
         for before in range(min(index, (self._weight.size - 1) // self._stride), -1, -1):
             rest = self._weight[before * self._stride :]

@@ -1,7 +1,8 @@
-"""LC3, the codec of Bluetooth LE Audio, through liblc3 (lc3py).
+"""LC3, the codec of Bluetooth LE Audio, through liblc3 (package lc3py).
 
-The payload is the frames of each channel in turn, of constant size; LC3 has no header. The bitrate of a card is over
-all channels, so stereo shares it. Delay: what liblc3 itself states (2.5 ms of look-ahead at 10 ms frames).
+The payload holds frames of constant size, channel after channel within each time step; LC3 has no header. The bitrate
+of a card is the total over all channels. The delay is the one that liblc3 reports (2.5 ms of look-ahead at 10 ms
+frames).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
 
 FRAME_BYTES = range(20, 401)
-"""Sizes of one channel's frame that the specification allows."""
+"""Bytes of one channel's frame that the specification of LC3 (Bluetooth SIG) allows: 20 to 400."""
 
 
 class Lc3Settings(BaseModel):
@@ -65,7 +66,7 @@ class Lc3Codec(Codec):
 
     @contextmanager
     def _coders(self, kind: type[Any], channels: int) -> Iterator[list[Any]]:
-        """Make a coder for each channel, and free them."""
+        """Create a coder for each channel, and free them at the end."""
         coders = [kind(self._settings.frame_duration_us, self.card.sampling_rate, 1) for _ in range(channels)]
         try:
             yield coders

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
-from codec_superb.base_codec.families.pcm import from_pcm, to_format
+from codec_superb.base_codec.families.pcm import SAMPLE_FORMATS, from_pcm, to_format
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
 
@@ -45,17 +45,17 @@ class LibavSettings(BaseModel):
     bit_rate: int | None = None
     """Bits per second over all channels; None where the rate and the format fix it."""
     bit_rates: tuple[int, ...] = ()
-    """What the standard has, where the library would silently take the nearest; empty where it refuses by itself."""
+    """Bitrates of the standard, where the library silently takes the nearest; empty where the library refuses."""
     options: dict[str, str] = Field(default_factory=dict)
     decoder_options: dict[str, str] = Field(default_factory=dict)
     block: int | None = None
     """Samples given to the encoder at a time; None for the frame size that the encoder asks for."""
     granule: int | None = None
-    """The last block is filled with silence to a multiple of this; None for a whole block."""
+    """The last block is padded with silence to a multiple of this; None for a whole block."""
     lead_blocks: int = 0
-    """Blocks of silence ahead of the clip, for a decoder that cannot rebuild its first one."""
+    """Blocks of silence before the clip, for a decoder that cannot reconstruct its first block."""
     gain: float = Field(default=1.0, gt=0)
-    """Factor ahead of the encoder that is undone after the decoder: headroom for one that wraps around on overload."""
+    """Gain before the encoder, undone after the decoder: headroom for an encoder that wraps around on overload."""
     counting: Literal["bytes", "amr_nb"] = "bytes"
 
 
@@ -110,7 +110,7 @@ class LibavCodec(Codec):
         return context
 
     def _open_decoder(self, channels: int, first: bytes) -> av.AudioCodecContext:
-        """Open a fresh decoder with what a container would have told it."""
+        """Open a fresh decoder with the parameters that a container would carry."""
         settings = self._settings
         context = _context(settings.decoder, "r")
         context.sample_rate = self.card.sampling_rate
@@ -138,7 +138,7 @@ class LibavCodec(Codec):
             raise RefusedSetting(f"{self.card.name}: {context.name} has no option {', '.join(context.options)}")
 
     def _setup(self, channels: int) -> bytes:
-        """Out-of-band setup of the stream, from the card alone."""
+        """Return the out-of-band setup (extradata) of the stream, which follows from the card alone."""
         if channels not in self._setups:
             self._setups[channels] = bytes(self._open_encoder(channels).extradata or b"")
         return self._setups[channels]
@@ -195,7 +195,14 @@ def _checked_settings(card: Card) -> LibavSettings:
         raise RefusedSetting(
             f"{card.name}: {settings.encoder} has no {settings.bit_rate} bit/s, only {list(settings.bit_rates)}"
         )
-    rates = _context(settings.encoder, "w").codec.audio_rates
+    codec = _context(settings.encoder, "w").codec
+    possible = sorted({each.name for each in codec.audio_formats or ()} & SAMPLE_FORMATS)
+    if settings.sample_format not in possible:
+        raise RefusedSetting(
+            f"{card.name}: expected a sample_format that {settings.encoder} takes and this family converts to "
+            f"({', '.join(possible) or 'there is none'}), got {settings.sample_format}"
+        )
+    rates = codec.audio_rates
     if rates and card.sampling_rate not in rates:
         raise RefusedSetting(f"{card.name}: {settings.encoder} has no {card.sampling_rate} Hz, only {sorted(rates)}")
     _context(settings.decoder, "r")

@@ -1,8 +1,8 @@
-"""Mimi through transformers, with 8, 16 or 32 of its codebooks; it codes a stream as it comes.
+"""Mimi through transformers, with 8, 16 or 32 of its codebooks; also as a stream.
 
-Both halves are causal. :class:`MimiStream` keeps what they must remember from block to block: the last samples of each
+Encoder and decoder are causal. :class:`MimiStream` keeps their state between blocks: the last samples of each
 convolution, and the keys and values of attention, which looks back over 250 steps in each layer. A stream of blocks
-of 80 ms gives what a whole clip gives, and clips over 30 s are coded as a stream of blocks of 20 s.
+of 80 ms gives the same result as a whole clip, and clips over 30 s are coded as a stream of blocks of 20 s.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from codec_superb.base_codec.families.transformers_codec import Tokens, Transfor
 from codec_superb.base_codec.fitting import Audio
 
 CONTEXT = 25
-"""Steps (of 40 ms) that the decoder's convolutions get again with each block; they look back over less than 20."""
+"""Steps of 40 ms of context that the decoder's convolutions get with each block; they look back less than 20."""
 
 
 class MimiCodec(TransformersCodec):
@@ -36,7 +36,7 @@ class MimiCodec(TransformersCodec):
         }  # fmt: skip
 
     def stream(self) -> MimiStream:
-        """Begin a stream: blocks of audio to tokens, blocks of tokens to audio, each where the one before ended."""
+        """Begin a stream: consecutive blocks of audio to tokens, and of tokens to audio."""
         return MimiStream(self)
 
     def _to_tokens(self, audio: torch.Tensor) -> torch.Tensor:
@@ -67,7 +67,7 @@ class MimiCodec(TransformersCodec):
 
 
 class MimiStream:
-    """One stream through Mimi; its encoder and its decoder each remember what they have seen."""
+    """One stream through Mimi; holds the state of its encoder and of its decoder."""
 
     def __init__(self, codec: MimiCodec) -> None:
         self._codec = codec
@@ -80,7 +80,7 @@ class MimiStream:
     def encode(self, audio: Audio) -> Tokens:
         """Encode the next ``(clips, 1, frames x 1920)`` samples at 24 kHz to ``(clips, codebooks, frames)``.
 
-        Raises RefusedSetting for a block that is no whole number of frames.
+        Raises RefusedSetting for a block that is not a whole number of frames.
         """
         codec = self._codec
         if not audio.shape[2] or audio.shape[2] % codec.hop:
@@ -109,7 +109,7 @@ class MimiStream:
         return out
 
     def _upsampled(self, latents: torch.Tensor) -> torch.Tensor:
-        """Bring latents to the rate of attention; each step needs the latent before its own."""
+        """Upsample latents to the rate of the transformer; each step needs the previous latent."""
         upsample = self._codec.model.decoder.upsample
         if self._latent is None:
             out: torch.Tensor = upsample(latents)
@@ -120,7 +120,7 @@ class MimiStream:
         return out
 
     def _remembered(self, steps: torch.Tensor) -> torch.Tensor:
-        """Run attention over new steps, which look back at the remembered ones."""
+        """Run the transformer over new steps, with the cached keys and values of the earlier ones."""
         out = self._codec.model.decoder.decoder_transformer(
             steps.transpose(1, 2), past_key_values=self._decoder_attention, use_cache=True
         )

@@ -1,8 +1,8 @@
-"""NeuCodec through transformers: X-Codec 2's model, which takes 16 kHz and gives 24 kHz.
+"""NeuCodec through transformers: the X-Codec 2 architecture with 16 kHz input and 24 kHz output.
 
-A clip is resampled straight to 16 kHz; what comes back is resampled from 24 kHz. The published extractor drops what is
-left of a clip after its last whole frame; here that is filled up with silence to a frame, so that nothing is lost, and
-as there the encoder gets one frame of silence more, which has no token of its own.
+A clip is resampled directly to 16 kHz; the output is resampled from 24 kHz. The published feature extractor drops the
+samples after the last whole frame; here they are padded with silence to a frame, so that nothing is lost. As in the
+published extractor, the encoder gets one more frame of silence, which has no token.
 """
 
 from __future__ import annotations

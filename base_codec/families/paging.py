@@ -1,7 +1,7 @@
-"""Memory that only maps a checkpoint can be given back: the system reads it from the file again when it is needed.
+"""Release the resident pages of a memory-mapped checkpoint; the system reads them from the file again when needed.
 
-The parameters of a float32 checkpoint are not copied but mapped, so what counts as resident grows with every part of
-the model that was used. A long clip needs its encoder first and its decoder then, and beside them an hour of sound.
+The parameters of a float32 checkpoint are memory-mapped, not copied, so resident memory grows with every part of the
+model that is used. A long clip needs first the encoder and then the decoder, and beside them memory for the audio.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 
 _MAPS = Path("/proc/self/maps")
 _PAGEOUT = 21
-"""``MADV_PAGEOUT`` of Linux 5.4 and newer; others refuse it, and nothing happens."""
+"""``MADV_PAGEOUT`` of madvise(2), Linux 5.4 and newer; older kernels refuse it without effect."""
 
 
 def page_out(folder: Path) -> None:
-    """Let go of the resident pages of all ``*.safetensors`` in ``folder``, on Linux; elsewhere do nothing.
+    """Release the resident pages of all ``*.safetensors`` in ``folder``, on Linux; elsewhere do nothing.
 
-    No value changes: pages that were written to are not of the file any more, and stay.
+    No value changes: pages of a private mapping that were written to are copies and stay.
     """
     library = ctypes.CDLL(None)
     for start, length in _mappings({os.path.realpath(file) for file in folder.glob("*.safetensors")}):
@@ -27,7 +27,7 @@ def page_out(folder: Path) -> None:
 
 
 def _mappings(files: set[str]) -> Iterator[tuple[int, int]]:
-    """Yield address and length of what this process has mapped of ``files``."""
+    """Yield address and length of each mapping of ``files`` in this process, from proc(5)'s ``maps``."""
     if not _MAPS.is_file():
         return
     for line in _MAPS.read_text().splitlines():

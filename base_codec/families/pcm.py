@@ -6,6 +6,7 @@ Values outside [-1, 1) saturate, as in any converter; float formats keep them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,20 +27,32 @@ def to_int24(audio: Audio) -> NDArray[np.int32]:
     return np.left_shift(scaled.astype(np.int32), 8)
 
 
+def to_uint8(audio: Audio) -> NDArray[np.uint8]:
+    """Quantise to 8 bits, which FFmpeg and RIFF hold unsigned, with silence at 128."""
+    scaled: Audio = np.clip(np.rint(audio * np.float32(2**7)), -(2**7), 2**7 - 1) + np.float32(2**7)
+    return scaled.astype(np.uint8)
+
+
+_CONVERSIONS: dict[str, Callable[[Audio], NDArray[Any]]] = {
+    "u8": to_uint8,
+    "s16": to_int16,
+    "s32": to_int24,
+    "flt": lambda audio: audio,
+    "dbl": lambda audio: audio.astype(np.float64),
+}
+SAMPLE_FORMATS = frozenset(f"{kind}{order}" for kind in _CONVERSIONS for order in ("", "p"))
+"""FFmpeg's names of the formats that :func:`to_format` converts to: packed, and planar (``p``)."""
+
+
 def to_format(audio: Audio, sample_format: str) -> NDArray[Any]:
-    """Convert to an FFmpeg sample format: ``s16``, ``s32`` (24 bits) or ``flt``, packed or planar (``p``)."""
-    kind = sample_format.removesuffix("p")
-    if kind == "s16":
-        return to_int16(audio)
-    if kind == "s32":
-        return to_int24(audio)
-    if kind == "flt":
-        return audio
-    raise ValueError(f"expected one of s16, s32, flt (or s16p, s32p, fltp), got {sample_format}")
+    """Convert to one of :data:`SAMPLE_FORMATS`; ``s32`` holds 24 bits."""
+    return _CONVERSIONS[sample_format.removesuffix("p")](audio)
 
 
 def from_pcm(samples: NDArray[Any]) -> Audio:
-    """Convert int16, int32 or float samples to float32 with full scale 1.0."""
+    """Convert uint8, int16, int32 or float samples to float32 with full scale 1.0."""
+    if samples.dtype == np.uint8:
+        return (samples.astype(np.float32) - np.float32(2**7)) / np.float32(2**7)
     if samples.dtype == np.int16:
         return samples.astype(np.float32) / np.float32(2**15)
     if samples.dtype == np.int32:

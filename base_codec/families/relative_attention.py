@@ -1,9 +1,9 @@
-"""Attention with relative positions for long clips: what Wav2Vec2-BERT computes, a block of queries at a time.
+"""Attention with relative positions of Wav2Vec2-BERT, computed a block of queries at a time to limit memory.
 
-transformers lays out an embedding for each pair of frames and multiplies it with the query of each head: for a minute
-of sound 3000 x 3000 x 64 numbers, 2.3 GB, in each layer, and the products and their copies besides. But there are only
-73 different distances (64 back, 8 ahead, and what is farther counts as the farthest): here each query is multiplied
-with the 73 embeddings, and the products are looked up. The sums are the same; what differs is rounding.
+transformers expands an embedding for each pair of frames and multiplies it with the query of each head: for a minute
+of sound 3000 x 3000 x 64 numbers, 2.3 GB, in each layer, plus the products and their copies. But there are only 73
+different distances (64 back, 0, 8 ahead; farther ones are clamped): here each query is multiplied with the 73
+embeddings, and the products are gathered by distance. The sums are the same up to rounding.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import torch
 
 QUERIES = 512
-"""Queries at once: with a minute of keys their biases take 98 MB."""
+"""Queries per block: with a minute of keys their biases take 98 MB."""
 
 
 class BlockwiseAttention(torch.nn.Module):
-    """Takes the place of a ``Wav2Vec2BertSelfAttention`` whose positions are ``relative_key``."""
+    """Replaces a ``Wav2Vec2BertSelfAttention`` whose position embeddings are ``relative_key``."""
 
     def __init__(self, attention: Any) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class BlockwiseAttention(torch.nn.Module):
     def forward(
         self, hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None, **others: Any
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Attend from ``(clips, frames, width)`` to all frames; a mask goes to the module whose place this takes."""
+        """Attend from ``(clips, frames, width)`` to all frames; with a mask, call the replaced module."""
         if attention_mask is not None:
             masked: tuple[torch.Tensor, torch.Tensor | None] = self.attention(hidden_states, attention_mask, **others)
             return masked
@@ -47,7 +47,7 @@ class BlockwiseAttention(torch.nn.Module):
         return out, None
 
     def _bias(self, query: torch.Tensor, start: int, frames: int) -> torch.Tensor:
-        """Return ``(clips, heads, queries, frames)``: what the place of each frame adds to the score of a query."""
+        """Return the position bias ``(clips, heads, queries, frames)`` that is added to the attention scores."""
         own = self.attention
         back, ahead = own.left_max_position_embeddings, own.right_max_position_embeddings
         places = torch.arange(frames, device=query.device)
@@ -59,7 +59,7 @@ class BlockwiseAttention(torch.nn.Module):
 
 
 def use_blockwise_attention(encoder: Any) -> None:
-    """Have each layer of a ``Wav2Vec2BertModel`` attend in blocks; other kinds of positions stay as they are."""
+    """Replace the attention of each layer of a ``Wav2Vec2BertModel``; other position embeddings are left alone."""
     for layer in encoder.encoder.layers:
         if layer.self_attn.position_embeddings_type == "relative_key":
             layer.self_attn = BlockwiseAttention(layer.self_attn)

@@ -1,9 +1,9 @@
-"""What the codecs that transformers runs share: loading, precision, batches, long clips, bits.
+"""Base class of the codecs that run in transformers: loading, precision, batches, long clips, bit counts.
 
-A family says how its model turns a batch of audio into tokens and back; clips are filled up with silence to whole
-frames first. The model is built from the checkpoint's own configuration, which must agree with the card: sampling
-rate, channels, frame length, codebooks. A checkpoint that lacks a parameter is refused; transformers would draw it
-at random.
+A family defines how its model turns a batch of audio into tokens and back; clips are first padded with silence to
+whole frames. The model is built from the checkpoint's own configuration, which must agree with the card: sampling
+rate, channels, frame length, codebooks. A checkpoint that lacks a parameter is refused; transformers would initialise
+it at random.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 class NeuralSettings(BaseModel):
-    """What the ``settings`` of such a codec's card may hold."""
+    """The ``settings`` of the card of a codec of transformers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,7 +50,7 @@ class NeuralSettings(BaseModel):
 
 
 class TransformersCodec(CheckpointCodec):
-    """A token codec of transformers; payloads are int32 ``(codebooks, frames)``."""
+    """A token codec of transformers; its payloads are int32 ``(codebooks, frames)``."""
 
     model_class: ClassVar[str]
     """Name of the model's class in transformers."""
@@ -72,23 +72,26 @@ class TransformersCodec(CheckpointCodec):
         self._codebooks, self._codebook_size = card.codebooks, card.codebook_size
         self._frame_rate = float(card.frame_rate)
         self.hop = round(card.sampling_rate / card.frame_rate)
-        # Of a frame, in samples at the rate that the encoder takes: only NeuCodec's is not the card's.
+        # Frame length in samples at the encoder's input rate, which differs from the card's rate only for NeuCodec.
         self.hop_in = self.hop
         self.device = "cpu"
         self._model: Any = None
 
     def load(self, device: str = "cpu") -> Self:
-        """Build the model from the checkpoint on ``device``. Raises RefusedSetting where the two do not fit."""
+        """Build the model from the checkpoint on ``device``.
+
+        Raises RefusedSetting where the checkpoint is not the card's model, MissingWeights where it is incomplete.
+        """
         kind = read_config(self.folder).get("model_type")
         if kind != self.model_type:
             raise RefusedSetting(
                 f"{self.card.name}: expected the model type {self.model_type} in {self.folder}, got {kind}"
             )
         if device != "cpu" and not torch.cuda.is_available():
-            raise RefusedSetting(f"{self.card.name}: torch sees no graphics card here; take --device auto, or cpu")
+            raise RefusedSetting(f"{self.card.name}: torch finds no CUDA device; use --device auto or --device cpu")
         mend_torchaudio()
         model_class = getattr(transformers, self.model_class)
-        # A bar for each worker would hide the run's own.
+        # transformers draws a progress bar per loaded checkpoint; one for each worker would hide the run's own bar.
         transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         try:
             model, report = model_class.from_pretrained(
@@ -97,10 +100,10 @@ class TransformersCodec(CheckpointCodec):
             )  # fmt: skip
         except ImportError:
             raise
-        except Exception as error:  # safetensors, and the checks of a configuration, have errors of their own
+        except Exception as error:  # safetensors.SafetensorError and the configuration's checks share no base class
             raise MissingWeights(
                 f"{self.card.name}: {self.folder} cannot be loaded ({type(error).__name__}: {error}); is "
-                "model.safetensors whole, and not the pointer that git has of it, and config.json that of this model?"
+                "model.safetensors complete and no Git LFS pointer, and config.json that of this model?"
             ) from error
         self._refuse_incomplete(report, model)
         self._refuse_other_model(model)
@@ -125,7 +128,7 @@ class TransformersCodec(CheckpointCodec):
         return self._model
 
     def _refuse_incomplete(self, report: Any, model: Any) -> None:
-        """Raise MissingWeights where the checkpoint lacks parameters, has more, or has another shape of them."""
+        """Raise MissingWeights where the checkpoint lacks parameters, has extra ones, or has other shapes."""
         missing = sorted(str(name) for name in report["missing_keys"] if not UNUSED.search(str(name)))
         wrong = sorted(str(entry[0]) for entry in report.get("mismatched_keys", ()))
         over = self._layers_left_over(set(model.state_dict()))
@@ -137,10 +140,10 @@ class TransformersCodec(CheckpointCodec):
             )
 
     def _layers_left_over(self, known: set[str]) -> list[str]:
-        """Name parameters of more layers than the configuration has, of which transformers says nothing."""
+        """Name parameters of layers beyond those of the configuration, which transformers drops silently."""
         alike = {_NUMBER.sub("N", name) for name in known}
         with safetensors.safe_open(self.folder / PARAMETERS, "pt") as file:
-            names = file.keys()  # it is no dictionary, and cannot be iterated over
+            names = file.keys()  # safe_open has keys(), but is not iterable
         return sorted(name for name in names if name not in known and _NUMBER.sub("N", name) in alike)
 
     def _refuse_other_model(self, model: Any) -> None:
@@ -210,9 +213,9 @@ class TransformersCodec(CheckpointCodec):
         return round(SECONDS_AT_ONCE * self._frame_rate)
 
     def _encode_frames(self, clips: Sequence[Audio], frames: int) -> Tokens:
-        """Encode clips to tokens ``(clips, codebooks, frames)``; those of each chunk go straight to their place.
+        """Encode clips to tokens ``(clips, codebooks, frames)``; each chunk is written to its place in the result.
 
-        Small arrays that live on between large ones that do not would keep memory from being used again.
+        Collecting the chunks in a list would fragment the heap: small arrays that outlive large temporary ones.
         """
         tokens = np.zeros((len(clips), self._codebooks, frames), dtype=np.int32)
         end = 0
@@ -223,7 +226,7 @@ class TransformersCodec(CheckpointCodec):
         return tokens[:, :, :end]
 
     def _token_parts(self, clips: Sequence[Audio], frames: int) -> Iterator[Tokens]:
-        """Encode clips ``(channels, samples)`` to tokens ``(clips, codebooks, frames)``, in chunks where it is long."""
+        """Encode clips ``(channels, samples)`` to tokens ``(clips, codebooks, frames)``, long ones in chunks."""
         for span in spans(frames, self._frame_rate, self.chunking):
             piece = self._tensor(cut(clips, span.start * self.hop_in, span.end * self.hop_in))
             with self._inference():
@@ -231,7 +234,7 @@ class TransformersCodec(CheckpointCodec):
             yield tokens[:, :, span.keep_from - span.start : span.keep_to - span.start].int().cpu().numpy()
 
     def _decode_frames(self, batch: Tokens) -> Audio:
-        """Decode ``(clips, codebooks, frames)``; each chunk of a long one goes straight to its place."""
+        """Decode ``(clips, codebooks, frames)``; each chunk is written to its place in the result."""
         audio = np.zeros((batch.shape[0], max(self.card.channels), batch.shape[2] * self.hop), dtype=np.float32)
         end = 0
         for part in self._audio_parts(batch):
@@ -241,12 +244,12 @@ class TransformersCodec(CheckpointCodec):
         return audio[:, :, :end]
 
     def _let_go(self, frames: int) -> None:
-        """After a long clip, give the pages of the checkpoint back: decoder and resampler need room, and not these."""
+        """After a long clip, release the pages of the checkpoint: the next stage needs the memory for audio."""
         if frames > self.chunking.limit * self._frame_rate:
             page_out(self.folder)
 
     def _audio_parts(self, batch: Tokens) -> Iterator[Audio]:
-        """Decode ``(clips, codebooks, frames)`` to parts that follow one another."""
+        """Decode ``(clips, codebooks, frames)`` to consecutive parts."""
         for span in spans(batch.shape[2], self._frame_rate, self.chunking):
             with self._inference():
                 decoded = self._to_audio(self._tensor(batch[:, :, span.start : span.end]).long())
@@ -258,7 +261,7 @@ class TransformersCodec(CheckpointCodec):
 
     @contextmanager
     def _inference(self) -> Iterator[None]:
-        """Compute without gradients, and float32 as float32: no TF32, the same algorithm each time."""
+        """Compute without gradients, in true float32 (no TF32) and with deterministic algorithms."""
         with (
             torch.inference_mode(),
             torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False),
@@ -266,11 +269,11 @@ class TransformersCodec(CheckpointCodec):
             yield
 
     def _packets(self, tokens: Tokens, side: bytes = b"") -> Packets:
-        """Count the bits of ``tokens``: log2(codebook size) each, and those of what goes beside them."""
+        """Return tokens with their size: log2(codebook size) bits each, plus the bits of the side information."""
         return Packets(tokens, self.card.bits_of(tokens.shape[1]) + 8 * len(side), side=side)
 
     def _checked(self, packets: Packets) -> Tokens:
-        """Return the tokens. Raises CodingFailed where they are none of this codec."""
+        """Return the tokens. Raises CodingFailed where shape or range are not those of this codec."""
         tokens = packets.payload
         expected = f"{self.card.name}: expected integer tokens ({self._codebooks}, frames) below {self._codebook_size}"
         if isinstance(tokens, bytes) or tokens.ndim != 2 or tokens.shape[0] != self._codebooks or not tokens.size:  # noqa: PLR2004 - two axes

@@ -1,8 +1,8 @@
 """X-Codec through transformers: an acoustic and a semantic encoder (HuBERT or WavLM) share one residual quantiser.
 
-The semantic encoder attends to the whole clip and normalises over it, so no clip shares a batch with one of another
-length, and a clip over 60 s, which is coded in chunks of 30 s with 5 s of context on both sides, has other tokens
-than at one go.
+The semantic encoder attends to the whole clip and normalises over it, so only clips of equal length share a batch. A
+clip over 60 s is coded in chunks of 30 s with 5 s of context on both sides, which gives other tokens than coding the
+whole clip.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class XCodec(TransformersCodec):
 
     @property
     def _bandwidth(self) -> float:
-        """The model's own name of the number of codebooks: kbps."""
+        """Bitrate in kbps by which the model names its number of codebooks."""
         bandwidths: list[float] = list(self.model.config.target_bandwidths)
         for bandwidth in bandwidths:
             if self.model.quantizer.get_num_quantizers_for_bandwidth(bandwidth) == self._codebooks:

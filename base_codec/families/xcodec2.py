@@ -2,12 +2,12 @@
 
 The semantic encoder takes Kaldi's mel spectra, normalised over the clip. They are computed here in float32 whatever
 precision the model has, with the extractor that the model was published with: transformers' newer one needs torchaudio.
-Encoder and decoder attend to the whole clip and normalise over it, so no clip shares a batch with one of another
-length, and a clip over 60 s, which is coded in chunks of 8 s with 4 s of context on both sides, has other tokens and
-another sound than at one go. Longer chunks would take an hour of sound at 44.1 kHz over 4 GB of memory.
+Encoder and decoder attend to the whole clip and normalise over it, so only clips of equal length share a batch. A clip
+over 60 s is coded in chunks of 8 s with 4 s of context on both sides, which gives other tokens and other audio than
+coding the whole clip. With longer chunks an hour of sound at 44.1 kHz needs more than 4 GB of memory.
 
 The published extractor adds a frame of silence to a clip that is a whole number of frames long; here none is added.
-Every other clip is filled up as there and has the same tokens.
+Every other clip is padded as in the published extractor and has the same tokens.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class XCodec2(TransformersCodec):
     _extractor: Any = None
 
     def load(self, device: str = "cpu") -> Self:
-        """Build the model as every family does, and what computes the mel spectra."""
+        """Build the model as every family does, and the extractor of the mel spectra."""
         super().load(device)
         use_blockwise_attention(self.model.semantic_encoder)
-        if not self._settings.compile:  # the compiler has its own ways to spare arrays
+        if not self._settings.compile:  # torch.compile fuses these element-wise steps without the large arrays
             use_blockwise_activations(self.model.acoustic_encoder)
         extractor = transformers.SeamlessM4TFeatureExtractor
         self._extractor = extractor(sampling_rate=SPECTRA_RATE)  # type: ignore[no-untyped-call] # transformers' own
@@ -59,14 +59,14 @@ class XCodec2(TransformersCodec):
         return self._tokens_of(audio, torch.nn.functional.pad(audio, (half, half)))
 
     def _tokens_of(self, audio: torch.Tensor, heard: torch.Tensor) -> torch.Tensor:
-        """Encode ``audio``; the semantic encoder gets the spectra of ``heard``, 2 for each of its frames."""
+        """Encode ``audio``; the semantic encoder gets the spectra of ``heard``, two per token frame."""
         features = self._tensor(np.stack([self._spectra(clip) for clip in heard[:, 0].cpu().numpy()]))
         dtype = self.model.dtype
         codes: torch.Tensor = self.model.encode(audio.to(dtype), input_features=features.to(dtype)).audio_codes
         return codes
 
     def _spectra(self, clip: np.ndarray[Any, np.dtype[np.float32]]) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """Return ``(frames, 160)``, two mel spectra a frame; each clip alone, as its mean and variance are its own."""
+        """Return ``(frames, 160)``: two mel spectra of 80 bands a frame, normalised over the clip alone."""
         features = self._extractor(clip, sampling_rate=SPECTRA_RATE, return_tensors="np")["input_features"][0]
         return np.asarray(features, dtype=np.float32)
 

@@ -1,1 +1,1 @@
-"""The isolated runtime: codecs and models whose packages get an environment of their own, and a worker inside it."""
+"""The isolated runtime: private environments for codecs and models with conflicting packages, and their workers."""

@@ -1,4 +1,4 @@
-"""A codec whose packages live in an environment of their own: forwards to a worker there."""
+"""A codec whose packages are installed in a private environment: forwards each call to a worker process there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class IsolatedCodec(Codec):
     """Runs the guest that the card's ``isolation`` names, in the environment that its lock describes."""
 
     def __init__(self, card: Card, folder: Path | None = None) -> None:
-        """Take the folder of a user's own weights; the guest is told its place, which the card keeps to itself."""
+        """Take ``folder``, the user's own weights; its path is passed to the guest and not written to the card."""
         super().__init__(card)
         description = card.model_dump(mode="json")
         if folder is not None:
@@ -29,9 +29,9 @@ class IsolatedCodec(Codec):
         self._host = GuestHost(card.name, _isolation_of(card), description)
 
     def load(self, device: str = "cpu") -> Self:
-        """Build the environment where there is none, start a worker in it and open the model.
+        """Build the environment where it is missing, start a worker in it and open the model.
 
-        The card then tells which weights of the publisher were opened where it did not before.
+        Hash and revision of the publisher's weights are then added to the card where it has none.
         Raises EnvironmentFailed, RefusedSetting for a device the lock has no packages for, CodecUnusable when the
         model cannot be opened.
         """
@@ -47,7 +47,7 @@ class IsolatedCodec(Codec):
         return self
 
     def wake(self) -> None:
-        """Start another worker, and open the model in it, where the last one died."""
+        """Start another worker and open the model in it if the last one died."""
         self._host.restart()
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class IsolatedCodec(Codec):
 
     @property
     def worker(self) -> WorkerProcess | None:
-        """The worker that runs now."""
+        """The running worker, None where there is none."""
         return self._host.worker
 
     def _encode(self, audio: Audio) -> Packets:

@@ -1,7 +1,7 @@
-"""Private environments on this machine: one folder a lock, built once, shared by all processes.
+"""Private environments on this machine: one folder per lock, built once, shared by all processes.
 
-``<home>/environments/<first 16 digits of the lock's SHA-256>/`` is whole when it holds ``complete.json``, which is
-written last. A folder without it is what a build left behind that was interrupted, and is built anew.
+``<home>/environments/<first 16 digits of the lock's SHA-256>/`` is complete when it holds ``complete.json``, which is
+written last. A folder without it comes from an interrupted build and is rebuilt.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Environment:
     """Its lock's name; the last known one for an outdated environment."""
     folder: Path
     state: State
-    """``outdated``: no lock of this version asks for it any more."""
+    """``outdated``: no lock of this version of the package uses it."""
     installer: str | None = None
     """``uv`` or ``pip``."""
     repositories: tuple[GitRepository, ...] = ()
-    """What in it is in no registry."""
+    """Its packages that are in no registry."""
 
     @property
     def python(self) -> Path:
@@ -45,11 +45,11 @@ class Environment:
         return python_in(self.folder)
 
     def size(self) -> int:
-        """Bytes on the disk; files shared with uv's cache count in full."""
+        """Bytes on the disk; files that are hard links into uv's cache count in full."""
         total = 0
         for folder, _, files in os.walk(self.folder):
             for file in files:
-                with suppress(FileNotFoundError):  # a build or a removal goes on
+                with suppress(FileNotFoundError):  # a concurrent build or removal
                     total += os.lstat(os.path.join(folder, file)).st_size  # noqa: PTH118 - half the time
         return total
 
@@ -60,10 +60,10 @@ def environments_home() -> Path:
 
 
 def find_environment(lock: Lock) -> Environment:
-    """Tell what there is for ``lock``, without building anything."""
+    """Return the state of the environment of ``lock``, without building anything."""
     folder = environments_home() / lock.digest[:KEY_LENGTH]
     mark = _mark(folder)
-    if mark is not None and python_in(folder).exists():  # it links to a Python that may have been removed
+    if mark is not None and python_in(folder).exists():  # a symbolic link to a Python that may have been removed
         return Environment(lock.name, folder, "built", mark.get("installer"), lock.repositories)
     state: State = "interrupted" if folder.exists() else "not built"
     return Environment(lock.name, folder, state, repositories=lock.repositories)
@@ -72,7 +72,7 @@ def find_environment(lock: Lock) -> Environment:
 def ensure_built(lock: Lock, announce: Callable[[str], None] = lambda _: None) -> Environment:
     """Return the environment of ``lock``, building it where it is missing or was interrupted.
 
-    ``announce`` is told before a build, which takes minutes. A second process waits for the first one's build.
+    ``announce`` is called before a build, which takes minutes. A second process waits for the first one's build.
     Raises EnvironmentFailed.
     """
     found = find_environment(lock)
@@ -99,7 +99,7 @@ def _build(lock: Lock, folder: Path) -> None:
 
 
 def all_environments() -> list[Environment]:
-    """Return the environments of all locks, then those on the disk that no lock asks for."""
+    """Return the environments of all locks, then those on the disk that no lock uses."""
     wanted = [find_environment(open_lock(name)) for name in lock_names()]
     known = {environment.folder for environment in wanted}
     home = environments_home()
@@ -108,11 +108,11 @@ def all_environments() -> list[Environment]:
 
 
 def remove(environment: Environment) -> bool:
-    """Delete an environment; return whether there was one. A build that runs is waited for."""
+    """Delete an environment; return whether there was one. Waits for a running build."""
     if not environment.folder.exists():
         return False
     with locked(_lock_file(environment.folder)):
-        (environment.folder / MARK).unlink(missing_ok=True)  # first: half an environment must not count as whole
+        (environment.folder / MARK).unlink(missing_ok=True)  # first: a half-deleted environment is not complete
         shutil.rmtree(environment.folder)
     return True
 

@@ -1,4 +1,4 @@
-"""What can go wrong with private environments and the workers inside them."""
+"""Exceptions of private environments and the workers inside them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ class EnvironmentFailed(CodecError):
 
 
 class HandshakeFailed(CodecUnusable):
-    """What runs in the environment does not speak this protocol, or another version of it."""
+    """The program in the environment does not speak this protocol, or another version of it."""
 
 
 class WorkerDied(CodingFailed):
-    """The worker crashed, hung, was killed or ran out of memory over one clip; the text has its last words."""
+    """The worker crashed, hung, was killed or ran out of memory; the text has the end of its standard error."""
 
 
 class GuestFailed(CodingFailed):
-    """The guest's own package raised an exception; the worker lives on."""
+    """The guest's package raised an exception; the worker keeps running."""

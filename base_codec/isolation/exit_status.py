@@ -1,4 +1,4 @@
-"""How a child program ended, in the words that rows and errors use."""
+"""Describe the exit code or signal of a child process, for rows and errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import signal
 
 
 def how_it_ended(code: int) -> str:
-    """Describe the exit code that :class:`subprocess.Popen` gives, where a signal is a number below 0."""
+    """Describe an exit code of :class:`subprocess.Popen`, where a signal N is the negative number -N (POSIX)."""
     if code >= 0:
         return f"ended with exit code {code}"
     name = _signal_name(-code)
@@ -14,7 +14,7 @@ def how_it_ended(code: int) -> str:
 
 
 def _signal_name(number: int) -> str:
-    """Return ``SIGKILL`` and its like; real-time signals have a number only."""
+    """Return a name such as ``SIGKILL``; Python's ``signal.Signals`` names only the first and last real-time signal."""
     try:
         return signal.Signals(number).name
     except ValueError:

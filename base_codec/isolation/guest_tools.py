@@ -1,6 +1,6 @@
-"""What guests share, inside the private environment: finding weights, checking a model against its card.
+"""Helpers for guests inside a private environment: find weights, check a model against its card.
 
-A guest gets it with ``import guest_tools``. It needs only the standard library.
+A guest imports it with ``import guest_tools``. It needs only the standard library.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 opened: dict[str, Path] = {}
-"""The publisher's files of weights that this guest asked for, by the names they have at their sources."""
+"""The publisher's weight files that this guest opened, by their names at the source."""
 
 
 def weights_folder(
@@ -18,8 +18,8 @@ def weights_folder(
 ) -> Path:
     """Return a folder that holds ``files``: the user's (setting ``weights``), else the hub's at the card's revision.
 
-    ``subfolder`` is where they lie at the hub; the user's folder holds them at its top. ``origin`` is another
-    repository, as ``source`` and ``revision``, for what a codec takes from elsewhere.
+    ``subfolder`` is their folder in the hub's repository; the user's folder holds them at its top. ``origin`` is
+    another repository, as ``source`` and ``revision``, for files that do not come from the card's repository.
     Raises FileNotFoundError naming the missing file and where it was looked for. ``HF_HUB_OFFLINE`` is honoured.
     """
     given = card["settings"].get("weights")
@@ -49,14 +49,14 @@ def _from_hub(source: str, revision: str | None, files: tuple[str, ...], subfold
                 "(--weights DIR)"
             ) from error
         opened[f"{source}/{name}"] = found
-        folder = found.parents[len(Path(name).parts) - 1]  # a name may have folders in it
+        folder = found.parents[len(Path(name).parts) - 1]  # a name may contain folders
     return folder
 
 
 def expect_hash(card: dict[str, Any], file: Path, expected: str | None = None) -> None:
-    """Raise ValueError unless the publisher's file has the SHA-256 ``expected``; a file of the user's may be another.
+    """Raise ValueError unless the publisher's file has the SHA-256 ``expected``; a user's own file is not checked.
 
-    Without ``expected`` it is the card's.
+    Without ``expected`` the hash of the card is used.
     """
     if card["settings"].get("weights") is not None:
         return
@@ -70,11 +70,11 @@ def expect_hash(card: dict[str, Any], file: Path, expected: str | None = None) -
 
 
 def identity(card: dict[str, Any]) -> dict[str, str]:
-    """Return what the card does not tell of the publisher's weights that were opened: ``sha256``, ``revision``.
+    """Return ``sha256`` and ``revision`` of the publisher's weights that were opened, where the card has none.
 
-    ``sha256`` is that of the list that ``sha256sum`` prints of the files, sorted by the names they have at their
-    sources; ``revision`` is the commit of the hub's repository. Empty where no file was asked for here, as by models of
-    probes, and for a user's folder, whose hash the card has.
+    ``sha256`` is that of the list that ``sha256sum`` prints of the files, sorted by their names at the source;
+    ``revision`` is the commit of the hub's repository. Empty where no file was opened through this module, as by models
+    of probes, and for a user's folder, whose hash is on the card.
     """
     if not opened:
         return {}
@@ -89,7 +89,7 @@ def identity(card: dict[str, Any]) -> dict[str, str]:
 
 
 def _commit(source: str) -> str | None:
-    """Return the commit that files of a hub repository were opened at, from the layout of the hub's cache."""
+    """Return the commit of a hub repository from the cache path ``models--OWNER--NAME/snapshots/COMMIT/…``."""
     own = "models--" + source.replace("/", "--")
     for file in opened.values():
         if own in file.parts:
@@ -103,7 +103,7 @@ def _sha256_of(file: Path) -> str:
 
 
 def expect(card: dict[str, Any], **found: Any) -> None:
-    """Raise ValueError unless the model that was loaded is the one the card describes."""
+    """Raise ValueError unless the loaded model has the values ``found`` on its card."""
     for field, value in found.items():
         if card[field] != value:
             raise ValueError(f"expected weights of a model with {field} {card[field]} ({card['name']}), got {value}")
@@ -112,8 +112,8 @@ def expect(card: dict[str, Any], **found: Any) -> None:
 def weights_file(card: dict[str, Any], name: str, address: str | None = None) -> Path:
     """Return the file ``name``: the user's (setting ``weights``: its folder), else from ``address``, cached.
 
-    Without ``address`` it is the card's. torch checks the hash in the address where there is one. ``HF_HUB_OFFLINE``
-    is honoured here too.
+    Without ``address`` it is the card's source. torch.hub checks the start of the SHA-256 where the file name holds it
+    (``NAME-<hash>.ext``). ``HF_HUB_OFFLINE`` is honoured here too.
     """
     if card["settings"].get("weights") is not None:
         return weights_folder(card, (name,)) / name

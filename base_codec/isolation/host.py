@@ -1,6 +1,6 @@
-"""The near end of a private environment: keeps one worker alive, replaces a dead one, gives up after three in a row.
+"""The host side of a private environment: keeps one worker running, restarts a dead one, stops after three in a row.
 
-Codecs (:mod:`.codec`) and the model backends of probes run on it; it knows neither.
+Isolated codecs (:mod:`.codec`) and the model backends of probes use it; it depends on neither.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from codec_superb.base_codec.isolation.lock import open_lock, own_file
 from codec_superb.base_codec.isolation.process import WORKER, Timeouts, WorkerProcess
 
 FAILURES_IN_A_ROW = 3
-"""Dead workers after which no other is started: then it is not the clip."""
+"""Dead workers in a row after which the run stops: the cause is then not a single clip."""
 GUESTS = Path(__file__).with_name("guests")
 Answer = TypeVar("Answer")
 
 
 class GuestHost:
-    """One guest in one environment; ``name`` is how errors call it."""
+    """One guest in one environment; errors call it ``name``."""
 
     def __init__(self, name: str, isolation: Isolation, description: Mapping[str, Any], kind: str = "codec") -> None:
-        """Take what the guest is told about itself as ``description``; ``kind`` is a codec or a model, for people.
+        """Take the guest's card or settings as ``description``; ``kind`` (codec or model) is used in messages.
 
         Raises CatalogueError when there is no such guest.
         """
@@ -47,16 +47,16 @@ class GuestHost:
 
     @property
     def weights(self) -> dict[str, str]:
-        """What the worker told of the weights that it opened beyond what it was told: ``sha256``, ``revision``."""
+        """``sha256`` and ``revision`` of the opened weights, as the worker reported them."""
         return self._weights or {}
 
     @property
     def worker(self) -> WorkerProcess | None:
-        """The worker that runs now."""
+        """The running worker, None where there is none."""
         return self._worker
 
     def start(self, device: str = "cpu") -> None:
-        """Build the environment where there is none, start a worker in it and open the guest's model.
+        """Build the environment where it is missing, start a worker in it and open the guest's model.
 
         Raises EnvironmentFailed, and CodecUnusable when the model cannot be opened.
         """
@@ -65,7 +65,7 @@ class GuestHost:
             self._running()
 
     def restart(self) -> None:
-        """Start a worker where the last one died, so that the next question is not charged for that.
+        """Start a worker if the last one died, so that the next request's time does not include the start.
 
         Raises CodecUnusable instead of starting a fourth worker after three died in a row.
         """
@@ -75,10 +75,11 @@ class GuestHost:
             raise CodecUnusable(f"{self.name}: {error}") from error
 
     def ask(self, question: Callable[[WorkerProcess], Answer], kind: str) -> Answer:
-        """Put ``question`` to the worker, starting one where there is none; threads take turns.
+        """Send the request ``question`` to the worker, starting one where there is none; threads are serialised.
 
-        ``kind`` names it: a codec whose ``decode`` always dies is not saved by its ``encode``. Raises GuestFailed,
-        WorkerDied (the next question starts another worker), and CodecUnusable as :meth:`restart` does.
+        ``kind`` names the request: a successful ``encode`` does not reset the count of a ``decode`` that always dies.
+        Raises GuestFailed, WorkerDied (the next request starts another worker), and CodecUnusable as :meth:`restart`
+        does.
         """
         with self._turn:
             self.restart()
@@ -93,7 +94,7 @@ class GuestHost:
                 self.close()
                 raise
             except BaseException:
-                self.close()  # its answer may still come, and would be taken for that to the next question
+                self.close()  # a late answer would be taken for the answer to the next request
                 raise
             self._lived(kind)
             return answer
@@ -105,25 +106,26 @@ class GuestHost:
             worker.terminate()
 
     def _lived(self, kind: str) -> None:
-        """Forget the dead once every kind of question that killed has been answered since."""
+        """Reset the count of dead workers once every kind of request that killed one has succeeded since."""
         self._deadly.discard(kind)
         if not self._deadly:
             self._failures.clear()
 
     def _running(self) -> WorkerProcess:
         if self._owner != os.getpid():
-            self._worker = None  # a fork of the process that started it: two would read each other's answers
+            self._worker = None  # after a fork two processes would read from one pipe
         if self._worker is None:
             if len(self._failures) >= FAILURES_IN_A_ROW:
                 raise CodecUnusable(
-                    f"{self.name}: its worker died {len(self._failures)} times in a row, the run stops here; what is "
-                    f"finished is kept. The last time: {self._failures[-1]}"
+                    f"{self.name}: its worker died {len(self._failures)} times in a row, the run stops here; finished "
+                    f"clips are kept. The last time: {self._failures[-1]}"
                 )
             self._worker, self._owner = self._start(), os.getpid()
         return self._worker
 
     def _start(self) -> WorkerProcess:
         python = ensure_built(open_lock(self._isolation.lock)).python
+        # -I (isolated mode): no PYTHON* variables, no user site-packages, no script folder on the import path.
         program = [str(python), "-I", "-X", "utf8", str(WORKER)]
         worker: WorkerProcess | None = None
         try:
@@ -138,7 +140,7 @@ class GuestHost:
         return worker
 
     def _keep(self, weights: dict[str, str]) -> None:
-        """Refuse a worker whose weights are not those of the one before it: the rows of a run are of one model."""
+        """Refuse a restarted worker with other weights than the one before: all rows of a run are of one model."""
         if self._weights not in (None, weights):
             raise CodecUnusable(f"{self.name}: its weights changed while it ran, from {self._weights} to {weights}")
         self._weights = weights

@@ -1,4 +1,4 @@
-"""Make a virtual environment and install a lock into it: with uv where there is one, otherwise with venv and pip."""
+"""Create a virtual environment and install a lock into it: with uv where available, otherwise with venv and pip."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from codec_superb.base_codec.isolation.steps import run_step
 from codec_superb.data_manifests.packages.pip_settings import PipSettings, read_pip_settings
 
 INSTALLER_VARIABLE = "CODEC_SUPERB_INSTALLER"
-"""``uv`` or ``pip``, for who wants another than the one that is found."""
+"""Environment variable that chooses the installer, ``uv`` or ``pip``; without it uv is used where it is found."""
 _UNLOADED = """
 import importlib.util, pathlib, subprocess, sys
 for name in sys.argv[1:]:
@@ -28,7 +28,7 @@ for name in sys.argv[1:]:
 
 
 def install(lock: Lock, folder: Path) -> str:
-    """Fill ``folder`` with an environment that has all that ``lock`` names; return the installer's name.
+    """Create the environment of ``lock`` in ``folder``; return the installer's name.
 
     Raises EnvironmentFailed with the end of the installer's output and what to do.
     """
@@ -37,10 +37,10 @@ def install(lock: Lock, folder: Path) -> str:
         run_step([uv, "venv", "--quiet", "--python", lock.python, str(folder)], lock, uv_variables(read_pip_settings()))
     else:
         run_step([_python_of(lock), "-m", "venv", str(folder)], lock, {})
-    fetch_repositories(lock, folder)  # first: without git, or without such a commit, gigabytes need not be installed
+    fetch_repositories(lock, folder)  # first: a missing git or commit is found before gigabytes are installed
     _install_packages(lock, folder, uv)
     if lock.without_libraries:
-        # A wheel made for CUDA imports without its compiled parts, which want CUDA's run time and are not called.
+        # torchaudio's CUDA wheel imports without its compiled parts, which need the CUDA runtime and are not called.
         run_step([str(python_in(folder)), "-I", "-c", _UNLOADED, *lock.without_libraries], lock, {})
     return "pip" if uv is None else "uv"
 
@@ -51,9 +51,9 @@ def python_in(folder: Path) -> Path:
 
 
 def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
-    """Ask the user's own index; where that fails, ask again together with the lock's. Hashes guard both.
+    """Install from the user's own index; where that fails, from it and the lock's extra index. Hashes guard both.
 
-    Raises EnvironmentFailed with both reasons: the first may be another than a file that the index lacks, a full disk.
+    Raises EnvironmentFailed with both reasons, since the first may be something else than a missing file: a full disk.
     """
     python = str(python_in(folder))
     tail = ["--require-hashes", "--no-deps", "-r", str(lock.path)]
@@ -69,8 +69,8 @@ def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
     except EnvironmentFailed as first:
         if lock.extra_index is None:
             raise
-        # What the first left half copied, on a full disk, would count as installed.
-        anew = "--force-reinstall" if uv is None else "--reinstall"
+        # A package that the first call copied in part, on a full disk, would count as installed.
+        anew = "--force-reinstall" if uv is None else "--reinstall"  # pip's and uv's name for the same
         try:
             run_step([*command, anew, "--extra-index-url", lock.extra_index], lock, variables)
         except EnvironmentFailed as second:
@@ -78,8 +78,10 @@ def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
 
 
 def uv_options(settings: PipSettings) -> list[str]:
-    """Tell uv, which does not read pip's configuration, which indexes and folders pip would use."""
-    options = ["--index-strategy", "unsafe-best-match"]  # pip's own rule; the hashes make it safe
+    """Return uv's options for the indexes and folders of pip's configuration, which uv does not read."""
+    # pip takes the best version over all indexes, uv by default only the first index that has the package; with
+    # hashes required, pip's rule cannot install another file than the lock's.
+    options = ["--index-strategy", "unsafe-best-match"]
     if not settings.indexes:
         options.append("--no-index")
     for position, index in enumerate(settings.indexes):
@@ -122,7 +124,7 @@ def _python_of(lock: Lock) -> str:
     found = shutil.which(f"python{lock.python}")
     if found is None:
         raise EnvironmentFailed(
-            f"the packages of {lock.name} are locked for Python {lock.python}, and there is none here: "
+            f"the packages of {lock.name} are locked for Python {lock.python}, which is not installed: "
             f"install python{lock.python}, or install uv, which fetches it (pip install uv)"
         )
     return found

@@ -1,12 +1,12 @@
-"""Locks: the packages of a private environment, each of one version and with the hashes of its files.
+"""Lock files: the packages of a private environment with exact versions and hashes.
 
-A lock is a requirements file as ``pip install --require-hashes`` takes it. Comments at its head say what it was made
-for, and which packages are in no registry; of those there may be several::
+A lock is a requirements file for ``pip install --require-hashes``. Comments at its head name its Python and platform,
+and any number of packages that are in no registry::
 
     # python: 3.11
     # platform: linux x86_64
-    # extra-index: https://download.pytorch.org/whl/cpu      asked when the user's own index lacks a file
-    # without-libraries: torchaudio                          compiled parts that cannot load here and nobody calls
+    # extra-index: https://download.pytorch.org/whl/cpu      used when the user's own index lacks a file
+    # without-libraries: torchaudio                          compiled parts that cannot be loaded and are not called
     # repository: <name> https://github.com/<owner>/<repository> <40 hexadecimal digits of the commit> [folder]
 """
 
@@ -35,9 +35,9 @@ class GitRepository:
     name: str
     url: str
     commit: str
-    """Git's name of the commit, 40 hexadecimal digits: a hash of all that is in it."""
+    """SHA-1 of the commit, 40 hexadecimal digits; it covers the content of every file."""
     folder: str = "."
-    """What of the checkout goes on the import path."""
+    """Folder of the checkout that goes on the import path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Lock:
 
     @property
     def fits_here(self) -> bool:
-        """Whether it was made for this kind of machine."""
+        """Whether it was made for this operating system and processor."""
         return self.platform == current_platform()
 
 
@@ -70,12 +70,12 @@ def current_platform() -> str:
 
 
 def own_file(name: str, ending: str) -> Path | None:
-    """Return the path that a lock or guest is named by, None for the name of one of this package."""
+    """Return ``name`` as a path, or None where it names a lock or guest of this package."""
     return Path(name).expanduser() if "/" in name or name.endswith(ending) else None
 
 
 def open_lock(name: str) -> Lock:
-    """Read the lock ``name`` of this package, or the file of that path. Raises CatalogueError when it is none."""
+    """Read the lock ``name`` of this package, or the file at that path. Raises CatalogueError for anything else."""
     path = own_file(name, ".txt") or LOCKS / f"{name}.txt"
     if not path.is_file():
         raise CatalogueError(f"no lock {name}: expected one of {', '.join(lock_names())}, or a path")
@@ -101,7 +101,7 @@ def open_lock(name: str) -> Lock:
 
 
 def _repository(path: Path, value: str) -> GitRepository:
-    """Read what a comment ``# repository:`` says; the folder must stay inside the checkout."""
+    """Parse the value of a comment ``# repository:``; the folder must stay inside the checkout."""
     match = _REPOSITORY.fullmatch(value)
     folder = PurePosixPath((match and match["folder"]) or ".")
     if match is None or folder.is_absolute() or ".." in folder.parts:
@@ -113,10 +113,10 @@ def _repository(path: Path, value: str) -> GitRepository:
 
 
 def _pins(path: Path, found: list[tuple[str, str]]) -> dict[str, str]:
-    """Return versions by package; a package that is named twice would be installed twice."""
+    """Return versions by package. Raises CatalogueError for a package that is named twice."""
     pins: dict[str, str] = {}
     for name, version in found:
-        key = name.lower().replace("_", "-")
+        key = name.lower().replace("_", "-")  # names are compared as in PEP 503, where - and _ are equal
         if key in pins:
             raise CatalogueError(f"{path}: expected one version of {key}, got {pins[key]} and {version}")
         pins[key] = version

@@ -1,4 +1,4 @@
-"""A worker process as its host sees it: started, greeted, asked, and buried when it dies or says nothing."""
+"""The host's handle of a worker process: start, handshake, requests with time-outs, and termination."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from codec_superb.base_codec.isolation.errors import GuestFailed, HandshakeFaile
 from codec_superb.base_codec.isolation.exit_status import how_it_ended
 
 START_TIMEOUT_S = 60.0
-"""Longest that a worker may take to say its first word, on a busy machine."""
+"""Seconds until a worker must have sent its first frame, on a busy machine."""
 LOAD_TIMEOUT_S = 3600.0
-"""Longest that a model may take to load, weights fetched included."""
+"""Seconds until a model must be loaded, downloads included."""
 HEARTBEAT_TIMEOUT_S = 60.0
-"""Longest silence of a worker that computes: it beats every second, but compiled code may hold Python's lock."""
+"""Longest interval without a heartbeat: one is sent every second, but compiled code may hold Python's GIL."""
 _LOOK_S = 1.0
-"""How often it is looked after a worker that says nothing."""
+"""Seconds between checks whether a silent worker is still running."""
 LOG_LIMIT = 1 << 20
 LOG_TAIL_BYTES = 300
-"""Characters of a worker's standard error that go into a clip's row."""
+"""Characters from the end of a worker's standard error that go into a clip's row."""
 WORKER = Path(__file__).with_name("worker.py")
 _FOLDERS = re.compile(r"/(?:[^\s/\"']+/)+([^\s/\"']+)")
-"""Absolute paths: rows are published, and a machine's folders are nobody's business."""
+"""Absolute paths, which are reduced to file names: rows are published, and must not show a machine's folders."""
 Payload = bytes | NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a worker may be silent, in seconds."""
+    """Time limits of a worker in seconds: start, loading, one call, and the interval between heartbeats."""
 
     start: float = START_TIMEOUT_S
     load: float = LOAD_TIMEOUT_S
@@ -53,10 +53,10 @@ class WorkerProcess:
     """One child program; any method may raise WorkerDied, after which only :meth:`terminate` makes sense."""
 
     def __init__(self, program: Sequence[str], patience: Timeouts, kind: str = "codec") -> None:
-        """Start ``program`` with four descriptors as its last arguments, and exchange versions.
+        """Start ``program`` with four file descriptors as its last arguments, and check the protocol's version.
 
-        ``kind`` is what it works for, as errors say it. Raises HandshakeFailed when it speaks otherwise, WorkerDied
-        when it ends before its first word.
+        ``kind`` (codec or model) is used in messages. Raises HandshakeFailed for another protocol, WorkerDied when the
+        program ends before its first frame.
         """
         self.patience = patience
         self.kind = kind
@@ -79,7 +79,7 @@ class WorkerProcess:
 
     def _start(self, program: Sequence[str]) -> subprocess.Popen[bytes]:
         its_requests, self._requests = os.pipe()
-        os.set_blocking(self._requests, False)  # a worker that is frozen takes nothing; see _send
+        os.set_blocking(self._requests, False)  # a frozen worker does not empty the pipe (64 KiB on Linux); see _send
         self._answers, its_answers = os.pipe()
         given = [its_requests, its_answers, *(file.fileno() for file in self._files)]
         try:
@@ -93,7 +93,7 @@ class WorkerProcess:
         except OSError as error:
             os.close(self._requests)
             os.close(self._answers)
-            raise HandshakeFailed(f"cannot start {program[0]} ({error}); build its environment anew") from error
+            raise HandshakeFailed(f"cannot start {program[0]} ({error}); rebuild its environment") from error
         finally:
             os.close(its_requests)
             os.close(its_answers)
@@ -107,23 +107,23 @@ class WorkerProcess:
         try:
             header, _ = self._receive(self.patience.start)
         except protocol.ProtocolError as error:
-            raise HandshakeFailed(f"the program in the environment speaks no protocol of this one: {error}") from error
+            raise HandshakeFailed(f"the program in the environment does not speak this protocol: {error}") from error
         if header.get("kind") != "hello" or header.get("protocol") != protocol.VERSION:
             raise HandshakeFailed(
                 f"expected a worker of protocol {protocol.VERSION}, got {header.get('protocol')!r}: "
-                "the program changed while it ran; call it again"
+                "the package was changed during the run; run the command again"
             )
         self.hello = header
 
     def load(self, guest: Path, card: dict[str, Any], device: str) -> dict[str, str]:
-        """Open the guest; return what it tells of the weights that it opened. Raises GuestFailed with its reason."""
+        """Open the guest; return hash and revision of the weights that it opened. Raises GuestFailed."""
         header = {"kind": "load", "guest": str(guest), "card": card, "device": device}
         _, told = self._exchange(header, self.patience.load)
         weights: dict[str, str] = json.loads(told)
         return weights
 
     def encode(self, audio: NDArray[np.float32]) -> tuple[Payload, bytes]:
-        """Return what the guest makes of ``(channels, samples)``: a payload, and what it sends beside tokens."""
+        """Return the guest's payload of audio ``(channels, samples)``, and its side information."""
         answer, data = self._exchange({"kind": "encode", "array": self._to.put(audio)}, self.patience.call)
         if "array" in answer:
             return self._from.get(answer["array"]), data
@@ -132,7 +132,7 @@ class WorkerProcess:
         return data, b""
 
     def decode(self, payload: Payload, channels: int, side: bytes = b"") -> NDArray[np.float32]:
-        """Return the guest's audio ``(channels, samples)``; ``side`` is what its encoder sent beside tokens."""
+        """Return the guest's audio ``(channels, samples)``; ``side`` is the encoder's side information."""
         header: dict[str, Any] = {"kind": "decode", "channels": channels}
         blob = payload if isinstance(payload, bytes) else side
         if not isinstance(payload, bytes):
@@ -143,7 +143,7 @@ class WorkerProcess:
         return audio
 
     def predict(self, samples: NDArray[np.float32]) -> str | NDArray[Any]:
-        """Return what the guest makes of ``(samples,)``: a text or an array."""
+        """Return the guest's prediction for ``(samples,)``: a text or an array."""
         answer, data = self._exchange({"kind": "predict", "array": self._to.put(samples)}, self.patience.call)
         if answer.get("text"):
             return data.decode()
@@ -173,7 +173,7 @@ class WorkerProcess:
         return answer, data
 
     def _send(self, frame: bytes) -> None:
-        """Write a request, which a worker that waits for one takes at once."""
+        """Write a request. Raises WorkerDied when the worker does not read it within the heartbeat's time limit."""
         rest, until = memoryview(frame), time.monotonic() + self.patience.heartbeat
         while rest:
             if select.select([], [self._requests], [], max(0.0, until - time.monotonic()))[1]:
@@ -182,7 +182,7 @@ class WorkerProcess:
                 raise self._died(f"it took no request within {self.patience.heartbeat:g} s; it was ended")
 
     def _receive(self, patience: float) -> tuple[dict[str, Any], bytes]:
-        """Wait for an answer, past the heartbeats."""
+        """Wait for an answer, skipping heartbeats."""
         begun = alive = time.monotonic()
         while True:
             frame = protocol.unpack(self._buffer)
@@ -203,10 +203,10 @@ class WorkerProcess:
                     raise self._died("")
                 self._buffer += data
             elif self._process.poll() is not None:
-                raise self._died("")  # and a child that it left behind holds its pipe open
+                raise self._died("")  # a child of the worker may keep its end of the pipe open
 
     def _died(self, reason: str) -> WorkerDied:
-        """Return the error that says how the worker ended, ending it where it has not."""
+        """Kill the worker if it still runs, and return the error that says how it ended."""
         if not reason:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)
@@ -215,10 +215,10 @@ class WorkerProcess:
         self._process.kill()
         self._process.wait()
         words = self.log_tail()
-        return WorkerDied(f"the {self.kind}'s worker: {reason}" + (f"; its last words: {words}" if words else ""))
+        return WorkerDied(f"the {self.kind}'s worker: {reason}" + (f"; end of its log: {words}" if words else ""))
 
     def log_tail(self) -> str:
-        """Return the end of what the worker wrote to its standard error and output since it was last asked."""
+        """Return the end of the worker's standard error and output since the last request."""
         if self._log.closed:
             return ""
         size = os.fstat(self._log.fileno()).st_size
@@ -227,15 +227,15 @@ class WorkerProcess:
         return _FOLDERS.sub(r"\1", text)[-LOG_TAIL_BYTES:]
 
     def _trim_log(self) -> None:
-        """Keep a talkative package from filling the disk, and what it says of one clip apart from the next one's."""
+        """Mark the start of a request in the log, and truncate the log beyond its size limit."""
         self._heard = os.fstat(self._log.fileno()).st_size
         if self._heard > LOG_LIMIT:
             self._log.truncate(0)
-            os.lseek(self._log.fileno(), 0, os.SEEK_SET)  # the worker writes at this very offset
+            os.lseek(self._log.fileno(), 0, os.SEEK_SET)  # the worker inherited the descriptor and shares its offset
             self._heard = 0
 
     def terminate(self) -> None:
-        """End the process and free what it took; a worker that idles ends by itself as soon as its pipe closes."""
+        """End the process and free its resources; an idle worker ends by itself as soon as its pipe closes."""
         for descriptor in (self._requests, self._answers):
             with suppress(OSError):
                 os.close(descriptor)

@@ -1,8 +1,8 @@
-"""The wire between a host and its worker: frames over pipes, arrays in memory that both see.
+"""The protocol between a host and its worker: frames over pipes, arrays in shared memory.
 
 A frame is twelve bytes (magic, length of the header, length of the blob; little-endian), a JSON header and a blob of
-bytes. Arrays do not go through the pipe: the header's ``array`` says where it lies in a :class:`SharedArray`. Both ends
-run this very file, also under another Python than the host's: it needs only the standard library and numpy.
+bytes. Arrays do not go through the pipe: the header's ``array`` describes the array in a :class:`SharedArray`. Host and
+worker both load this file, the worker under another Python: it needs only the standard library and numpy.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, BinaryIO
 import numpy as np
 
 VERSION = 3
-"""Changes with every change that makes two ends misunderstand each other."""
+"""Version of the protocol; increased with every incompatible change."""
 MAGIC = b"CSIR"
 LARGEST_HEADER = 1 << 24
 _HEAD = struct.Struct("<4sII")
 
 
 class ProtocolError(Exception):
-    """What came is no frame."""
+    """The received bytes are not a frame."""
 
 
 def pack(header: dict[str, Any], blob: bytes = b"") -> bytes:
@@ -34,7 +34,7 @@ def pack(header: dict[str, Any], blob: bytes = b"") -> bytes:
 
 
 def unpack(buffer: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Take the first frame out of ``buffer``; None while it is not whole. Raises ProtocolError on anything else."""
+    """Remove the first frame from ``buffer`` and return it; None while it is incomplete. Raises ProtocolError."""
     if not MAGIC.startswith(bytes(buffer[: len(MAGIC)])):
         raise ProtocolError(f"expected a frame, got {bytes(buffer[:40])!r}")
     if len(buffer) < _HEAD.size:
@@ -62,9 +62,9 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 class SharedArray:
-    """Memory that both processes see, for one array at a time; one end writes, the other reads.
+    """Shared memory for one array at a time; one process writes, the other reads.
 
-    It is a file without a name, so that it vanishes with its last user, however that one ended.
+    It is an anonymous file, which the kernel frees with the last process that holds it, however that one ended.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -72,7 +72,7 @@ class SharedArray:
         self._map: mmap.mmap | None = None
 
     def put(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
-        """Copy ``array`` in and return the note from which :meth:`get` finds it."""
+        """Copy ``array`` in and return its dtype and shape, from which :meth:`get` reads it."""
         array = np.ascontiguousarray(array)
         if array.dtype.kind not in "biuf":
             raise ProtocolError(f"expected an array of numbers, got {array.dtype}")
@@ -100,7 +100,7 @@ class SharedArray:
 
 
 def shared_file() -> BinaryIO:
-    """Return a file without a name: in memory where the system can, else in the temporary folder."""
+    """Return an anonymous file: in memory by memfd_create (Linux), else an unlinked temporary file."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("codec-superb"), "w+b", buffering=0)
     return tempfile.TemporaryFile(buffering=0)

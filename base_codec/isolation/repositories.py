@@ -1,8 +1,8 @@
-"""Packages that are in no registry: one commit of a git repository, put on the import path of an environment.
+"""Packages that are in no registry: check out one commit of a git repository onto an environment's import path.
 
-Git calls a commit by a hash of its whole content, so the commit in a lock is to a repository what the hashes are to
-wheels; that the checkout has it is checked. The user's own configuration of git holds (proxy, certificates, mirrors
-by ``insteadOf``), but nothing of it runs code or asks: no hooks, no submodules, no LFS, no question for a password.
+The SHA-1 of a commit covers its whole content, so the commit in a lock guards a repository as hashes guard wheels; the
+checkout's commit is compared with the lock's (decision 12). The user's git configuration applies (proxy, certificates,
+mirrors by ``insteadOf``), but hooks, submodules, LFS and password prompts are switched off.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from codec_superb.base_codec.isolation.lock import GitRepository, Lock
 from codec_superb.base_codec.isolation.steps import run_step
 
 FOLDER = "repositories"
-"""Where in an environment the checkouts lie."""
+"""Folder of the checkouts in an environment."""
 _QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "GIT_LFS_SKIP_SMUDGE": "1"}
 _OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false", "-c", "advice.detachedHead=false")
 
@@ -41,7 +41,7 @@ def fetch_repositories(lock: Lock, environment: Path) -> None:
 
 
 def _check_out(git: str, repository: GitRepository, checkout: Path, lock: Lock) -> None:
-    """Leave the files of the commit in ``checkout``, and nothing of git."""
+    """Check out the files of the commit into ``checkout``, without the ``.git`` folder."""
 
     def call(*arguments: str) -> str:
         return run_step([git, "-C", str(checkout), *_OPTIONS, *arguments], lock, _QUIET)
@@ -51,7 +51,7 @@ def _check_out(git: str, repository: GitRepository, checkout: Path, lock: Lock) 
     fetch = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules")
     try:
         call(*fetch, "--depth", "1", repository.url, repository.commit)
-    except EnvironmentFailed:  # some servers give what branches and tags end at, and no other commit by itself
+    except EnvironmentFailed:  # a server may refuse single commits (uploadpack.allowReachableSHA1InWant is off)
         call(*fetch, repository.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
     try:
         call("checkout", "--quiet", "--detach", repository.commit)
@@ -68,7 +68,7 @@ def _check_out(git: str, repository: GitRepository, checkout: Path, lock: Lock) 
 
 
 def _put_on_path(repository: GitRepository, checkout: Path, lock: Lock, environment: Path) -> None:
-    """Let the interpreter of ``environment`` find the repository's packages, after those of registries."""
+    """Add the repository's folder to the import path of ``environment`` by a ``.pth`` file, after site-packages."""
     folder = checkout / repository.folder
     if not folder.is_dir():
         raise EnvironmentFailed(

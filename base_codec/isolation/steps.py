@@ -1,4 +1,4 @@
-"""One step of building a private environment: a program that is run, and what its failure says."""
+"""Run one program of the build of a private environment, and report its failure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codec_superb.base_codec.isolation.lock import Lock, current_platform
 
 TAIL_LINES = 12
 _NOT_INHERITED = {"PYTHONPATH", "PYTHONHOME", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
-"""Where another Python, or another repository (whose hook may have called us), keeps its things."""
+"""Variables of another Python, and those that git sets for hooks, which would redirect git to another repository."""
 
 
 def run_step(command: Sequence[str], lock: Lock, variables: Mapping[str, str]) -> str:
@@ -27,7 +27,7 @@ def run_step(command: Sequence[str], lock: Lock, variables: Mapping[str, str]) -
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**inherited, **variables},
-        close_fds=False,  # the lock of the folder goes on, until the installer ends, when this process is killed
+        close_fds=False,  # the installer inherits the flock of the folder and holds it if this process is killed
         check=False,
     )
     said = done.stdout.decode(errors="replace").strip()
@@ -47,4 +47,4 @@ def _advice(lock: Lock, program: str) -> str:
         here = current_platform()
         return f"its packages are locked for {lock.platform}, this machine is {here}: run it on such a machine"
     whose = "git's configuration (git config --list)" if program == "git" else "pip's configuration (pip config list)"
-    return f"check the connection and {whose}, then call `codec-superb codecs env build {lock.name}` again"
+    return f"check the connection and {whose}, then run `codec-superb codecs env build {lock.name}` again"

@@ -1,29 +1,29 @@
-"""The weights of an isolated codec that a user gives as a folder: where they lie, and which they are.
+"""The user's own weights of an isolated codec: find their folder (``--weights DIR``) and hash it.
 
-Only the guest knows which files its package reads, so the folder as a whole is what the weights are known by: the
-SHA-256 of the list that ``sha256sum`` prints of its files, sorted by path. Hidden files and folders, where a hub's
-client keeps its notes, are left out. A file ``codec_superb_random`` in it, of whatever content, says that nobody
-trained the model; a score of it is never packed.
+Only the guest knows which files its package reads, so the whole folder identifies the weights: the SHA-256 of the list
+that ``sha256sum`` prints of its files, sorted by path. Hidden files and folders, where the hub's client stores
+metadata, are left out. A file ``codec_superb_random`` in it, of any content, marks untrained weights; their scores are
+never packed.
 """
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingWeights
-from codec_superb.base_codec.weights import RANDOM_KEY, sha256_of
+from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.data_manifests.files import listing_sha256, unchanged_file_sha256
 
 SETTING = "weights"
-"""What a guest finds the folder under, among the settings of its card."""
+"""Key of the folder in the card's settings that the guest receives."""
 
 
 def card_with_weights(card: Card, given: str) -> tuple[Card, Path]:
-    """Return the card of what will really run, and the folder of weights that ``given`` names.
+    """Return the card with the weights that ``given`` names, and their folder.
 
-    A folder below it that is named like the codec, or else like the hub repository without its owner, comes first, so
-    that one folder may serve several codecs. Raises MissingWeights where there is no such folder or nothing in it.
+    A subfolder named like the codec, or else like the hub repository without its owner, comes first, so that one
+    folder may serve several codecs. Raises MissingWeights where there is no such folder or it is empty.
     """
     above = Path(given).expanduser()
     source = card.weights.source if card.weights else ""
@@ -42,7 +42,7 @@ def card_with_weights(card: Card, given: str) -> tuple[Card, Path]:
 
 
 def _files(folder: Path) -> list[str]:
-    """Return the paths of what counts as weights, relative to ``folder``."""
+    """Return the paths of the files that are hashed, relative to ``folder``."""
     found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     return sorted(
         path.as_posix()
@@ -52,5 +52,4 @@ def _files(folder: Path) -> list[str]:
 
 
 def _digest(folder: Path, files: list[str]) -> str:
-    listed = "".join(f"{sha256_of(folder / name)}  {name}\n" for name in files)
-    return hashlib.sha256(listed.encode()).hexdigest()
+    return listing_sha256({name: unchanged_file_sha256(folder / name) for name in files})

@@ -1,8 +1,8 @@
-"""The program inside a private environment: opens a guest and asks it what the host asks, until that is gone.
+"""The program inside a private environment: opens a guest and serves the host's requests until the host ends.
 
 ``python worker.py REQUESTS ANSWERS ARRAYS_IN ARRAYS_OUT``: descriptors of two pipes and of two files of shared memory.
-It needs only the standard library and numpy, and never imports the package that started it. What a codec prints goes
-to the log, since the pipes are others than standard output.
+It needs only the standard library and numpy, and never imports the package that started it. The output of a codec's
+package goes to the log, since the protocol does not use standard output.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ import numpy as np
 
 HEARTBEAT_S = 1.0
 GRACE_S = 0.5
-"""A worker whose host is gone may finish for this long, then it ends whatever it does."""
+"""Seconds that a worker may still run after its host has ended."""
 
 
 def load_file(path: Path) -> Any:
-    """Import a Python file that belongs to no package here."""
+    """Import a Python file by its path."""
     spec = importlib.util.spec_from_file_location(f"_isolated_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be imported as Python")
@@ -40,9 +40,9 @@ def load_file(path: Path) -> Any:
 
 
 def with_side(result: Any) -> tuple[Any, bytes]:
-    """Divide what a guest returned into an array and the bytes beside it, none where it returned no pair of them.
+    """Split a guest's result into an array and its side information, empty where the result is not such a pair.
 
-    Raises ValueError for a pair without bytes: its decoder would be called as if nothing had been sent beside tokens.
+    Raises ValueError for a pair with empty bytes: its decoder would be called without the argument.
     """
     if not (isinstance(result, tuple) and len(result) == len(("tokens", "side")) and isinstance(result[1], bytes)):
         return result, b""
@@ -57,7 +57,9 @@ class Worker:
     def __init__(self, requests: int, answers: int, arrays_in: int, arrays_out: int) -> None:
         self.protocol = load_file(Path(__file__).with_name("protocol.py"))
         self.requests, self.answers = requests, answers
-        self.arrays_in, self.arrays_out = self.protocol.Arena(arrays_in), self.protocol.Arena(arrays_out)
+        self.arrays_in, self.arrays_out = (
+            self.protocol.SharedArray(descriptor) for descriptor in (arrays_in, arrays_out)
+        )
         self.guest: Any = None
         self._buffer = bytearray()
         self._writing = threading.Lock()
@@ -79,7 +81,7 @@ class Worker:
             self._buffer += data
 
     def serve(self) -> None:
-        """Greet, then answer until the host is gone."""
+        """Send the greeting, then answer requests until the host closes the pipe."""
         hello = {"kind": "hello", "protocol": self.protocol.VERSION, "python": platform.python_version()}
         self.send({**hello, "numpy": np.__version__, "pid": os.getpid()})
         threading.Thread(target=self._beat, daemon=True).start()
@@ -90,7 +92,7 @@ class Worker:
     def _answer(self, header: dict[str, Any], blob: bytes) -> None:
         try:
             result = getattr(self, "do_" + header["kind"])(header, blob)
-        except Exception as error:  # noqa: BLE001 - the host decides what an error means
+        except Exception as error:  # noqa: BLE001 - any error of a foreign package; the host decides what it means
             traceback.print_exc()
             sys.stderr.flush()
             self.send({"kind": "error", "type": type(error).__name__, "message": str(error)})
@@ -98,9 +100,9 @@ class Worker:
             self._reply(result)
 
     def _reply(self, result: Any) -> None:
-        """Send what a guest returned: bytes and texts as they are, an array through shared memory.
+        """Send a guest's result: bytes and texts through the pipe, an array through shared memory.
 
-        What a guest's ``encode`` sends beside its tokens goes through the pipe, behind the note of their array.
+        Side information beside an array goes through the pipe as the frame's blob.
         """
         if isinstance(result, str):
             self.send({"kind": "result", "text": True}, result.encode(errors="replace"))
@@ -117,7 +119,7 @@ class Worker:
             self.send({"kind": "result", "array": note}, side)
 
     def do_load(self, header: dict[str, Any], _blob: bytes) -> str:
-        """Open the guest, its module and its model; return which weights were opened, as JSON."""
+        """Open the guest's module and model; return hash and revision of the opened weights as JSON."""
         tools = sys.modules["guest_tools"] = load_file(Path(__file__).with_name("guest_tools.py"))
         self.guest = load_file(Path(header["guest"])).Guest(header["card"], header["device"])
         return json.dumps(tools.identity(header["card"]))
@@ -127,7 +129,7 @@ class Worker:
         return self.guest.encode(self.arrays_in.get(header["array"]))
 
     def do_decode(self, header: dict[str, Any], blob: bytes) -> Any:
-        """Return the audio ``(channels, samples)`` of bytes, or of tokens and what was sent beside them."""
+        """Return the audio ``(channels, samples)`` of bytes, or of tokens with their side information."""
         arguments = [blob, header["channels"]]
         if "array" in header:
             side = [blob] if blob else []
@@ -139,7 +141,7 @@ class Worker:
         return self.guest.predict(self.arrays_in.get(header["array"]))
 
     def _beat(self) -> None:
-        """Tell every second that this process is not frozen."""
+        """Send a heartbeat every second."""
         while True:
             time.sleep(HEARTBEAT_S)
             try:
@@ -150,7 +152,7 @@ class Worker:
     def _end_with_host(self) -> None:
         """Wait until the host's end of the pipe is closed, then end the process."""
         poll = select.poll()
-        poll.register(self.requests, 0)  # hang-up is reported even when nothing is asked for
+        poll.register(self.requests, 0)  # poll(2) always reports POLLHUP, even for an empty event mask
         poll.poll()
         time.sleep(GRACE_S)
         os._exit(1)
@@ -158,7 +160,7 @@ class Worker:
 
 def main(arguments: list[str]) -> None:
     """Serve over the descriptors given."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the host's business
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to the process group; the host handles it
     faulthandler.enable()
     descriptors = [int(argument) for argument in arguments]
     for descriptor in descriptors:

@@ -1,1 +1,1 @@
-"""One module per command; each imports what it needs only when it runs."""
+"""One module per command; heavy imports are inside the command functions, so that ``--help`` is quick."""

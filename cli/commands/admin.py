@@ -1,4 +1,4 @@
-"""``codec-superb admin``: what maintainers of a leaderboard do on its own machine."""
+"""``codec-superb admin``: maintenance of a leaderboard on its own machine."""
 
 from __future__ import annotations
 

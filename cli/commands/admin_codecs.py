@@ -1,4 +1,4 @@
-"""``codec-superb admin codec``: whose a codec's name is on the leaderboard."""
+"""``codec-superb admin codec``: ownership of codec names on the leaderboard."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from codec_superb.cli.options import JsonOption
 from codec_superb.cli.server_database import ACTOR, server_transaction
 from codec_superb.cli.server_options import DatabaseOption, StorageOption
 
-app = typer.Typer(help="Names of codecs and whose they are.", no_args_is_help=True)
+app = typer.Typer(help="Codec names and their owners.", no_args_is_help=True)
 
 
 @app.command("transfer")
@@ -22,7 +22,7 @@ def transfer(
     storage: StorageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a codec's name to another account; results that are there stay."""
+    """Give a codec's name to another account; existing results stay."""
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.moderation.service import transfer as transfer_name
 
@@ -35,4 +35,4 @@ def transfer(
 
 @app.callback()
 def codec() -> None:
-    """Names of codecs and whose they are."""
+    """Codec names and their owners."""

@@ -1,4 +1,4 @@
-"""``codec-superb admin datasets``: tell the leaderboard which datasets it may check submissions against."""
+"""``codec-superb admin datasets``: the datasets that submissions are checked against."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Make the state of a dataset on this machine the one that new submissions must have."""
-    server_settings(database, storage)  # says what is missing or wrong before the dataset is read, which takes a while
+    server_settings(database, storage)  # first: reading the dataset takes long, wrong settings should show before
     facts = facts_of_prepared(name)
     with server_transaction(database, storage, write=True) as session:
         from codec_superb.server.datasets.service import add as add_dataset
@@ -41,7 +41,7 @@ def add(
 
 @app.command("list")
 def list_known(database: DatabaseOption = None, storage: StorageOption = None, as_json: JsonOption = False) -> None:
-    """List the datasets that the leaderboard knows, with every state they had."""
+    """List the datasets of the leaderboard with all their states, current and old."""
     with server_transaction(database, storage) as session:
         from sqlalchemy import select
 

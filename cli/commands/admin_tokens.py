@@ -47,7 +47,7 @@ def create(
 
 @app.command("list")
 def list_tokens(database: DatabaseOption = None, storage: StorageOption = None, as_json: JsonOption = False) -> None:
-    """List all tokens, by what they begin with."""
+    """List all tokens with their prefixes."""
     with server_transaction(database, storage) as session:
         from codec_superb.server.people import tokens
 

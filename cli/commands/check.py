@@ -1,4 +1,4 @@
-"""``codec-superb check``: does a submission say the truth about itself? The leaderboard asks the same question."""
+"""``codec-superb check``: validate submission files and recompute their aggregates, as the leaderboard does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``codec-superb codecs``: what can be benchmarked, from the catalogue alone."""
+"""``codec-superb codecs``: list and show codecs, from the catalogue alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
 
-app = typer.Typer(help="List codecs, show one codec's card, or look after private environments.", no_args_is_help=True)
+app = typer.Typer(help="List codecs, show one codec's card, or manage private environments.", no_args_is_help=True)
 app.add_typer(codecs_env.app, name="env")
 
 
@@ -29,11 +29,15 @@ def list_codecs(
         families = sorted({registry.card(name).family for name in registry.names()})
         raise UnknownCodec(f"no family is named {family!r}; there are {', '.join(families)}")
     if as_json:
-        print_json([card.model_dump(mode="json") for card in cards])
+        print_json([card.model_dump(mode="json") | {"origin": registry.distribution(card.name)} for card in cards])
         return
-    rows = [(card.name, card.title, _kbps(card), _rate(card), card.standard, card.licence) for card in cards]
-    head = ("codec", "title", "kbps", "kHz", "standard", "licence")
-    print_table("", head, rows, numbers_from=len(head), spare=("standard", "licence"))
+    rows = [
+        (card.name, card.title, _kbps(card), _rate(card), card.standard, card.licence, registry.distribution(card.name))
+        for card in cards
+    ]
+    head = ("codec", "title", "kbps", "kHz", "standard", "licence", "from")
+    shown = slice(None) if any(row[-1] for row in rows) else slice(-1)  # a column that is empty says nothing
+    print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head), spare=("standard", "licence"))
     total = f"{count(len(cards), 'codec')} in {count(len({card.family for card in cards}), 'family', 'families')}"
     typer.echo(f"{total}; `codec-superb codecs show NAME` shows a card")
 
@@ -56,13 +60,13 @@ def show(name: str, as_json: JsonOption = False) -> None:
 
 
 def _repositories(card: Card) -> list[tuple[str, str]]:
-    """Tell which of its packages are in no registry, a row each."""
+    """Return a table row for each package that comes from a repository."""
     found = () if card.isolation is None else open_lock(card.isolation.lock).repositories
     return [("from its repository", f"{each.name}: {each.url} at commit {each.commit}") for each in found]
 
 
 def _published(card: Card) -> list[tuple[str, str]]:
-    """Tell what published tables say of the same configuration, a row a table."""
+    """Return a table row for each published table with the same configuration."""
     from codec_superb.pipeline.literature.tables import published_as
 
     found = []

@@ -1,4 +1,4 @@
-"""``codec-superb codecs env``: private environments of codecs, and models of probes, that fit into no common one."""
+"""``codec-superb codecs env``: list, build and remove the private environments of codecs and probe models."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def list_environments(as_json: JsonOption = False) -> None:
 
 @app.command("build")
 def build(names: Annotated[list[str], typer.Argument(metavar="NAME…")], as_json: JsonOption = False) -> None:
-    """Build environments, each by its own name, that of a family or a codec; what is there already is left as it is."""
+    """Build environments, named by environment, family or codec; existing ones are left unchanged."""
     known = lock_names()
     locks = dict.fromkeys(_named(name, known) for name in names)
     _report([_ensured(lock) for lock in locks], as_json=as_json)
@@ -51,10 +51,10 @@ def build(names: Annotated[list[str], typer.Argument(metavar="NAME…")], as_jso
 @app.command("remove")
 def remove_environments(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME…")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All of them, those no codec asks for included.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All of them, including outdated ones.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove environments, named as for ``build``, or all; the next use of such a codec builds its environment anew."""
+    """Remove environments, named as for ``build``, or all; the next use of such a codec rebuilds its environment."""
     if every == bool(names):
         raise typer.BadParameter("expected names of environments, or --all")
     there = all_environments()
@@ -63,11 +63,11 @@ def remove_environments(
     gone = [(each, "removed") for each in there if each.name in chosen and remove(each)]
     _report(gone, as_json=as_json)
     if not gone and not as_json:
-        typer.echo("nothing to be removed")
+        typer.echo("nothing to remove")
 
 
 def _ensured(lock: str) -> tuple[Environment, str]:
-    """Have an environment, and tell whether it was built for that."""
+    """Return an environment, built if necessary, and whether it was built in this call."""
     announced: list[str] = []  # only a build is announced
 
     def announce(text: str) -> None:
@@ -79,7 +79,7 @@ def _ensured(lock: str) -> tuple[Environment, str]:
 
 
 def _named(name: str, known: list[str]) -> str:
-    """Return which environment is meant. Raises EnvironmentFailed where none is, or the codec needs none."""
+    """Resolve a name to an environment. Raises EnvironmentFailed where there is none, or the codec needs none."""
     if name in known:
         return name
     cards = [registry.card(each) for each in registry.names()]
@@ -93,7 +93,7 @@ def _named(name: str, known: list[str]) -> str:
 
 
 def _report(environments: list[tuple[Environment, str]], *, as_json: bool) -> None:
-    """Tell what was done with each."""
+    """Print what was done with each environment."""
     if as_json:
         print_json([{"name": each.name, "folder": str(each.folder), "done": done} for each, done in environments])
         return
@@ -113,7 +113,7 @@ def _facts(environment: Environment) -> dict[str, object]:
 
 
 def _source(environment: Environment) -> str:
-    """Tell where packages come from that are in no registry."""
+    """Return a mark for environments with packages from repositories."""
     return "from its repository" if environment.repositories else ""
 
 

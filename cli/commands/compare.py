@@ -1,4 +1,4 @@
-"""``codec-superb compare``: two codecs on the clips they share, or one beside its published figures."""
+"""``codec-superb compare``: compare two codecs on their shared clips, or one with its published figures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(
 
 
 def _compare_published(path: Path, *, as_json: bool) -> None:
-    """Show a codec's own results beside what was published for it."""
+    """Print a codec's results beside the published figures of its configuration."""
     from codec_superb.pipeline.comparison.codecs import load_one
     from codec_superb.pipeline.comparison.published import compare_published
 
@@ -69,7 +69,7 @@ def _compare_published(path: Path, *, as_json: bool) -> None:
 
 
 def print_comparison(report: ComparisonReport) -> None:
-    """Print what differs, a table for each dataset and category."""
+    """Print the differences, a table for each dataset and category."""
     typer.echo(f"{report.first} (first) against {report.second} (second); differences are first minus second")
     for dataset in report.datasets:
         rows = [("overall score", *_cells(dataset.score), str(dataset.shared), "")]
@@ -91,7 +91,7 @@ def print_comparison(report: ComparisonReport) -> None:
 
 
 def _say_applications(report: ComparisonReport) -> None:
-    """Show the figures of applications, a table a dataset, each with what its model gives on the originals."""
+    """Print the application metrics, a table per dataset, with the model's ceiling on the originals."""
     for dataset in dict.fromkeys(entry.dataset for entry in report.applications):
         rows = [
             (
@@ -108,7 +108,7 @@ def _say_applications(report: ComparisonReport) -> None:
 def _cells(result: Difference | None) -> tuple[str, ...]:
     if result is None:
         return ("–",) * 5
-    known = result.low is not None and result.high is not None  # one clip says nothing about others
+    known = result.low is not None and result.high is not None  # a single clip has no interval
     interval = f"[{result.low:+.3f}, {result.high:+.3f}]" if known else "–"
     better = f"{100 * result.first_better:.0f} %" if known else "–"
     return f"{result.first:.3f}", f"{result.second:.3f}", f"{result.difference:+.3f}", interval, better

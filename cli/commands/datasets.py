@@ -1,4 +1,4 @@
-"""``codec-superb datasets``: what there is to run codecs on, and how to get it here."""
+"""``codec-superb datasets``: list, show, prepare, index and check datasets."""
 
 from __future__ import annotations
 
@@ -19,22 +19,27 @@ app = typer.Typer(help="List datasets, fetch or index their clips, check what is
 @app.command("list")
 def list_datasets(as_json: JsonOption = False) -> None:
     """List every dataset and whether its clips are on this machine."""
-    from codec_superb.data_manifests.catalogue import list_manifests
+    from codec_superb.data_manifests.catalogue import announced_manifests, list_manifests
     from codec_superb.data_manifests.clip_list import read_index
     from codec_superb.data_manifests.home import datasets_home
 
-    manifests = list_manifests()
-    here = {m.name: index for m in manifests if (index := read_index(datasets_home() / m.name)) is not None}
+    found = [*((manifest, "") for manifest in list_manifests()), *announced_manifests().values()]
+    here = {m.name: index for m, _ in found if (index := read_index(datasets_home() / m.name)) is not None}
     if as_json:
-        print_json([m.model_dump(mode="json", exclude={"source"}) | {"ready": m.name in here} for m in manifests])
+        print_json([
+            m.model_dump(mode="json", exclude={"source"}) | {"ready": m.name in here, "origin": origin}
+            for m, origin in found
+        ])  # fmt: skip
         return
     rows = [
         (m.name, ", ".join(m.categories), str(m.expected_clips.count) if m.expected_clips else "–",
-         f"{here[m.name].clips} clips" if m.name in here else _how(m.name, m.source.kind), m.licence)
-        for m in manifests
+         f"{here[m.name].clips} clips" if m.name in here else _how(m.name, m.source.kind), m.licence, origin)
+        for m, origin in found
     ]  # fmt: skip
-    head = ("dataset", "category", "published clips", "here", "licence")
-    print_table("", head, rows, numbers_from=len(head), spare=("category", "published clips", "licence"))
+    head = ("dataset", "category", "published clips", "here", "licence", "from")
+    shown = slice(None) if any(origin for _, origin in found) else slice(-1)  # a column that is empty says nothing
+    print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head),
+                spare=("category", "published clips", "licence"))  # fmt: skip
 
 
 def _how(name: str, kind: str) -> str:
@@ -43,7 +48,7 @@ def _how(name: str, kind: str) -> str:
 
 @app.command("show")
 def show(name: str, as_json: JsonOption = False) -> None:
-    """Show what a dataset is: partition, licence, source, citation."""
+    """Show a dataset: partition, licence, source, citation."""
     from codec_superb.data_manifests.catalogue import load_manifest
 
     manifest = load_manifest(name)
@@ -59,7 +64,7 @@ def show(name: str, as_json: JsonOption = False) -> None:
 
 @app.command("prepare")
 def prepare(name: str, as_json: JsonOption = False) -> None:
-    """Fetch a dataset whose sound lies in package files, such as `mini`, and store its clips losslessly."""
+    """Fetch a dataset whose audio is in package files, such as `mini`, and store its clips losslessly."""
     from codec_superb.data_manifests import prepare as prepare_dataset
 
     with TerminalProgress() as progress:

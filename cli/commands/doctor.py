@@ -1,4 +1,4 @@
-"""``codec-superb doctor``: is everything here that a run needs, and what to do about what is not."""
+"""``codec-superb doctor``: check the installation (packages, codecs, models, storage) and say how to fix it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OLDEST_PYTHON = (3, 11)
 ENOUGH_BYTES = 2 * 1024**3
 MODULES = {"pyyaml": "yaml", "PyYAML": "yaml", "lc3py": "lc3"}
-"""Packages that are imported under another name."""
+"""Import names of packages whose distribution name differs."""
 EXTRAS = {
     "neural": ("torch", "transformers", "huggingface_hub", "safetensors"),
     "probes": ("faster_whisper", "onnxruntime", "whisper_normalizer", "webrtcvad", "pocketsphinx"),
@@ -35,13 +35,12 @@ EXTRAS = {
     "praat": ("parselmouth",),
     "datasets": ("datasets",),
     "server": ("fastapi", "sqlalchemy"),
-    "ray": ("ray",),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     subject: str
     state: Literal["ok", "optional", "fault"]
@@ -66,7 +65,7 @@ def _python() -> list[Finding]:
 
 
 def _packages() -> list[Finding]:
-    """Every core requirement is installed in the version asked for."""
+    """Check that every core requirement is installed in the required version and can be imported."""
     from packaging.requirements import Requirement
 
     try:
@@ -94,7 +93,7 @@ def _packages() -> list[Finding]:
 
 
 def _cannot_import(module: str) -> str:
-    """Import a module for real and say why that does not work; '' when it does."""
+    """Import a module and return why that fails; '' when it succeeds."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -114,7 +113,7 @@ def _extras() -> list[Finding]:
 
 
 def _codecs() -> list[Finding]:
-    """One codec of each family codes a tenth of a second, for real."""
+    """Encode and decode a tenth of a second with one codec of each family."""
     import numpy as np
 
     from codec_superb.base_codec import registry
@@ -143,7 +142,7 @@ def _codecs() -> list[Finding]:
 
 
 def _isolated(card: Card, settings: str) -> Finding:
-    """Tell whether an isolated family's environment is built, and what building it needs; its guest finds weights."""
+    """Check whether an isolated family's environment is built, and what building it needs; weights are not checked."""
     from codec_superb.base_codec.isolation.environment import find_environment
     from codec_superb.base_codec.isolation.lock import current_platform, open_lock
 
@@ -152,7 +151,7 @@ def _isolated(card: Card, settings: str) -> Finding:
     environment = find_environment(lock)
     subject, weights = f"codec {card.family}", f"weights: {card.weights.source}" if card.weights else "no weights"
     if environment.state == "built":
-        return Finding(subject, "ok", f"{settings}, environment {lock.name} built; {weights} (not looked for)")
+        return Finding(subject, "ok", f"{settings}, environment {lock.name} built; {weights} (not checked)")
     told = [f"{settings}, environment {lock.name} {environment.state}: codec-superb codecs env build {lock.name}"]
     if not lock.fits_here:
         told.append(f"which is for {lock.platform}, and this is {current_platform()}")
@@ -162,7 +161,7 @@ def _isolated(card: Card, settings: str) -> Finding:
 
 
 def _neural(family: str, names: list[str]) -> Finding:
-    """Look for a neural codec's packages and weights; loading them would take gigabytes."""
+    """Check for a neural codec's packages and weights without loading them, which would take gigabytes."""
     from codec_superb.base_codec import registry
     from codec_superb.base_codec.errors import CodecError
     from codec_superb.base_codec.weights import EXTRA, locate_weights
@@ -179,7 +178,7 @@ def _neural(family: str, names: list[str]) -> Finding:
 
 
 def _applications() -> list[Finding]:
-    """Say of each model behind a probe whether its packages and its files are here; nothing is loaded or fetched."""
+    """Check for the packages and files of each probe model; nothing is loaded or downloaded."""
     from codec_superb.applications.availability import availability
     from codec_superb.applications.catalogue import BACKENDS
 

@@ -1,4 +1,4 @@
-"""``codec-superb precision``: what a lower precision or compilation of a neural codec costs in score, gains in time."""
+"""``codec-superb precision``: the effect of lower precision or compilation of a neural codec on score and speed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def command(
 def _say(report: PrecisionReport) -> None:
     typer.echo(f"{report.codec} on {report.device}, {report.processor}; weights: {report.weights}")
     if report.weights == "random":
-        typer.echo("nobody trained this model: its differences say nothing about one that was")
+        typer.echo("untrained weights: these differences do not hold for a trained model")
     _say_failed("float32", report.failed)
     for variant in report.variants:
         typer.echo(f"\n== {variant.variant} against float32")
@@ -87,7 +87,7 @@ def _say(report: PrecisionReport) -> None:
 
 
 def print_variant(report: VariantReport) -> None:
-    """Print one variant against float32."""
+    """Print the comparison of one variant with float32."""
     if report.comparison is not None:
         say_comparison(report.comparison)
     if (tokens := report.tokens) is not None:

@@ -1,4 +1,4 @@
-"""``codec-superb probe``: run applications on references and resyntheses, and show ceiling, value and loss."""
+"""``codec-superb probe``: run application models on references and resyntheses; print ceiling, value and loss."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def command(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Probe runs: what recognisers, verifiers and listeners make of the resynthesis, beside the reference."""
+    """Probe runs: evaluate recognisers, verifiers and quality predictors on the resyntheses and references."""
     from codec_superb.cli.application_metrics import measured_metrics, metrics_as_data, print_metrics, ultra_notes
     from codec_superb.pipeline.probing.stage import probe
 

@@ -1,4 +1,4 @@
-"""``codec-superb report``: everything about some runs or submissions in one HTML file."""
+"""``codec-superb report``: a self-contained HTML report on runs or submissions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from codec_superb.cli.options import JsonOption, plain_path
 from codec_superb.web.text import count
 
 if TYPE_CHECKING:
-    from codec_superb.metrics.table import Category
+    from codec_superb.metrics.table import Category, Metric
     from codec_superb.pipeline.comparison.results import Results
     from codec_superb.pipeline.statistics.ranks import Ranking
 
@@ -54,6 +54,11 @@ def rank(results: Sequence[Results]) -> dict[Category, Ranking]:
     return rank_results(results)
 
 
+def _table(results: Sequence[Results]) -> dict[str, Metric]:
+    """Return the metric table with the custom metrics of all results."""
+    return {key: row for entry in results for key, row in entry.table().items()}
+
+
 def write(
     results: Sequence[Results],
     rankings: Mapping[Category, Ranking],
@@ -62,11 +67,11 @@ def write(
     title: str = TITLE,
     listening: int = 2,
 ) -> None:
-    """Render the page and put it in place in one step. Raises PipelineError where it cannot be written."""
+    """Render the page and write it atomically. Raises PipelineError where it cannot be written."""
     from codec_superb.cli.report_data import report_data
     from codec_superb.cli.report_listening import choose_listening
     from codec_superb.pipeline.output_file import write_output
     from codec_superb.web.report import render
 
-    page = render(report_data(results, rankings, title, choose_listening(results, listening)))
+    page = render(report_data(results, rankings, title, choose_listening(results, listening)), _table(results))
     write_output(out, page.encode("utf-8"))

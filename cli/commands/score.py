@@ -1,4 +1,4 @@
-"""``codec-superb score``: compute metrics on runs, or on two folders of audio made elsewhere."""
+"""``codec-superb score``: compute metrics on runs, or on two folders of audio made by other programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from codec_superb.cli.options import (
     WorkersOption,
 )
 from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, print_outcomes
-from codec_superb.metrics.table import Backends, Category, backends_of
+from codec_superb.metrics.table import Backends, Category
 
 
 def command(
@@ -62,16 +62,21 @@ def _score_folders(
     *,
     as_json: bool,
 ) -> int:
-    """Score audio made elsewhere and print a row a clip; return the exit code."""
+    """Score two folders of audio and print a row per clip; return the exit code."""
     from codec_superb.pipeline.scoring.folders import score_folders
 
     with TerminalProgress() as progress:
-        rows = score_folders(
+        rows, ran = score_folders(
             reference, resynthesis, metrics=metrics, category=category, workers=workers, backends=backends,
             progress=progress,
         )  # fmt: skip
     if as_json:
-        print_json([row.model_dump(mode="json") | {"backends": backends_of(row.metrics, backends)} for row in rows])
+        print_json(
+            [
+                row.model_dump(mode="json") | {"backends": {key: ran[key] for key in row.metrics if key in ran}}
+                for row in rows
+            ]
+        )
     else:
         keys = list(dict.fromkeys(key for row in rows for key in row.metrics))
         cells = [

@@ -1,4 +1,4 @@
-"""``codec-superb serve``: runs the leaderboard."""
+"""``codec-superb serve``: run the leaderboard service."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def command(
 
 
 def _suited() -> str | None:
-    """Return the log format for a person where one looks on and nothing else was chosen."""
+    """Return ``text`` where standard error is a terminal and no format was chosen."""
     return "text" if sys.stderr.isatty() and LOG_FORMAT_VARIABLE not in os.environ else None
 
 
 def _say(line: str) -> None:
-    """Print at once: a program that waits for the address reads it through a pipe."""
+    """Print and flush: a program that waits for the address may read it through a pipe."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()

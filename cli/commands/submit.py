@@ -64,7 +64,7 @@ def command(
 
 
 def _token(file: Path | None) -> str | None:
-    """Read the token from a file or the environment: an argument could be read by everybody on the machine."""
+    """Read the token from a file or the environment; command-line arguments are visible to all users of a machine."""
     text = os.environ.get(TOKEN_VARIABLE, "") if file is None else file.read_text(encoding="utf-8")
     token = text.strip()
     if file is not None and not token:
@@ -81,7 +81,7 @@ def _is_local(server: str) -> bool:
 
 
 def _checked(file: Path) -> CheckReport:
-    """Check as the leaderboard will, but for the datasets that only it knows."""
+    """Check as the leaderboard does, except for datasets that only the leaderboard knows."""
     from codec_superb.pipeline.submission.admission import check_admission
     from codec_superb.pipeline.submission.check import check_and_open
     from codec_superb.pipeline.submission.known_datasets import prepared_dataset

@@ -1,4 +1,4 @@
-"""``codec-superb tokens``: a token codec's tokens as a Parquet file, and the sound back from it."""
+"""``codec-superb tokens``: export a token codec's tokens to a Parquet file, and decode such a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def export(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Encode a dataset and write a row of tokens for each clip; print rates, entropy and the use of each codebook."""
+    """Encode a dataset and write a row of tokens for each clip; print rates, entropy and codebook usage."""
     from codec_superb.pipeline.resynthesis.tokens import export_tokens
 
     options = CodecOptions(weights, dtype, compile_model)

@@ -1,1 +1,1 @@
-"""Audio files: read them, check them, cut and store their samples exactly."""
+"""Audio files: read and check them, cut and store their samples without loss."""

@@ -1,7 +1,7 @@
-"""Read any audio file as float32 ``(channels, samples)``; the one place where files become arrays.
+"""Read any audio file as float32 ``(channels, samples)``; all reference audio is decoded here.
 
-libsndfile reads what it knows; FFmpeg, through PyAV, reads the rest. A file that cannot be taken at its word is
-refused with the reason: a benchmark that scored the first half of a truncated file would be wrong without a sign.
+libsndfile reads the formats it supports; FFmpeg, through PyAV, reads the rest. A truncated or damaged file is refused
+with the reason: otherwise the first half of a truncated file would be scored without notice.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ AUDIO_SUFFIXES = frozenset(f"{_SUFFIXES_OF_LIBSNDFILE} {_SUFFIXES_OF_FFMPEG}".sp
 """File name endings, in lower case, that mark a file of a folder as a clip."""
 
 _PIECE = 1 << 20
-"""Samples that are read at once: an hour of stereo takes 1.3 GB, and is not to be held twice."""
+"""Samples that are read at once: an hour of stereo takes 1.3 GB, which must not be held twice."""
 
 _SHORTEST_SHARE = 0.9
-"""Containers round the duration that they state; a file with less than this share of it was cut off."""
+"""Containers round the duration that they state; a file with less than this fraction of it is truncated."""
 
 
 def read_audio(path: Path) -> tuple[Audio, int]:
@@ -48,10 +48,10 @@ def read_audio(path: Path) -> tuple[Audio, int]:
 
 
 def read_header(path: Path) -> tuple[int, int] | None:
-    """Return rate in Hz and samples a channel as the header of ``path`` says, without decoding.
+    """Return rate in Hz and samples per channel from the header of ``path``, without decoding.
 
-    None where libsndfile cannot read it: only decoding tells what it holds, if anything. Raises OSError for a file that
-    is missing or that the disk does not give.
+    None where libsndfile cannot read the file; its length is then known only after decoding. Raises OSError for a file
+    that is missing or that cannot be read from the disk.
     """
     import soundfile
 
@@ -97,7 +97,7 @@ def _with_libsndfile(file: BinaryIO) -> tuple[Audio, int] | None:
 
 
 def _read_planes(sound: Any) -> tuple[Audio, int]:
-    """Return all samples as ``(channels, samples)``, transposed piece by piece, and how many there were."""
+    """Return all samples as ``(channels, samples)``, transposed piece by piece, and their number per channel."""
     audio = np.empty((sound.channels, sound.frames), dtype=np.float32)
     found = 0
     while found < sound.frames:
@@ -114,6 +114,7 @@ def _with_ffmpeg(file: BinaryIO) -> tuple[Audio, int]:
 
     file.seek(0)
     try:
+        # PyAV decodes tags strictly as UTF-8 by default; a tag in another encoding must not make a file unreadable.
         with av.open(_Unnamed(file), mode="r", metadata_errors="ignore") as container:
             if not container.streams.audio:
                 raise AudioFileError("no audio stream in it")
@@ -148,7 +149,7 @@ def _planes(container: Any, stream: Any) -> Audio:
 
 
 def _refuse_non_finite(audio: Audio) -> None:
-    if np.isfinite(audio.min()) and np.isfinite(audio.max()):  # NaN is the least and the greatest of all
+    if np.isfinite(audio.min()) and np.isfinite(audio.max()):  # min and max of numpy propagate NaN
         return
     finite = np.isfinite(audio)
     first = int(np.argmin(finite.all(axis=0)))
@@ -156,7 +157,7 @@ def _refuse_non_finite(audio: Audio) -> None:
 
 
 class _Unnamed:
-    """An open file without its name: libraries then look at the content, whatever the name ends in."""
+    """An open file without a ``name`` attribute, so that libraries detect the format from content, not suffix."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

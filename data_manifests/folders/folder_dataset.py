@@ -1,11 +1,11 @@
 """Any folder of audio as a dataset.
 
-A clip is every file below the folder whose name ends like audio, whatever it holds: one that is no audio fails later,
-with its reason, instead of being overlooked. Other files are counted. The id of a clip is its relative path
+Every file below the folder with an audio suffix is a clip: one that cannot be decoded fails later with its reason
+instead of being skipped. Other files are counted. The id of a clip is its relative path
 (:mod:`~codec_superb.data_manifests.clip_id`), the same on every machine.
 
-The category of a clip is the first that is known of: the ``category`` of ``labels.csv``; the folder at the top that
-holds it, when it is called ``speech``, ``audio`` or ``music``; the ``category`` that the caller gives; ``speech``.
+The category of a clip is the first that is given of: the column ``category`` of ``labels.csv``; its top-level folder,
+if that is called ``speech``, ``audio`` or ``music``; the argument ``category``; ``speech``.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from codec_superb.data_manifests.home import codec_superb_home
 
 DEFAULT_CATEGORY: Category = "speech"
 UNSTATED = "not stated"
-"""Licence of a clip of which nobody said one."""
+"""Licence of a clip without a stated one."""
 UNREADABLE = "unreadable"
-"""Stands in the hash for the content of a file that cannot be read."""
+"""Placeholder in the hash for the content of a file that cannot be read."""
 
 _NOTHING = LabelRow(Labels(), None, None, None)
 
@@ -41,7 +41,7 @@ class FolderDataset:
     """The audio files below one folder."""
 
     def __init__(self, folder: Path, category: Category | None = None) -> None:
-        """List the folder; raise UnknownDataset when there is none or no clip in it, ManifestError for its labels."""
+        """List the folder. Raises UnknownDataset when it is missing or has no clip, ManifestError for its labels."""
         if not folder.is_dir():
             raise UnknownDataset(f"{folder} is no folder" if folder.exists() else f"there is no folder {folder}")
         self.folder = folder.absolute()
@@ -85,7 +85,7 @@ class FolderDataset:
     def manifest_hash(self) -> str:
         """SHA-256 (hex) over ids, contents of the files and labels.
 
-        The first call reads all files; a later one, in any process, only those whose size or time of change differ.
+        The first call reads all files; later ones, in any process, only those with another size or modification time.
         """
         key = hashlib.sha256(os.fsencode(os.path.realpath(self.folder))).hexdigest()[:32]
         cache = HashCache(codec_superb_home() / "folders" / f"{key}.json")
@@ -118,7 +118,7 @@ class FolderDataset:
 
 
 def _list_clips(root: Path) -> tuple[dict[str, bytes], int]:
-    """Return the relative path of each clip by id, and how many other files there are beside the labels."""
+    """Return the relative path of each clip by id, and the number of other files, labels excepted."""
     clips: dict[str, bytes] = {}
     ignored = 0
     for relative in walk(root):

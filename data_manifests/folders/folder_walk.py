@@ -1,4 +1,4 @@
-"""List the files below a folder, symbolic links followed, in a way that ends and that is the same on every machine."""
+"""List the files below a folder through symbolic links, without endless loops and in the same order everywhere."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from codec_superb.data_manifests.errors import DatasetError
 
 
 def walk(root: Path) -> Iterator[Path]:
-    """Yield the path, relative to ``root``, of each file below it; a link that leads nowhere counts as a file.
+    """Yield the path, relative to ``root``, of each file below it; a dangling link counts as a file.
 
-    Each folder is read once, however many links lead to it. Real folders come first and links to folders after them,
-    in the order of names, so that a folder with a name of its own is read under that name and not under a link's.
-    Raises DatasetError for a folder that may not be read.
+    Each folder is read once, however many links lead to it. Real folders come before links to folders, each in the
+    order of names, so that a folder inside ``root`` is read under its own name and not under a link's.
+    Raises DatasetError for a folder that cannot be read.
     """
     seen: set[tuple[int, int]] = set()
     waiting, links = [Path()], list[Path]()
@@ -35,7 +35,7 @@ def walk(root: Path) -> Iterator[Path]:
 
 
 def _entries(folder: Path, seen: set[tuple[int, int]]) -> list[os.DirEntry[str]]:
-    """Return what a folder holds, in the order of names; nothing when it was seen, or vanished meanwhile."""
+    """Return the entries of a folder in the order of names; none when it was read before or has been deleted."""
     try:
         status = folder.stat()
         if (status.st_dev, status.st_ino) in seen:
@@ -47,20 +47,20 @@ def _entries(folder: Path, seen: set[tuple[int, int]]) -> list[os.DirEntry[str]]
         return []
     except OSError as error:
         raise DatasetError(
-            f"cannot list the folder {folder}: {(error.strerror or str(error)).lower()}; clips in it would be missed "
-            "without a sign: make it readable, or take it away"
+            f"cannot list the folder {folder}: {(error.strerror or str(error)).lower()}; clips in it would be skipped "
+            "without notice: make it readable, or remove it"
         ) from error
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link to itself
+    except OSError:  # ELOOP: a link to itself
         return False
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Tell files, and links that lead nowhere, from pipes and devices, which would block whoever opens them."""
+    """Whether an entry is a regular file or a dangling link, not a pipe or device, which may block when opened."""
     try:
         return stat.S_ISREG(entry.stat().st_mode)
     except OSError:

@@ -1,8 +1,8 @@
-"""``labels.csv`` at the root of a folder of audio: what its owner knows about the clips.
+"""Read ``labels.csv`` at the root of a folder of audio: labels, categories and licences of its clips.
 
 The first line names the columns: ``path``, and any of ``category text language speaker emotion events licence
-attribution``; every other column becomes an extra label of its own name. ``events`` are separated by ``;``. ``path`` is
-relative to the folder, with ``/``, or a clip id. A file that is not listed is a clip all the same, without labels.
+attribution``; every other column becomes an extra label of that name. ``events`` are separated by ``;``. ``path`` is
+relative to the folder, with ``/``, or a clip id. A file that is not listed is a clip without labels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KNOWN = ("path", "category", "text", "language", "speaker", "emotion", "events"
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
-    """What one line says; what it leaves empty is None."""
+    """The content of one line; an empty cell is None."""
 
     labels: Labels
     category: Category | None
@@ -47,6 +47,7 @@ def read_labels(path: Path, ids: frozenset[str]) -> dict[str, LabelRow]:
 
 def _read_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     try:
+        # utf-8-sig: spreadsheet programs write a byte order mark; newline="" is what the csv module asks for.
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = [name.strip() for name in next(reader, [])]

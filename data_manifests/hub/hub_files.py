@@ -1,4 +1,4 @@
-"""Files of a repository of the Hugging Face hub: found on this machine or fetched, or a text that says what to do.
+"""Find or download files of a Hugging Face hub repository; a missing file ends with the command that fetches it.
 
 The hub's own variables are honoured: with ``HF_HUB_OFFLINE`` or ``TRANSFORMERS_OFFLINE`` only its cache is read.
 """
@@ -33,7 +33,7 @@ def is_offline() -> bool:
 def find_hub_files(
     label: str, repository: str, files: Sequence[str], revision: str | None = None, *, download: bool = True
 ) -> HubFiles:
-    """Return where ``files`` of ``repository`` lie, fetching what is missing unless ``download`` is false.
+    """Return the local folder of ``files`` of ``repository``, downloading missing ones unless ``download`` is false.
 
     Raises FetchError naming ``label``, the files, the command that fetches them and where to put them; and
     ModuleNotFoundError without the package ``huggingface_hub``.
@@ -46,7 +46,8 @@ def find_hub_files(
         paths = [Path(hf_hub_download(repository, name, revision=revision, local_files_only=local)) for name in files]
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
         raise FetchError(_missing(label, repository, files, revision, error, local=local)) from error
-    # A file of a sub-folder lies deeper: the repository's own folder is as many levels up as the name has parts.
+    # The repository's folder is as many levels up as the file's name has parts; in the hub's cache it is
+    # ``snapshots/COMMIT``.
     folder = paths[0].parents[len(Path(files[0]).parts) - 1]
     return HubFiles(folder, folder.name if folder.parent.name == "snapshots" else revision)
 
@@ -55,7 +56,7 @@ def _missing(
     label: str, repository: str, files: Sequence[str], revision: str | None, error: Exception, *, local: bool
 ) -> str:
     at = f" at revision {revision}" if revision else ""
-    why = "is not on this machine, and the hub is not asked" if local else f"could not be had: {type(error).__name__}"
+    why = "is not on this machine, and the hub is not asked" if local else f"cannot be fetched: {type(error).__name__}"
     if local and is_offline():
         why += f" ({' or '.join(OFFLINE)} is set)"
     folder = Path(repository.rpartition("/")[2])
@@ -66,9 +67,9 @@ def _missing(
 def how_to_fetch(
     repository: str, files: Sequence[str], revision: str | None, folder: Path, given: Path | None = None
 ) -> str:
-    """Return the command that fetches the files where there is internet, and the option that names their folder.
+    """Return the command that fetches the files on a machine with internet access, and the option for their folder.
 
-    That is ``given`` where the folder is found below it.
+    The option names ``given`` instead of ``folder`` where ``folder`` is searched below it.
     """
     command = ["hf", "download", repository, *files, "--local-dir", str(folder)]
     if revision:

@@ -1,11 +1,11 @@
 """Datasets of the Hugging Face hub: read their rows, store their audio as FLAC, list the clips.
 
-A row has a string ``id`` and a struct ``audio`` of ``bytes`` (an audio file) and ``path``. Rows come through the
-package ``datasets`` (extra ``datasets``) from the hub or its cache, or straight from a folder of Parquet shards.
-The bytes are decoded here: the package's own decoder needs torch and gives floats.
+A row has a string ``id`` and a struct ``audio`` of ``bytes`` (an audio file) and ``path``. Rows are read by the
+package ``datasets`` (extra ``datasets``) from the hub or its cache, or directly from a folder of Parquet shards.
+The bytes are decoded here: the package's own decoder needs torch and returns floats.
 
-``HF_HUB_OFFLINE=1`` or ``HF_DATASETS_OFFLINE=1`` keeps ``datasets`` from the network: what is in its cache is read,
-anything else ends with a :class:`~codec_superb.data_manifests.errors.FetchError` that says what to do.
+With ``HF_HUB_OFFLINE=1`` or ``HF_DATASETS_OFFLINE=1`` the package ``datasets`` reads only its cache; a dataset that is
+not in it raises a :class:`~codec_superb.data_manifests.errors.FetchError` that says what to do.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from codec_superb.data_manifests.audio.samples import Samples, write_flac
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.errors import AudioFileError, FetchError, LayoutError, ManifestError
-from codec_superb.data_manifests.files import write_atomically
+from codec_superb.data_manifests.files import file_stamp, write_atomically
 from codec_superb.data_manifests.indexers.listing import FoundClip, Listing
 from codec_superb.data_manifests.manifest import HuggingFaceSource, ManifestLabels
 from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate, ignore_progress
+from codec_superb.missing_package import not_installed
 
-INSTALL = 'pip install "codec-superb[datasets]"'
 _ROWS_AT_ONCE = 16
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet$")
 _DONE = "exported.json"
@@ -69,11 +69,11 @@ def export(
 ) -> Listing:
     """Store the audio of all splits below ``store`` as ``<split>/<id>.flac`` and list the clips.
 
-    Rows are read from the Parquet shards in ``folder``, or from the hub when it is None. What an earlier call stored
-    from the same bytes is kept. A row whose bytes are no audio is missing, with a note. ``progress`` hears of
-    stage ``cut`` after each row.
+    Rows are read from the Parquet shards in ``folder``, or from the hub when it is None. Files that an earlier call
+    stored from the same bytes are kept. A row that cannot be decoded is listed as missing, with a note. ``progress`` is
+    called with stage ``cut`` after each row.
 
-    Raises LayoutError when shards are not there or have other columns, FetchError when the hub cannot be read, and
+    Raises LayoutError when shards are missing or have other columns, FetchError when the hub cannot be read, and
     ManifestError when two rows have one id.
     """
     listing = Listing(store, stored=True)
@@ -122,7 +122,7 @@ def from_hub(repo: str, split: str, revision: str | None) -> Split:
     try:
         import datasets
     except ImportError as error:
-        raise FetchError(f"{repo} is read with the package datasets: {INSTALL}") from error
+        raise FetchError(not_installed(repo, "datasets", extra="datasets")) from error
     try:
         loaded = datasets.load_dataset(repo, split=split, revision=revision)
     except Exception as error:
@@ -131,7 +131,7 @@ def from_hub(repo: str, split: str, revision: str | None) -> Split:
             "bring its Parquet files and give their folder with --root DIR"
         ) from error
     _check_columns(loaded.column_names, repo)
-    # Without this cast a row would be decoded by torchcodec, to floats.
+    # Without this cast the package datasets (4 and newer) decodes rows with torchcodec, to floats.
     loaded = loaded.cast_column("audio", datasets.Audio(decode=False))
     rows = (_row(row, f"{repo} {split} row {number}") for number, row in enumerate(loaded))
     return Split(rows, len(loaded))
@@ -189,7 +189,7 @@ def _clip_id(split: str, row: HubRow) -> str:
 
 
 def _decode(row: HubRow) -> Samples:
-    """Return the row's audio: integers as they are, anything else (floats, lossy formats) with 24 bits."""
+    """Return the row's audio: integers unchanged, anything else (floats, lossy formats) quantised to 24 bits."""
     import soundfile
 
     try:
@@ -218,7 +218,7 @@ def _one_line(error: Exception) -> str:
 
 
 class _Stored:
-    """Which rows were stored already: the SHA-256 of a row's bytes, and size and time of the file made of them."""
+    """Record of stored rows: the SHA-256 of a row's bytes, and size and modification time of its stored file."""
 
     def __init__(self, store: Path) -> None:
         self._file = store.parent / _DONE
@@ -229,7 +229,7 @@ class _Stored:
             self._known = {}
 
     def has(self, clip_id: str, content: bytes, path: Path) -> bool:
-        """Return whether ``path`` is what was made of ``content``; raise ManifestError when the id came before."""
+        """Return whether ``path`` was stored from ``content``. Raises ManifestError for a repeated id."""
         if clip_id in self._seen:
             raise ManifestError(f"the clip id {clip_id!r} is given twice")
         self._seen.add(clip_id)
@@ -244,5 +244,4 @@ class _Stored:
 
     @staticmethod
     def _state(content: bytes, path: Path) -> list[Any]:
-        file = path.stat()
-        return [hashlib.sha256(content).hexdigest(), file.st_size, file.st_mtime_ns]
+        return [hashlib.sha256(content).hexdigest(), *file_stamp(path)]

@@ -1,8 +1,8 @@
 """AISHELL-1: ``data_aishell/wav/<split>/<speaker>/*.wav``, words in ``transcript/aishell_transcript_v0.8.txt``.
 
-The archive holds one more archive for each speaker, ``wav/S0764.tar.gz``, which unpack to ``wav/test/S0764`` and so on.
-The transcript has a line ``BAC009S0764W0121 甚至 出现 交易`` an utterance of any split, words parted by blanks; it does
-not say which split an utterance is of, so an utterance is missed where its speaker's folder is there.
+The archive holds another archive for each speaker, ``wav/S0764.tar.gz``, which unpacks to ``wav/test/S0764``.
+The transcript has one line ``BAC009S0764W0121 甚至 出现 交易`` per utterance of any split, words separated by blanks.
+It does not give the split, so an utterance counts as missing only where its speaker's folder exists in the split.
 """
 
 from __future__ import annotations

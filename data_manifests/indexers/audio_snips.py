@@ -1,7 +1,7 @@
 """Audio SNIPS: ``{train,valid,test}/<voice>-snips-<split>-<n>.wav`` and ``all.iob.snips.txt``.
 
-This is the layout that the SUPERB recipe makes of the published MP3 files. A line of ``all.iob.snips.txt`` is the
-clip's name, ``BOS``, the words, ``EOS``, a tab, one slot label for each of these, of which the last is the intent.
+This is the layout that the SUPERB recipe creates from the published MP3 files. A line of ``all.iob.snips.txt`` is the
+clip's name, ``BOS``, the words, ``EOS``, a tab, and one slot label for each of these, the last being the intent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _take_split(listing: Listing, base: Path, split: str, labels: dict[str, Mani
         voice = ManifestLabels(language="en", speaker=path.stem.split("-")[0], extra={"split": split})
         listing.add(path, labels.get(path.stem, voice), below=base, labelled=path.stem in labels)
     voices = {name.split("-")[0] for name in names}
-    # The text file lists 16 voices; a voice that was left out altogether was left out on purpose.
+    # all.iob.snips.txt lists 16 voices; a voice without any file in the split was left out on purpose.
     wanted = {name for name in labels if f"-snips-{split}-" in name and name.split("-")[0] in voices}
     listing.missing.extend(f"{split}/{name}" for name in sorted(wanted - names))
 

@@ -1,6 +1,6 @@
-"""CREMA-D: ``AudioWAV/<actor>_<sentence>_<emotion>_<level>.wav``; file names say everything.
+"""CREMA-D: ``AudioWAV/<actor>_<sentence>_<emotion>_<level>.wav``; all labels are in the file names.
 
-Where ``SentenceFilenames.csv`` lies beside the folder, clips that it lists and that are not there are missing.
+Where ``SentenceFilenames.csv`` is beside the folder, clips that it lists and that are absent count as missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SENTENCES = {
     "TSI": "The surface is slick",
     "WSI": "We'll stop in a couple of minutes",
 }
-# XX is "unspecified"; one file of the publisher has a lone X.
+# XX is "unspecified" in CREMA-D's README; one published file has a single X.
 LEVELS = {"LO": "low", "MD": "medium", "HI": "high", "XX": "unspecified", "X": "unspecified"}
 _CLIP = re.compile(r"(\d{4})_([A-Z]{3})_([A-Z]{3})_([A-Z]{1,2})")
 _LIST = "SentenceFilenames.csv"

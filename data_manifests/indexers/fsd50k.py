@@ -1,7 +1,7 @@
 """FSD50K: ``FSD50K.ground_truth/{dev,eval}.csv``, ``FSD50K.{dev,eval}_audio/<id>.wav``.
 
-The validation set is the lines of ``dev.csv`` with ``split`` = ``val``, the test set is ``eval.csv``. Each clip has
-its own licence and uploader in ``FSD50K.metadata/{dev,eval}_clips_info_FSD50K.json``, which are used where they are.
+The validation set is the rows of ``dev.csv`` with ``split`` = ``val``, the test set is ``eval.csv``. The licence and
+uploader of each clip are in ``FSD50K.metadata/{dev,eval}_clips_info_FSD50K.json``, which is read where it exists.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _take_clip(listing: Listing, path: Path, part: str, row: dict[str, str], inf
         listing.missing.append(f"{part}/{path.stem}")
         return
     labels = ManifestLabels(events=tuple(row["labels"].split(",")), extra={"split": row.get("split", "test")})
-    # The two folders number their clips alike: the part keeps ids apart and says where a clip belongs.
+    # File names are Freesound ids in both folders; the part in the id says which folder a clip is in.
     listing.add(
         path,
         labels,

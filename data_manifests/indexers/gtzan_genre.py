@@ -1,7 +1,7 @@
 """GTZAN genre collection: ``genres/<genre>/<genre>.NNNNN.{au,wav}``, 10 genres of 100 clips.
 
-The copy that most people have calls the folder ``genres_original`` and has a ``jazz.00054.wav`` that no decoder
-reads; the ``.au`` file of the original archive is sound. The clip stays in the list, and a run counts it as failed.
+A common copy calls the folder ``genres_original`` and has a ``jazz.00054.wav`` that cannot be decoded; the ``.au`` file
+of the original archive is intact. The clip stays in the list, and a run counts it as failed.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Gunshot Triangulation: four long recordings of the same 22 shots, which are cut into 88 clips.
 
-The publisher gives out ``mic1raw.wav``, ``mic2raw16b.wav``, ``mic3raw.wav`` and ``mic4raw.wav`` with a script that
-cuts them; the HEAR benchmark, whose clips the benchmark's paper counts, follows that script, and so does this module:
+The publisher provides ``mic1raw.wav``, ``mic2raw16b.wav``, ``mic3raw.wav`` and ``mic4raw.wav`` with a script that
+cuts them. The HEAR benchmark, whose clips the benchmark's paper counts, follows that script, and so does this module:
 
-- each recording at 48 kHz, the mean of its channels, begins one second before the offset that the script aligns it at;
-- on the first microphone, a shot begins at a sample of 0.8 or more, at least 25,000 samples after the last beginning;
-- a clip is 1.5 s long and begins 1/8 s before its shot, at the same place in all four recordings;
-- shots 0 to 3 are of firearm 1, and each three after them of the next, up to firearm 7.
+- each recording, mixed to mono at 48 kHz, is cut to begin one second before the script's alignment offset;
+- on the first microphone, a shot begins at a sample of 0.8 or more, more than 25,001 samples after the previous start;
+- a clip is 1.5 s long and begins 1/8 s before its shot, at the same position in all four recordings;
+- shots 0 to 3 are of firearm 1, and each following three of the next, up to firearm 7.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHOTS = 22
 FIREARM_OF_SHOT = (1, *(shot // 3 + 1 for shot in range(SHOTS - 1)))
 THRESHOLD = 0.8
 APART = 25_001
-"""A beginning lies more than this many samples after the last."""
+"""Samples that a shot's start must exceed from the previous one."""
 LENGTH = RATE * 3 // 2
 
 

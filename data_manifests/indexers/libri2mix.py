@@ -1,7 +1,7 @@
 """Libri2Mix: ``wav16k/<mode>/test/mix_both/*.wav`` and ``wav16k/<mode>/metadata/mixture_test_mix_both.csv``.
 
-The generating script of the publisher makes the modes ``max`` (until the longer speaker ends) and ``min``; a user has
-one or both. The first of the manifest's ``modes`` that is there is taken, and the report says which.
+The publisher's script generates the modes ``max`` (length of the longer utterance) and ``min``; a user may have one or
+both. The first of the manifest's ``modes`` that is present is used, and the report names it.
 """
 
 from __future__ import annotations

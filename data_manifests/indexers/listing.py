@@ -1,4 +1,4 @@
-"""What goes into an indexer and what comes out of it, and the few steps that most layouts share."""
+"""Input and output types of the indexers, and helpers that most layouts share."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.manifest import ManifestLabels, Partition
-from codec_superb.data_manifests.trials import ListedTrial
+from codec_superb.data_manifests.trials import Trial
 
 Option = str | int | float | bool | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """What an indexer is asked to look at."""
+    """The input of an indexer."""
 
     root: Path
-    """The folder that the user names, absolute: the dataset's own folder or the one that it was unpacked into."""
+    """The folder given by the user, absolute: the dataset's own folder or the one that it was unpacked into."""
     partition: Partition
     store: Path
-    """Folder for audio that has to be cut out of longer recordings; need not exist."""
+    """Folder for audio that is cut out of longer recordings; need not exist."""
     options: Mapping[str, Option] = field(default_factory=dict)
 
 
@@ -37,17 +37,17 @@ class FoundClip:
     path: Path
     labels: ManifestLabels
     labelled: bool = True
-    """False when the publisher's files say nothing of this clip."""
+    """False when the publisher's files have no labels for this clip."""
     licence: str | None = None
-    """Only where clips of one dataset differ; otherwise the manifest's."""
+    """None for the manifest's licence; set where clips of one dataset differ."""
     attribution: str | None = None
     category: Category | None = None
-    """Only where a dataset has more than one."""
+    """None for the manifest's category; set where a dataset has more than one."""
 
 
 @dataclass(slots=True)
 class Listing:
-    """What an indexer found."""
+    """The output of an indexer."""
 
     root: Path
     """The folder that the paths in the clip list are relative to."""
@@ -58,10 +58,10 @@ class Listing:
     """Audio files in the partition's folders that the publisher does not list."""
     notes: list[str] = field(default_factory=list)
     """Sentences for the report."""
-    trials: dict[str, list[ListedTrial]] = field(default_factory=dict)
-    """Verification trials by the name of their list."""
+    trials: dict[str, list[Trial]] = field(default_factory=dict)
+    """Speaker verification trials by the name of their list."""
     stored: bool = False
-    """True when the clips were cut here, so that their identity is their samples and not a file's bytes."""
+    """True when this package stored the clips; they are then hashed by their samples, not by the file's bytes."""
 
     def add(
         self,
@@ -80,7 +80,7 @@ class Listing:
 
 
 def clip_id(path: Path, below: Path) -> str:
-    """Return the id of the audio file: its path below a folder of the publisher's, without the suffix."""
+    """Return the id of an audio file: its path relative to ``below``, without the suffix."""
     return escape_path(os.fsencode(path.relative_to(below).with_suffix("")))
 
 
@@ -96,13 +96,13 @@ def locate(root: Path, markers: str | tuple[str, ...], inner: tuple[str, ...] = 
             return folder
     places = " or ".join(str(folder) for folder in folders)
     raise LayoutError(
-        f"{root} is not laid out as its publisher does: expected {' or '.join(wanted)} in {places}; "
+        f"{root} does not have its publisher's layout: expected {' or '.join(wanted)} in {places}; "
         "give the folder that the publisher's archive was unpacked into"
     )
 
 
 def present_splits(base: Path, splits: Iterable[str], listing: Listing) -> list[str]:
-    """Return those of the split folders that exist below ``base``; each that does not becomes a note."""
+    """Return the split folders that exist below ``base``; each missing one adds a note to ``listing``."""
     present = []
     for split in splits:
         if (base / split).is_dir():
@@ -115,7 +115,7 @@ def present_splits(base: Path, splits: Iterable[str], listing: Listing) -> list[
 def audio_below(folder: Path, suffixes: Iterable[str] = AUDIO_SUFFIXES) -> Iterator[Path]:
     """Yield the audio files below ``folder`` in the order of their paths; links to folders are followed once.
 
-    Passed over are hidden files and ``__MACOSX``, which archives made on a Mac bring along.
+    Hidden files and ``__MACOSX``, the folder of resource forks in archives made by macOS, are skipped.
     """
     wanted = frozenset(suffixes)
     seen: set[str] = set()
@@ -134,9 +134,9 @@ def audio_below(folder: Path, suffixes: Iterable[str] = AUDIO_SUFFIXES) -> Itera
 def take_listed(
     listing: Listing, folder: Path, labels: Mapping[str, ManifestLabels], *, below: Path | None = None
 ) -> None:
-    """Add the files of ``folder`` that ``labels`` names; what is only in one of the two is missing or extra.
+    """Add the files of ``folder`` that ``labels`` names; names without a file are missing, unnamed files extra.
 
-    ``labels`` maps paths relative to ``folder`` (POSIX). ``below`` is where ids begin, by default ``folder``.
+    ``labels`` maps POSIX paths relative to ``folder``. Ids are relative to ``below``, by default ``folder``.
     """
     start = below or folder
     for name in sorted(labels):

@@ -1,7 +1,7 @@
 """M4Singer: ``<singer>#<song>/NNNN.wav`` and ``meta.json``, a list of ``{"item_name": "singer#song#NNNN", "txt": …}``.
 
-Names of songs are Chinese, and file systems differ in how they spell accents and wide characters: folders and items
-are compared in Unicode's composed form (NFC).
+Names of songs are Chinese, and file systems differ in their Unicode normalisation (HFS+ stores NFD): folders and items
+are compared in the composed form (NFC).
 """
 
 from __future__ import annotations

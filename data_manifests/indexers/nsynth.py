@@ -1,4 +1,4 @@
-"""NSynth test set: ``nsynth-test/examples.json`` (note -> facts) and ``nsynth-test/audio/<note>.wav``."""
+"""NSynth test set: ``nsynth-test/examples.json`` (metadata by note) and ``nsynth-test/audio/<note>.wav``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """QUESST 2014: ``quesst14Database/{Audio,dev_queries,eval_queries}/*.wav``, languages in ``scoring/*.lst``.
 
-Each of the three lists ``scoring/language_key_{utterances,dev,eval}.lst`` has a line
-``quesst14Database/Audio/quesst14_00001.wav albanian`` a file.
+Each of the three lists ``scoring/language_key_{utterances,dev,eval}.lst`` has one line
+``quesst14Database/Audio/quesst14_00001.wav albanian`` per file.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ WORDS = (
     *("no", "off", "on", "one", "right", "seven", "sheila", "six", "stop", "three", "tree", "two", "up", "wow"),
     *("yes", "zero"),
 )
-"""The words of version 0.01; version 0.02 has five more, which are no part of this dataset."""
+"""The words of version 0.01; version 0.02 has five more, which are not part of this dataset."""
 
 SPLIT_LISTS = {"testing_list.txt": "test", "validation_list.txt": "validation"}
 _CLIP = re.compile(r"([0-9a-f]{8})_nohash_(\d+)\.wav")

@@ -1,4 +1,4 @@
-"""Read the tables that publishers bring along; every error names the file and the line."""
+"""Read the publishers' CSV, text and JSON files; every error names the file and the line."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from codec_superb.data_manifests.errors import LayoutError
 def read_rows(path: Path, columns: tuple[str, ...], *, delimiter: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
     """Yield ``(line number, row)`` of a table whose first line names its columns.
 
-    Raises LayoutError when the file is missing or no text, when one of ``columns`` is not in it, or when a line has
-    more or fewer fields than the first.
+    Raises LayoutError when the file is missing or not text, when it lacks one of ``columns``, or when a line has more
+    or fewer fields than the first.
     """
     with _opened(path) as lines:
         reader = csv.reader(lines, delimiter=delimiter)
@@ -42,7 +42,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file holds; raise LayoutError with the line where it stops being JSON."""
+    """Return the content of a JSON file. Raises LayoutError naming the invalid line, or a repeated key."""
     with _opened(path) as text:
         try:
             return json.load(text, object_pairs_hook=lambda pairs: _object(pairs, path))
@@ -53,13 +53,14 @@ def read_json(path: Path) -> Any:
 
 
 def expect_type(value: object, kind: type, path: Path, what: str) -> Any:
-    """Return ``value`` when it is a ``kind``; raise LayoutError naming the file and ``what`` is wrong otherwise."""
+    """Return ``value`` if it is a ``kind``. Raises LayoutError naming the file and ``what`` otherwise."""
     if not isinstance(value, kind):
         raise LayoutError(f"{path}: expected {what} to be a {kind.__name__}, got {str(value)[:60]!r}")
     return value
 
 
 def _object(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    # RFC 8259, section 4, leaves repeated names undefined; Python's json keeps the last value silently.
     fields = dict(pairs)
     if len(fields) != len(pairs):
         names = [name for name, _ in pairs]

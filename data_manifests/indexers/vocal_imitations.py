@@ -1,7 +1,7 @@
 """Vocal Imitation Set: ``vocal_imitations.txt`` (tab-delimited) and ``vocal_imitations/included/*.wav``.
 
-The early release keeps the folder ``included`` beside the table. Of all imitations, those whose ``included`` is true
-are taken; recordings of the folders ``excluded`` and ``original_recordings`` are no part of the dataset.
+The early release has the folder ``included`` beside the table. Only imitations whose column ``included`` is true are
+used; the folders ``excluded`` and ``original_recordings`` are not part of the dataset.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def find(request: IndexRequest) -> Listing:
     labels = _labels(base / TABLE)
     for path in audio_below(folder, {".wav"}):
         if path.name in labels:
-            # The table knows file names only: the folder between is no part of the id.
+            # The table has file names without folders, so the folder is not part of the id.
             listing.add(path, labels.pop(path.name), below=path.parent)
         else:
             listing.extra.append(path.relative_to(folder).as_posix())

@@ -1,7 +1,7 @@
 """VocalSet: ``{FULL,data_by_singer}/<singer>/<context>/<technique>/*.wav`` and ``test_singers_technique.txt``.
 
-Release 1.1 calls the folder of all singers ``FULL``, release 1.2 ``data_by_singer``. The test set is the singers that
-the publisher lists, one a line.
+Release 1.1 calls the folder of all singers ``FULL``, release 1.2 ``data_by_singer``. The test set is the singers in the
+publisher's list, one per line.
 """
 
 from __future__ import annotations

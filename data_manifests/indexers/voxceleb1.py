@@ -1,8 +1,8 @@
 """VoxCeleb1 test set: ``wav/<speaker>/<video>/NNNNN.wav``, trial lists ``veri_test.txt`` and ``veri_test2.txt``.
 
 The test set is the 40 people whose names begin with E: the speakers id10270 to id10309. The trial lists are published
-beside the archive; both are stored with the clip list where they are found, since the original (37,720 trials) and
-the cleaned one (37,611) give different error rates.
+beside the archive; both are stored with the clip list where present, since the original (37,720 trials) and the
+cleaned one (37,611) give different error rates.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, clip_id, locate
 from codec_superb.data_manifests.indexers.tables import read_lines
 from codec_superb.data_manifests.manifest import ManifestLabels
-from codec_superb.data_manifests.trials import ListedTrial
+from codec_superb.data_manifests.trials import Trial
 
 PUBLISHED_TRIALS = {"veri_test": 37_720, "veri_test2": 37_611}
 TEST_SPEAKERS = frozenset(f"id{number}" for number in range(10_270, 10_310))
@@ -56,12 +56,12 @@ def _read_list(listing: Listing, name: str, places: tuple[Path, ...]) -> None:
     listing.notes.append(f"{path.name}: {len(trials)} trials ({PUBLISHED_TRIALS[name]} published)")
 
 
-def _trial(line: str, where: str) -> ListedTrial:
+def _trial(line: str, where: str) -> Trial:
     fields = line.split()
     if len(fields) != 3 or fields[0] not in {"0", "1"} or not all(map(_CLIP.fullmatch, fields[1:])):  # noqa: PLR2004 - its fields
         raise LayoutError(f"{where}: expected 0 or 1 and two clips idNNNNN/VIDEO/NNNNN.wav, got {line!r}")
     first, second = (clip_id(Path(name), Path()) for name in fields[1:])
-    return ListedTrial(same=fields[0] == "1", enrolment=first, test=second)
+    return Trial(same=fields[0] == "1", enrolment=first, test=second)
 
 
 def _compare(listing: Listing) -> None:

@@ -1,8 +1,8 @@
-"""VoxLingua107: ``dev/<language>/*.wav``; the languages with most clips in the development set are taken.
+"""VoxLingua107: ``dev/<language>/*.wav``; the languages with most clips in the development set are used.
 
 The rule comes from the task ``vox_lingua_top10`` of the HEAR benchmark: languages are ranked by the number of their
-clips in the development set, and all clips of the first ten are taken. A tie at the tenth place, which that rule
-leaves open, is broken by the language code, so that the same folder always gives the same clips.
+clips in the development set, and all clips of the first ten are used. A tie at the tenth rank, which that rule
+does not resolve, is broken by the language code, so that the same folder always gives the same clips.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, 
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 WITHDRAWN_CODES = {"iw": "he", "jw": "jv"}
-"""Codes of the publisher that BCP 47 has replaced."""
+"""The publisher's codes that the IANA registry of BCP 47 marks as deprecated, and their preferred values."""
 
 
 def find(request: IndexRequest) -> Listing:

@@ -1,1 +1,1 @@
-"""Make the clip list of a dataset that the user has, and report what was found."""
+"""Index a dataset from the publisher's folder or the hub: write its clip list and report its completeness."""

@@ -1,8 +1,8 @@
-"""Hash audio files and read their headers, with several threads, and never twice the same file.
+"""Hash audio files and read their headers with several threads, and cache the results.
 
-A published set is tens of gigabytes: reading all of it takes minutes on a fast disk. The SHA-256 of each file is
-kept in a cache with the file's size and time of change, so that indexing again, or going on after an interruption,
-reads only files that are new or were changed.
+A published dataset has tens of gigabytes: reading it takes minutes on a fast disk. The SHA-256 of each file is cached
+with the file's size and modification time, so that indexing again, or resuming after an interruption, reads only new
+and changed files.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codec_superb.data_manifests.audio.audio_file import read_header
-from codec_superb.data_manifests.files import file_sha256, write_atomically
+from codec_superb.data_manifests.files import file_sha256, file_stamp, write_atomically
 from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate, ignore_progress
 
 BATCH = 64
-"""Files between two calls of the progress callback: small, so that Ctrl-C is heard soon."""
+"""Files between two calls of the progress callback: small, so that Ctrl-C takes effect soon."""
 SAVE_SECONDS = 30.0
-"""Time between two writings of the cache while files are being read: what a sudden death costs at most."""
+"""Seconds between two writes of the cache: the most work that a killed process loses."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What is known of one audio file."""
+    """Size, hash and header of one audio file."""
 
     size: int
     """Bytes."""
     mtime_ns: int
     sha256: str
-    """Of the file's bytes."""
+    """SHA-256 of the file's bytes."""
     sampling_rate: int | None
     """Hz; None when the file cannot be read as audio."""
     frames: int | None
@@ -49,16 +49,16 @@ class FileFacts:
 
 
 def read_file_facts(paths: Sequence[Path], cache: Path, progress: OnProgress = ignore_progress) -> Iterator[FileFacts]:
-    """Yield the facts of each file in order, from ``cache`` where the file has not changed since.
+    """Yield the facts of each file in order, from ``cache`` where the file is unchanged.
 
-    ``cache`` is a JSON file that is written now and then and at the end, also when the caller stops early.
-    ``progress`` is called after each batch, in the caller's thread. Raises OSError when a file vanishes or cannot be
-    read from the disk; a file that is no audio only lacks rate and frames.
+    ``cache`` is a JSON file that is written periodically and at the end, also when the caller stops early.
+    ``progress`` is called after each batch, in the caller's thread. Raises OSError when a file is deleted or cannot be
+    read from the disk; a file that is not audio has no rate and no frames.
     """
     known = _load(cache)
     facts: dict[str, FileFacts] = {}
     saved = time.monotonic()
-    # More threads than cores: hashing waits for the disk, and hashlib computes outside the interpreter's lock.
+    # More threads than cores: hashing waits for the disk, and hashlib releases the GIL for buffers above 2047 bytes.
     pool = ThreadPoolExecutor(max_workers=min(8, 2 * (os.cpu_count() or 1)))
     try:
         for batch in _batches(paths):
@@ -78,12 +78,12 @@ def read_file_facts(paths: Sequence[Path], cache: Path, progress: OnProgress = i
 
 
 def _measure_one(path: Path, known: dict[str, FileFacts]) -> FileFacts:
-    state = path.stat()
+    stamp = file_stamp(path)
     before = known.get(str(path))
-    if before is not None and (before.size, before.mtime_ns) == (state.st_size, state.st_mtime_ns):
+    if before is not None and (before.size, before.mtime_ns) == stamp:
         return before
     rate, frames = read_header(path) or (None, None)
-    return FileFacts(state.st_size, state.st_mtime_ns, file_sha256(path), rate, frames)
+    return FileFacts(*stamp, file_sha256(path), rate, frames)
 
 
 def _batches(paths: Iterable[Path]) -> Iterator[list[Path]]:
@@ -98,7 +98,7 @@ def _load(cache: Path) -> dict[str, FileFacts]:
     except FileNotFoundError:
         return {}
     except (ValueError, TypeError, AttributeError):
-        return {}  # a cache that is no cache costs time, nothing else
+        return {}  # an invalid cache only costs time
 
 
 def _save(cache: Path, facts: dict[str, FileFacts], before: dict[str, FileFacts]) -> None:

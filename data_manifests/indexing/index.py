@@ -1,8 +1,8 @@
-"""Make the clip list of a dataset that the user has: from the publisher's own folders, or from the Hugging Face hub.
+"""Write the clip list of a dataset from the publisher's own folder or from the Hugging Face hub.
 
-The audio stays where it is; only the list, with a SHA-256 of every file, is written under ``CODEC_SUPERB_HOME``.
+The audio stays where it is; only the list, with the SHA-256 of every file, is written below ``CODEC_SUPERB_HOME``.
 Hashing reads all of the audio once (minutes for tens of gigabytes, see
-:mod:`codec_superb.data_manifests.indexing.file_facts`); a second call reads only what was changed since.
+:mod:`codec_superb.data_manifests.indexing.file_facts`); a second call reads only changed files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from codec_superb.data_manifests.progress import OnProgress, ignore_progress
 from codec_superb.data_manifests.trials import write_trials
 
 STORE = "audio"
-"""Folder, beside the clip list, of audio that was cut or decoded here."""
+"""Folder, beside the clip list, of audio that this package cut or decoded."""
 _FACTS = "files.json"
 _ANY_HASH = "0" * 64
 
@@ -37,14 +37,14 @@ def index(
 
     ``root`` is the publisher's folder or the one it was unpacked into; for a dataset of the Hugging Face hub it is a
     folder of Parquet shards, or None to read the hub at ``revision`` (a commit, tag or branch; by default the
-    manifest's). ``progress`` hears of stage ``cut`` (audio that is stored here) and ``check`` (files hashed).
+    manifest's). ``progress`` is called with the stages ``cut`` (audio stored) and ``check`` (files hashed).
 
     Raises UnknownDataset, LayoutError (what was expected where), ManifestError (an id given twice) and FetchError
     (the hub cannot be read).
     """
     manifest = load_manifest(name)
-    folder = datasets_home() / name
-    with locked(datasets_home() / f".{name}.lock"):
+    folder = datasets_home() / manifest.name
+    with locked(datasets_home() / f".{manifest.name}.lock"):
         tell = progress or ignore_progress
         listing = _find(manifest, root, folder / STORE, tell, revision)
         listing.found = [clip for clip in listing.found if _in_partition(clip, listing.root, manifest.partition)]
@@ -68,7 +68,7 @@ def _find(
             f"{manifest.name} is made of package files, not indexed: run codec-superb datasets prepare {manifest.name}"
         )
     if folder is None:
-        raise LayoutError(f"{manifest.name}: say where it lies with --root DIR; it is had from {source.url}")
+        raise LayoutError(f"{manifest.name}: name its folder with --root DIR; it is published at {source.url}")
     return find_clips(source.layout, IndexRequest(folder, manifest.partition, store, source.options))
 
 
@@ -87,7 +87,7 @@ def _in_partition(clip: FoundClip, root: Path, partition: Partition) -> bool:
 
 
 def _check_names(listing: Listing) -> None:
-    """Refuse names that a clip list cannot hold, before hours go into hashing."""
+    """Refuse names that a clip list cannot hold, before the long hashing begins."""
     for path in (listing.root, *(clip.path for clip in listing.found)):
         try:
             str(path).encode("utf-8")
@@ -138,7 +138,7 @@ def _record(clip: FoundClip, facts: FileFacts, manifest: Manifest, listing: List
 
 
 def _counts(manifest: Manifest, listing: Listing) -> tuple[int, int]:
-    """Return how many clips are missing and extra, by the publisher's lists and by the published count."""
+    """Return the numbers of missing and extra clips, by the publisher's lists and by the published count."""
     missing, extra = len(listing.missing), len(listing.extra)
     if manifest.expected_clips is not None:
         short = manifest.expected_clips.count - len(listing.found)

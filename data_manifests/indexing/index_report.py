@@ -1,4 +1,4 @@
-"""What indexing a dataset found, against what its publisher counts; as text for people and as data for ``--json``."""
+"""The report of indexing a dataset: what was found, compared with the published counts; as text and as JSON."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """The outcome of one indexing; names are the first few, in their order."""
+    """The report of one indexing; of long lists only the first names are kept."""
 
     name: str
     root: Path
     """Folder that the clips' paths are relative to."""
     folder: Path
-    """Where the clip list was written."""
+    """Folder of the clip list."""
     clips: int
     published: int | None
-    """Clips that the published dataset has after the partition rule; None where no count is certain."""
+    """Clips of the published dataset after the partition rule; None where no count is certain."""
     published_source: str | None
     missing: int
-    """Clips that the publisher lists or counts and that are not there."""
+    """Clips that the publisher lists or counts and that are absent."""
     missing_names: tuple[str, ...]
     extra: int
     """Audio files in the partition's folders that the publisher does not list, or clips above the published count."""
     extra_names: tuple[str, ...]
     unlabelled: int
-    """Clips of which the publisher's files say nothing; their labels are None."""
+    """Clips without labels in the publisher's files."""
     unlabelled_names: tuple[str, ...]
     unreadable: int
     """Clips that cannot be read as audio; they stay in the list, and a run counts them as failed."""

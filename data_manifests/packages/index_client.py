@@ -1,4 +1,7 @@
-"""Ask one package index where a file is, and read it: an index on the network, or a folder (``file:``)."""
+"""Client of one package index (the simple API of PEP 503 and PEP 691): find a file and download it.
+
+An index is an address on the network, or a local folder (``file:``).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ Chunks = Callable[[int], Iterator[bytes]]
 
 _PARTIAL_CONTENT = 206
 _CONNECTIONS = 2
-"""Second and third tries to connect: without a network, a person should not wait long to hear it."""
+"""Retries of a connection; few, so that a missing network is reported soon."""
 _CONNECT_SECONDS = 15.0
 
 
@@ -46,7 +49,7 @@ class IndexClient:
         self._session.close()
 
     def find(self, file: PackageFile) -> str | Path:
-        """Return the address, or for a folder the path, of the file; raise FetchError when it is not to be had."""
+        """Return the address of the file, or its path in a local index. Raises FetchError when it is not there."""
         for package in self._page(file.project).packages:
             if package.filename == file.filename:
                 return local_path(package.url) or package.url
@@ -54,10 +57,11 @@ class IndexClient:
 
     @contextlib.contextmanager
     def download(self, url: str, *, start: int) -> Iterator[tuple[int, Chunks]]:
-        """Give where the answer begins (``start``, or 0 when the server sends all) and a function that reads it.
+        """Yield the offset of the response (``start``, or 0 when the server ignores the range) and its reader.
 
-        Raises FetchError for whatever goes wrong on the network.
+        Raises FetchError for any failure of the network.
         """
+        # identity: bytes of a range must be those of the file, not of a compressed transfer (RFC 9110, section 14).
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
         try:
             response = self._session.get(url, headers=headers, stream=True)
@@ -72,6 +76,7 @@ class IndexClient:
 
     def _page(self, project: str) -> pypi_simple.ProjectPage:
         if self._folder is not None:
+            # PEP 503: normalised names of projects.
             return self._folder_page(self._folder / re.sub(r"[-_.]+", "-", project).lower(), project)
         try:
             return pypi_simple.PyPISimple(self._address, session=self._session).get_project_page(project)
@@ -94,7 +99,8 @@ class IndexClient:
 class _PipAdapter(HTTPAdapter):
     """Applies pip's time limit and certificates to every request of a session.
 
-    ``requests`` lets its own variables overrule what a session was told; pip's setting is the more specific one.
+    In ``requests``, environment variables (``REQUESTS_CA_BUNDLE``) override the session's settings; pip's setting is
+    the more specific one and must win.
     """
 
     def __init__(self, settings: PipSettings) -> None:
@@ -141,7 +147,7 @@ def _without_password(url: str) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """Return the innermost reason as a few words: the outer ones repeat the address and the library's internals."""
+    """Return the reason in a few words; the library's own text repeats the address and its internals."""
     if isinstance(error, requests.HTTPError):
         return f"the server answered {error.response.status_code}"
     if isinstance(error, requests.exceptions.SSLError):

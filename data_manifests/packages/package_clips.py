@@ -1,4 +1,4 @@
-"""Turn the groups of a manifest into stored clips: each package file is fetched, read once, and cut."""
+"""Create the stored clips of a manifest: download each package file, read it once, and cut its clips."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from codec_superb.data_manifests.packages.pip_settings import read_pip_settings
 from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate
 
 _THREADS = 4
-"""Downloads at once; more would not be faster and would be impolite."""
+"""Concurrent downloads; more are not faster and burden the index."""
 
 _Wanted = list[tuple[ClipGroup, PackageClip]]
 
@@ -52,7 +52,7 @@ def _fetch_all(files: dict[str, PackageFile], progress: OnProgress) -> dict[str,
     jobs = {key: functools.partial(fetcher.fetch, file, meter.of(file)) for key, file in files.items()}
     try:
         outcomes = _run_all(jobs)
-    finally:  # Ctrl-C: let no thread go on with hundreds of megabytes
+    finally:  # on Ctrl-C running downloads stop
         fetcher.stop.set()
     _refuse_missing(files, outcomes, fetcher.folder)
     return {key: outcome.result() for key, outcome in outcomes.items()}
@@ -61,8 +61,8 @@ def _fetch_all(files: dict[str, PackageFile], progress: OnProgress) -> dict[str,
 def _run_all(jobs: Mapping[str, Callable[[], Path]]) -> dict[str, Future[Path]]:
     """Run the jobs on a few threads, and wait for them.
 
-    The threads are daemons, unlike those of an executor: one that waits for a server that does not answer must not
-    keep a program alive that a person has ended.
+    The threads are daemons, unlike those of ThreadPoolExecutor, which the interpreter joins at exit: a thread
+    that waits for a server must not keep an interrupted program running.
     """
     outcomes: dict[str, Future[Path]] = {key: Future() for key in jobs}
     waiting = iter(list(jobs))
@@ -76,7 +76,7 @@ def _run_all(jobs: Mapping[str, Callable[[], Path]]) -> dict[str, Future[Path]]:
                 return
             try:
                 outcomes[key].set_result(jobs[key]())
-            except BaseException as error:  # noqa: BLE001 - it is raised again where the outcome is asked for
+            except BaseException as error:  # noqa: BLE001 - raised again by Future.result
                 outcomes[key].set_exception(error)
 
     for _ in range(min(_THREADS, len(jobs))):
@@ -100,7 +100,7 @@ def _refuse_missing(files: dict[str, PackageFile], outcomes: dict[str, Future[Pa
 
 
 def _cut_file(folder: Path, path: Path, wanted: _Wanted) -> Iterator[ClipRecord]:
-    """Cut all wanted clips out of one package file, which is read through once."""
+    """Cut all wanted clips out of one package file, reading it once."""
     names = {name for _, clip in wanted for name in clip.members}
     whole = {name: decode_exactly(content, name) for name, content in read_members(path, names)}
     for group, clip in wanted:
@@ -131,7 +131,7 @@ def _merge(shared: ManifestLabels, own: ManifestLabels) -> ManifestLabels:
 
 
 class _Meter:
-    """Adds up what the downloads have received, and tells it one call at a time."""
+    """Sums the received bytes of all downloads, and serialises the calls of the progress callback."""
 
     def __init__(self, files: Iterable[PackageFile], progress: OnProgress) -> None:
         self._received = {file.filename: 0 for file in files}

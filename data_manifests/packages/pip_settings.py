@@ -1,7 +1,8 @@
-"""What pip is configured with on this machine: which package indexes, which certificates, which proxy.
+"""Read pip's configuration on this machine: package indexes, certificates, proxy, time-outs.
 
-Read as pip reads it: configuration files (system, user, environment's own, ``PIP_CONFIG_FILE``), later ones first,
-in them ``[download]`` before ``[global]``, and ``PIP_*`` variables before all. pip itself need not be installed.
+The precedence is pip's (its user guide, "Configuration"): ``PIP_*`` variables, then configuration files
+(``PIP_CONFIG_FILE``, the environment's own, user, system), in them ``[download]`` before ``[global]``. pip itself need
+not be installed.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ class PipSettings:
     """The settings that a download needs."""
 
     indexes: tuple[str | None, ...]
-    """Addresses in the order in which they are asked; None stands for the public index."""
+    """Addresses in the order in which they are searched; None is the public index."""
     find_links: tuple[Path, ...] = ()
     """Local folders that may hold package files."""
     cert: str | None = None
-    """File of certificates; None leaves it to ``requests`` and its variables."""
+    """File of CA certificates; None leaves the choice to ``requests`` and its variables."""
     client_cert: str | None = None
     proxy: str | None = None
     trusted_hosts: tuple[str, ...] = ()
@@ -42,7 +43,7 @@ class PipSettings:
 
 
 def read_pip_settings(environ: Mapping[str, str] = os.environ) -> PipSettings:
-    """Return what pip would use; raise DatasetError when a configuration file or a number cannot be read."""
+    """Return pip's settings. Raises DatasetError when a configuration file or a number cannot be read."""
     values = _from_files(environ)
     values |= {
         name.removeprefix("PIP_").lower().replace("_", "-"): value
@@ -87,7 +88,7 @@ def _from_files(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _config_files(environ: Mapping[str, str]) -> list[Path]:
     own = environ.get("PIP_CONFIG_FILE")
-    if own == os.devnull:
+    if own == os.devnull:  # pip's documented way to ignore all configuration files
         return []
     home = Path(environ.get("HOME") or Path.home())
     shared = [Path(folder) for folder in (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")]

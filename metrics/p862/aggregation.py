@@ -15,13 +15,17 @@ from codec_superb.metrics.p862.tables import OPTIONS, SEARCH_WINDOWS, RateTables
 Signal = NDArray[np.float32]
 
 SILENCE_OF_5_SAMPLES = np.float32(500)
+# 320 ms, a new one every 160 ms: frames are 16 ms apart
 SYLLABLE = 20
 """Frames of a syllable; syllables overlap by half."""
 WORST = np.float32(45)
 _SYLLABLE_POWER = 6
+# from 16 s on; from 60 s on the first frame weighs half as much as the last
 _LONG, _FADING, _MOST_FADING = 1000, np.float32(5500), 0.5
 """Frames from which on early disturbances weigh less."""
+# P.862: score = 4.5 - 0.1 D - 0.0309 A of the symmetric disturbance D and the asymmetric one A
 _DISTURBANCE_WEIGHT, _ADDED_WEIGHT = 0.1, 0.0309
+# P.862.1 (nb) and P.862.2 (wb): MOS-LQO = 0.999 + 4 / (1 + exp(slope * score + offset))
 _MAPPINGS = {"nb": (-1.4945, 4.6607), "wb": (-1.3669, 3.8224)}
 
 
@@ -96,6 +100,7 @@ def raw_score(
 
     ``audible_power`` is that of the reference's frames: soft frames count more.
     """
+    # the 6-norm within a syllable (one bad frame spoils it) and the 2-norm over syllables follow in _over_time
     for frame in range(len(both)):
         loud = np.float32(math.pow((audible_power[frame] + 1e5) / 1e7, 0.04))
         both[frame] = min(both[frame] / loud, WORST)

@@ -20,11 +20,14 @@ BAD_FRAME = np.float32(30)
 
 _ZERO = np.float32(0)
 _AVERAGE_FLOOR = np.float32(1000)
+# in power: 20 dB down and up
 _LEAST_RESPONSE, _GREATEST_RESPONSE = np.float32(0.01), np.float32(100)
 _GAIN_FLOOR = np.float32(5e3)
+# a first-order low-pass over frames, which are 16 ms apart
 _KEPT, _NEW = np.float32(0.2), np.float32(0.8)
 _LEAST_GAIN, _GREATEST_GAIN = np.float32(3e-4), np.float32(5)
 _MASKED = np.float32(0.25)
+# what was added weighs ((y + 50) / (x + 50)) ** 1.2 of the powers y over x, below 3 nothing, at most 12
 _ASYMMETRY_FLOOR = np.float32(50)
 _ASYMMETRY_POWER = float(np.float32(1.2))
 _LEAST_ASYMMETRY, _GREATEST_ASYMMETRY = np.float32(3), np.float32(12)
@@ -114,6 +117,7 @@ def _frame_disturbance(
         widths += width[band]
         squares += np.float64(one[band]) * np.float64(one[band])
         added += other[band]
+    # the 2-norm of what differs and the 1-norm of what was added, over Bark; the division and the product both round
     return np.float32(math.sqrt(squares / widths) * widths), np.float32(added / widths * widths)
 
 

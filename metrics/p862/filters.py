@@ -63,6 +63,7 @@ def _gains(curve: FrequencyResponse, rate: int, size: int) -> Signal:
     return weights[: int(np.flatnonzero(weights > _SILENT)[-1]) + 1]
 
 
+# the sum is float64 and what comes of it float32, so that the order of summing does not show
 @compiled(**OPTIONS, fastmath={"reassoc"})
 def _squares(band: Signal, scale: np.float32) -> float:
     total = 0.0

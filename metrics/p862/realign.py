@@ -21,6 +21,7 @@ SMEAR = 2
 """Frames: a good frame that near bad ones on both sides counts as bad."""
 SHORTEST = 5
 """Frames of a stretch worth the search."""
+# 128 ms: frames of 32 ms
 SEARCH = 4
 """Frame lengths within which the delay is searched."""
 _LEAST_CORRELATION = np.float32(0.5)

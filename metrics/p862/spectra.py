@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.hann import hann
 from codec_superb.metrics.p862.arithmetic.exact_fft import (
     TwiddleFactors,
     per_thread,
@@ -35,9 +36,8 @@ class SpectrumWorkspace(NamedTuple):
 def spectrum_workspace(rate: int) -> SpectrumWorkspace:
     """Return the calling thread's analysis for frames at this rate in Hz."""
     frame = rate_tables(rate).frame
-    window = 0.5 * (1.0 - np.cos(2 * np.pi * np.arange(frame) / frame))
     room = np.empty((2, LANES * frame), np.float32)
-    return SpectrumWorkspace(window.astype(np.float32), twiddle_factors(frame), reversed_bits(frame), room)
+    return SpectrumWorkspace(hann(frame).astype(np.float32), twiddle_factors(frame), reversed_bits(frame), room)
 
 
 def utterances_at(samples: NDArray[np.int64], start: NDArray[np.int64], window: int) -> NDArray[np.int64]:

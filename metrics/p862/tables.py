@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 """How everything here is compiled: a division by zero gives infinity, so that divisors need no check."""
 
+# 300 ms: windows of 4 ms
 SEARCH_WINDOWS = 75
 """Activity windows of silence put before and behind both signals."""
 PADDING_MS = 320
@@ -60,6 +61,7 @@ _NARROW_BANDS = 42
 _NARROW_LAST_BINS, _NARROW_LAST_CORRECTION = 11, 59.248363
 """The uppermost band at 8 kHz ends at 4 kHz and so holds one bin less than at 16 kHz."""
 
+# (b0, b1, b2, a1, a2) of second-order sections: the weighting of both signals before time alignment, 8 and 12 of them
 _ALIGNMENT_8K = (
     (0.885535424, -0.885535424, 0.0, -0.771070709, 0.0),
     (0.895092588, 1.292907193, 0.449260174, 1.268869037, 0.442025372),
@@ -90,9 +92,11 @@ CORRECTION_DB = -12.0
 """What Corrigendum 2 changes of it: 9 dB becomes -3 dB. P.862 uses its receive filter relative to that filter's 12 dB
 at 1 kHz; the wide-band filter was published with its gain unreduced, 12 dB too loud for the loudness model."""
 
+# corners of the intermediate reference system's receive curve; gains are straight lines in dB over Hz between them
 _RECEIVE_HZ = (0, 50, 100, 125, 160, 200, 250, 300, 350, 400, 500, 600, 3000, 3250, 3500, 4000, 8000)
 _RECEIVE_DB = (-200, -40, -20, -12, -6, 0, 4, 6, 8, 10, 11, 12, 12, 12, 4, -200, -200)
 
+# Zwicker's law: loudness grows with the 0.23rd power of a sound's power, above the threshold of hearing
 _ZWICKER_POWER = 0.23
 _POWER_CALIBRATION = {8000: 2.764344e-5, 16000: 6.910853e-6}
 _LOUDNESS_CALIBRATION = 1.866055e-1
@@ -146,6 +150,7 @@ class RateTables(NamedTuple):
 
 
 def _exponents(centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    # below 4 Bark the exponent grows, by a factor of (6 / (bark + 2)) ** 0.15 and at most 2 ** 0.15
     centre = centres.astype(np.float32)
     raised = np.where(centre < 4, np.float32(6) / (centre + np.float32(2)), np.float32(1))  # noqa: PLR2004 - Bark
     raised = np.minimum(raised, np.float32(2)).astype(np.float64)

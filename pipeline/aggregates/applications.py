@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from pydantic import Field, FiniteFloat
 
+from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
 from codec_superb.pipeline.aggregates.estimate import BootstrapEstimate, contributing_clips, estimate
 from codec_superb.pipeline.aggregates.evidence import (
@@ -21,38 +21,9 @@ from codec_superb.pipeline.aggregates.evidence import (
     paired_evidence_of,
     probes_present,
 )
-from codec_superb.pipeline.aggregates.interval import Score
 from codec_superb.pipeline.aggregates.ultra import NEEDED, ULTRA, Backends, ultra_average
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.tables.record import Record
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
-
-
-class ApplicationAggregate(Record):
-    """One figure of a probe on one dataset: the ceiling, the value, and what the codec lost."""
-
-    probe: str
-    """Key of the probe; ``ultra`` for the average over several."""
-    figure: str
-    """Key of the figure, see ``applications.table``."""
-    dataset: str
-    """Name of the dataset; '' for a figure over several datasets."""
-    n: int
-    """Clips that take part."""
-    left_out: int
-    """Clips without the label that the probe needs."""
-    failed: int
-    """Clips without a resynthesis, or on which a model gave no answer."""
-    pairs: int
-    """Trials or ranks behind the figure; 0 for a figure of single clips."""
-    reference: Score
-    """On the original audio."""
-    resynthesis: Score
-    """On what the codec gave back."""
-    loss: Score
-    """Paired difference, positive where the codec lost: of errors resynthesis minus reference, else the opposite."""
-    totals: dict[str, FiniteFloat] = Field(default_factory=dict)
-    """Sums of counts: ``words``, ``reference.substitutions``, …; empty for means."""
 
 
 def aggregate_applications(

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.metric_functions import Floats
 from codec_superb.applications.table import SIDES, ProbeMetric
+from codec_superb.metrics.results import Score
 from codec_superb.pipeline.aggregates.evidence import PairedEvidence, probe_metric_function
-from codec_superb.pipeline.aggregates.interval import Score, score_of
+from codec_superb.pipeline.aggregates.interval import score_of
 from codec_superb.pipeline.statistics.bootstrap import drawn_counts, random_stream
 
 

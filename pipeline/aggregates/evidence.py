@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from codec_superb.applications.metric_functions import Evidence, Floats
 from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.plugins import load
 
 Pairs = Mapping[tuple[str, str], Sequence[PairRow]]
 """By dataset and probe."""
@@ -100,8 +100,7 @@ def _places(probe: Probe, pairs: Iterable[PairRow], clips: Sequence[str], *, str
 @cache
 def probe_metric_function(figure: ProbeMetric) -> Callable[[Evidence, Floats], Floats]:
     """Import what computes a figure; it takes evidence of one side and weights of shape ``(draws, clips)``."""
-    module, _, name = figure.target.partition(":")
-    function = getattr(importlib.import_module(module), name)
+    function = load(figure.target)
 
     def compute(evidence: Evidence, weights: Floats) -> Floats:
         arguments = (figure.field,) if figure.field else ()

@@ -14,89 +14,29 @@ from typing import Final
 import numpy as np
 from pydantic import Field, FiniteFloat
 
+from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.metrics.overall import category_score
-from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.pipeline.aggregates.applications import ApplicationAggregate, aggregate_applications
-from codec_superb.pipeline.aggregates.interval import NO_SCORE, Score, score_of
+from codec_superb.metrics.record import Record
+from codec_superb.metrics.results import NO_SCORE, Estimate, Measured, Score
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.pipeline.aggregates.applications import aggregate_applications
+from codec_superb.pipeline.aggregates.interval import score_of
 from codec_superb.pipeline.aggregates.ultra import Backends
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval, standard_deviation
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
-from codec_superb.pipeline.tables.record import Record
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
-
-__all__ = [
-    "REPLICATES",
-    "SEED",
-    "Aggregates",
-    "ApplicationAggregate",
-    "CategoryAggregate",
-    "DatasetAggregate",
-    "MetricAggregate",
-    "Score",
-    "aggregate",
-    "score_of",
-]
 
 REPLICATES: Final = 1000
 SEED: Final = 0
 
 
-class MetricAggregate(Record):
-    """Mean of one metric over the defined clips of one dataset and category."""
-
-    n: int
-    """Clips with a value."""
-    undefined: int
-    """Clips on which the metric has no meaning."""
-    failed: int
-    """Clips whose metric crashed or that have no resynthesis."""
-    mean: FiniteFloat | None
-    """Over the clips with a value; None without one."""
-    sd: FiniteFloat | None
-    """Sample standard deviation (n - 1); None for fewer than two clips."""
-    low: FiniteFloat | None
-    """Lower end of the 95 % bootstrap interval of the mean; None for fewer than two clips."""
-    high: FiniteFloat | None
-    """Upper end."""
-
-
-class DatasetAggregate(Record):
+class DatasetAggregate(Measured):
     """One codec on one dataset, one category of it."""
 
     dataset: str
     """Name of the dataset."""
-    category: Category
-    """Category of the clips."""
-    clips: int
-    """Rows: clips that the run was asked for."""
-    ok: int
-    """Clips that have a resynthesis."""
-    failed: int
-    """Clips that have none."""
-    complete: bool
-    """No clip failed, no metric failed on one, and none of the dataset is missing."""
-    seconds: FiniteFloat
-    """Audio of the clips that are ok."""
     bits: int
     """Payload of the clips that are ok."""
-    kbps: FiniteFloat | None
-    """All bits over all seconds of the clips that are ok; None when the bits of one are not known."""
-    tokens_per_second: FiniteFloat | None
-    """All tokens over all seconds; None for a codec without tokens."""
-    compression_ratio: FiniteFloat | None
-    """Bits of 16-bit PCM at the clips' own rates over the payload."""
-    encode_rtf: FiniteFloat | None
-    """Seconds of encoding per second of audio."""
-    decode_rtf: FiniteFloat | None
-    """Seconds of decoding per second of audio."""
-    largest_lag: int | None
-    """Largest |residual lag| of a clip, in samples at its rate."""
-    clipped_samples: int
-    """Samples of all resyntheses beyond [-1, 1]."""
-    metrics: dict[str, MetricAggregate]
-    """By metric key; a metric that was computed on no clip of the group is absent."""
-    score: Score
-    """Harmonic mean of the normalised means of the category's metrics."""
 
 
 class CategoryAggregate(Record):
@@ -171,14 +111,14 @@ def _measured(rows: Sequence[ClipRow], metrics: Sequence[str]) -> list[str]:
     return sorted(key for key in set(metrics) if key in present or all(row.status == "failed" for row in rows))
 
 
-def _metrics(rows: Sequence[ClipRow], joint: SharedClips) -> dict[str, MetricAggregate]:
+def _metrics(rows: Sequence[ClipRow], joint: SharedClips) -> dict[str, Estimate]:
     failed = sum(row.status == "failed" for row in rows)
     table = {}
     for column, key in enumerate(joint.keys):
         states = [row.metrics[key].status for row in rows if row.status == "ok" and key in row.metrics]
         values, n = joint.values[:, 0, column], joint.n[column]
         low, high = interval(joint.replicates[:, 0, column], n) or (None, None)
-        table[key] = MetricAggregate(
+        table[key] = Estimate(
             n=n,
             undefined=states.count("undefined"),
             failed=failed + states.count("failed"),
@@ -202,7 +142,8 @@ def _dataset(
     seconds = math.fsum(row.seconds or 0.0 for row in ok)
     bits = _total([row.bits for row in ok])
     pcm_bits = 16 * sum(row.samples or 0 for row in ok)
-    complete = all(entry.failed == 0 and entry.n + entry.undefined == len(rows) for entry in metrics.values())
+    ours = [entry for key, entry in metrics.items() if key in METRICS]  # a plug-in's metric makes nothing incomplete
+    complete = all(entry.failed == 0 and entry.n + entry.undefined == len(rows) for entry in ours)
     return DatasetAggregate(
         dataset=group.dataset,
         category=group.category,

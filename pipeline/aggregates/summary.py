@@ -5,50 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pydantic import FiniteFloat
-
-from codec_superb.metrics.table import Category
-from codec_superb.pipeline.aggregates.metrics import (
-    Aggregates,
-    CategoryAggregate,
-    DatasetAggregate,
-    MetricAggregate,
-    Score,
-)
-from codec_superb.pipeline.tables.record import Record
-
-
-class ResultSummary(Record):
-    """Everything of one codec in one category that is the same kind of number for one dataset and for several."""
-
-    category: Category
-    datasets: tuple[str, ...]
-    """Names of the datasets it rests on."""
-    complete: bool
-    """Every dataset is."""
-    clips: int
-    ok: int
-    failed: int
-    seconds: FiniteFloat
-    """Audio of the clips that are ok."""
-    kbps: FiniteFloat | None
-    """All bits over all seconds."""
-    tokens_per_second: FiniteFloat | None
-    """Measured: all tokens over all seconds."""
-    compression_ratio: FiniteFloat | None
-    """Against 16-bit PCM at the clips' own rates."""
-    encode_rtf: FiniteFloat | None
-    """Seconds of encoding per second of audio."""
-    decode_rtf: FiniteFloat | None
-    """Seconds of decoding per second of audio."""
-    largest_lag: int | None
-    """Largest |residual lag| of a clip, in samples at its rate."""
-    clipped_samples: int
-    """Samples of all resyntheses beyond [-1, 1]."""
-    score: Score
-    """Overall score."""
-    metrics: dict[str, MetricAggregate]
-    """By metric key."""
+from codec_superb.metrics.results import Estimate, ResultSummary, Score
+from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggregate, DatasetAggregate
 
 
 def summarise(aggregates: Aggregates, category: CategoryAggregate) -> ResultSummary:
@@ -69,7 +27,7 @@ def _summary(
     complete: bool,
     kbps: float | None,
     score: Score,
-    metrics: dict[str, MetricAggregate],
+    metrics: dict[str, Estimate],
 ) -> ResultSummary:
     return ResultSummary(
         category=parts[0].category,
@@ -91,7 +49,7 @@ def _summary(
     )
 
 
-def over_datasets(parts: Sequence[MetricAggregate]) -> MetricAggregate:
+def over_datasets(parts: Sequence[Estimate]) -> Estimate:
     """Mean of the dataset means: each dataset counts the same, as in the overall score.
 
     The half-widths of the datasets' intervals are independent and add in quadrature. No mean where one is missing.
@@ -103,12 +61,12 @@ def over_datasets(parts: Sequence[MetricAggregate]) -> MetricAggregate:
     }
     means = [part.mean for part in parts if part.mean is not None]
     if len(means) < len(parts) or not means:
-        return MetricAggregate(mean=None, sd=None, low=None, high=None, **counts)
+        return Estimate(mean=None, sd=None, low=None, high=None, **counts)
     value = math.fsum(means) / len(means)
     down = [part.mean - part.low for part in parts if part.mean is not None and part.low is not None]
     up = [part.high - part.mean for part in parts if part.mean is not None and part.high is not None]
     bounded = len(down) == len(up) == len(parts)
-    return MetricAggregate(
+    return Estimate(
         mean=value,
         sd=parts[0].sd if len(parts) == 1 else None,
         low=value - math.hypot(*down) / len(parts) if bounded else None,

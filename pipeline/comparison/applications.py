@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from pydantic import FiniteFloat
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES, Probe
+from codec_superb.metrics.record import Record
 from codec_superb.pipeline.aggregates.estimate import BootstrapEstimate, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
@@ -17,9 +19,7 @@ from codec_superb.pipeline.aggregates.evidence import (
 )
 from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
 from codec_superb.pipeline.comparison.results import Results
-from codec_superb.pipeline.runs.info import ProbeInfo
 from codec_superb.pipeline.statistics.paired import Difference, difference_of
-from codec_superb.pipeline.tables.record import Record
 
 
 class PairedApplication(Record):

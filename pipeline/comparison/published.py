@@ -10,17 +10,19 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import FiniteFloat
 
+from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.weights import describe_weights
+from codec_superb.metrics.record import Record
+from codec_superb.metrics.results import Score
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate, CategoryAggregate, DatasetAggregate, Score
+from codec_superb.pipeline.aggregates.metrics import CategoryAggregate, DatasetAggregate
 from codec_superb.pipeline.comparison.codecs import LeftOut
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.literature.records import PublishedCodec, PublishedTable
 from codec_superb.pipeline.literature.tables import literature, published_as
-from codec_superb.pipeline.tables.record import Record
 
 SCORE = "score"
 _APPLICATIONS: Mapping[str, tuple[str, ...]] = {

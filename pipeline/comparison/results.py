@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.weights import describe_weights
+from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import DatasetInfo, ProbeInfo, Provenance
+from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Provenance
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.submission.scrub import scrub
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
@@ -38,6 +40,8 @@ class ResultDataset:
     """Run folder or submission file."""
     probes: tuple[ProbeInfo, ...] = ()
     """How applications were run on it, sorted by probe."""
+    custom_metrics: Mapping[str, CustomMetric] = field(default_factory=dict)
+    """Those of ``metrics`` that are not of the benchmark's table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,11 @@ class Results:
     """Computed here from ``rows`` and ``pairs``."""
     pairs: tuple[PairRow, ...] = ()
     """Trials and ranks of probes."""
+
+    def table(self) -> dict[str, Metric]:
+        """Return the metric table, and the custom metrics of these results as they describe themselves."""
+        found = ((key, one.row(key, of.metrics[key])) for of in self.datasets for key, one in of.custom_metrics.items())
+        return METRICS | dict(found)
 
     def dataset(self, name: str) -> ResultDataset | None:
         """Find a dataset by name."""
@@ -92,6 +101,7 @@ def _from_run(path: Path) -> Results:
         provenance=info.provenance,
         source=path,
         probes=tuple(probe for _, probe in sorted(info.probes.items())),
+        custom_metrics=info.custom_metrics,
     )
     return _results(info.card, [dataset], *only_probes(run.rows(), run.pairs(), info.probes))
 
@@ -115,15 +125,21 @@ def _from_submission(path: Path) -> Results:
             provenance=dataset.provenance,
             source=path,
             probes=dataset.probes,
+            custom_metrics=submission.custom_metrics,
         )
         for dataset in submission.datasets
     ]
-    return _results(submission.codec, datasets, opened.rows, opened.pairs)
+    return _results(submission.codec, datasets, opened.rows, opened.pairs, opened.aggregates)
 
 
 def _results(
-    card: Card, datasets: Sequence[ResultDataset], rows: Sequence[ClipRow], pairs: Sequence[PairRow]
+    card: Card,
+    datasets: Sequence[ResultDataset],
+    rows: Sequence[ClipRow],
+    pairs: Sequence[PairRow],
+    computed: Aggregates | None = None,
 ) -> Results:
+    """Put results together; aggregates that a check has ``computed`` from the same rows are not computed again."""
     metrics: dict[str, str] = {}
     for dataset in datasets:
         for key, version in dataset.metrics.items():
@@ -132,9 +148,10 @@ def _results(
                     f"{card.name}: {key} has version {version} on {dataset.info.name} and {metrics[key]} elsewhere; "
                     "run score again"
                 )
-    clips = {dataset.info.name: dataset.info.clips for dataset in datasets}
-    backends = {(dataset.info.name, used.probe): used.backend for dataset in datasets for used in dataset.probes}
-    computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs, backends=backends)
+    if computed is None:
+        clips = {dataset.info.name: dataset.info.clips for dataset in datasets}
+        backends = {(dataset.info.name, used.probe): used.backend for dataset in datasets for used in dataset.probes}
+        computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs, backends=backends)
     ordered = tuple(sorted(datasets, key=lambda dataset: dataset.info.name))
     return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed, tuple(pairs))
 

@@ -1,1 +1,1 @@
-"""Published figures, as data of the package: shown beside submissions, never mixed with them, never re-run here."""
+"""Published figures as package data: shown beside submissions, never mixed with them, not measured by this program."""

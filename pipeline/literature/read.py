@@ -1,4 +1,4 @@
-"""From the files of the published tables to typed rows, a function a table."""
+"""Parse the files of the published tables into typed rows, one function per table."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def tiny(paper: PublishedTable) -> PublishedTable:
     description = read_description("tiny")
     means: dict[str, dict[Category, dict[str, float]]] = defaultdict(dict)
     for row in read_figures("tiny"):
-        for category in CATEGORIES:  # the rows of category `overall` average over categories: nothing of ours does
+        for category in CATEGORIES:  # rows of the category `overall` average over categories, which is not done here
             if row["category"] == category:
                 means[row["codec"]][category] = _numbers(row, ("stft", "mel", "pesq", "stoi", "f0corr"))
     codecs = [_tiny_codec(name, means[name], about, paper) for name, about in description["codecs"].items()]
@@ -155,7 +155,7 @@ def _table(
 
 
 def read_description(name: str) -> dict[str, Any]:
-    """Read what ``<name>.yaml`` says of a table and its codecs."""
+    """Read the description of a table and its codecs from ``<name>.yaml``."""
     text = files(__package__).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     found: dict[str, Any] = yaml.safe_load(text)
     return found

@@ -1,4 +1,4 @@
-"""Rows of published tables. What a table does not state is None or absent, never guessed."""
+"""Types of published tables and their rows. A value that a table does not state is None or absent, never estimated."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class PublishedCodec:
     """One codec of a published table."""
 
     id: str
-    """As in the table: ``E3``, ``encodec_24k_6bps``, ``Mimi (8bit)``."""
+    """Name in the table: ``E3``, ``encodec_24k_6bps``, ``Mimi (8bit)``."""
     name: str
-    """For people."""
+    """Display name."""
     family: str
-    """As in the cards of this package where it has such a codec."""
+    """Family as in the cards of this package where it has such a codec."""
     kbps: float | None
-    """As the table states it, not measured; None where it is not stated."""
+    """Bitrate as stated in the table, not measured; None where it is not stated."""
     sampling_rate: int | None
-    """Hz at which the codec works; None where its name does not say."""
+    """Hz at which the codec works; None where its name does not give it."""
     configuration: str
-    """As published."""
+    """Description of the configuration as published."""
     runs_as: tuple[str, ...] = ()
     """Codecs of this package's catalogue that are the same configuration."""
     same_as: str | None = None
@@ -40,7 +40,7 @@ class PublishedCodec:
     metrics: Mapping[Category, Mapping[str, float]] = field(default_factory=dict)
     """Means by metric key."""
     applications: Mapping[str, float] = field(default_factory=dict)
-    """By key of :data:`codec_superb.web.applications.APPLICATIONS`."""
+    """Application metrics by key of :data:`codec_superb.web.applications.APPLICATIONS`."""
     dataset_applications: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """The same by dataset."""
 
@@ -51,19 +51,19 @@ class PublishedTable:
 
     name: TableName
     label: str
-    """In a word or two, for pickers and marks."""
+    """Short name, for menus and legends."""
     title: str
     citation: str
     url: str
     differs: tuple[str, ...]
-    """How its figures differ from those of submissions, a sentence each."""
+    """How its figures differ from those of submissions, one sentence per difference."""
     codecs: tuple[PublishedCodec, ...]
     datasets: Mapping[Category, tuple[str, ...]]
-    """What its scores of a category rest on, as far as it is printed."""
+    """Datasets of its scores by category, as far as they are stated."""
     computed_scores: bool = False
-    """The overall scores were computed here, with our formula, from the published means of the metrics."""
+    """True where the overall scores were computed by this package from the published means of the metrics."""
     ceiling: Mapping[str, float] = field(default_factory=dict)
-    """Applications on the original sound."""
+    """Application metrics on the original audio."""
     statement: str = STATEMENT
 
     def codec(self, identifier: str) -> PublishedCodec:

@@ -1,7 +1,7 @@
-"""The published tables as typed rows: :func:`literature` reads the package's files once.
+"""Access to the published tables as typed rows: :func:`literature` reads the package's files once.
 
 Three tables: ``table3`` (the benchmark's paper), ``tiny`` (the authors' re-run on a smaller sample), ``ultraeval``
-(applications only). What was computed here says so.
+(applications only). Values that this package computed are marked.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def published_table(name: TableName) -> PublishedTable:
 def published_as(codec: str, family: str | None = None) -> tuple[tuple[PublishedTable, PublishedCodec], ...]:
     """Return the rows of published tables that are the configuration of a codec of the catalogue.
 
-    With ``family`` there are none for a codec of another one, which only shares the name: those of the catalogue that
-    have a row begin with the name of their family.
+    With ``family`` the result is empty for a codec of another family that has the same name: names of catalogue codecs
+    with a row begin with the name of their family.
     """
     if family is not None and not codec.startswith(family):
         return ()

@@ -1,1 +1,1 @@
-"""The third stage: application models answer for reference and resynthesis, and the answers are scored."""
+"""The third stage: application models predict on reference and resynthesis, and the predictions are scored."""

@@ -1,7 +1,6 @@
-"""What a call of ``probe`` is about: which probes look at which dataset, and the models that will answer.
+"""Plan a call of ``probe``: which probes apply to which dataset, and which models predict.
 
-Everything that can be wrong with labels is said before a model is prepared, everything that can be wrong with models
-before one is loaded.
+Errors of labels are raised before a model is prepared, errors of models before one is loaded.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from codec_superb.pipeline.runs.finished import RunGroup, selected_clips
 from codec_superb.pipeline.runs.selection import select_clips
 
 DEFAULT_TRIAL_LIST = "veri_test2"
-"""The list that is taken where a dataset has several: Vox1-O, cleaned."""
+"""Trial list that is used where a dataset has several: VoxCeleb1-O, cleaned."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackendPlan:
-    """One backend, the model it will run, and the probes that it answers for."""
+    """One backend, its model, and the probes that use its predictions."""
 
     entry: BackendEntry
     backend: Backend
@@ -37,33 +36,33 @@ class BackendPlan:
     probes: tuple[Probe, ...]
 
     def only(self, keys: frozenset[str]) -> BackendPlan | None:
-        """Return the same with only these of its probes, None where none is left."""
+        """Return the plan restricted to these probes, None where none is left."""
         probes = tuple(row for row in self.probes if row.key in keys)
         return replace(self, probes=probes) if probes else None
 
     def looks_at(self, item: Item) -> bool:
-        """Whether a prediction on this clip is of use to any of the probes."""
+        """Whether any of the probes needs a prediction on this clip."""
         return any(item.category in row.categories and labelled(row, item) for row in self.probes)
 
 
 class TrialList(NamedTuple):
-    """A published trial list; without a name there is none."""
+    """A published trial list; an empty name means that there is none."""
 
     name: str = ""
     pairs: tuple[tuple[bool, str, str], ...] = ()
-    """Whether one person speaks in both, clip id of the enrolment, of the test."""
+    """Whether the speakers are the same, clip id of the enrolment, clip id of the test."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeGroup:
-    """All runs of one dataset, and what it says about their clips."""
+    """All runs of one dataset, and the labels of their clips."""
 
     runs: RunGroup
     items: dict[str, Item]
-    """By clip id, of all clips that some run has, sorted."""
+    """Labels by clip id, of all clips of the runs, sorted."""
     trials: TrialList
     probes: frozenset[str]
-    """Keys of the probes that have clips to look at here."""
+    """Keys of the probes that apply to clips of this dataset."""
 
 
 def labelled(row: Probe, item: Item) -> bool:
@@ -72,7 +71,7 @@ def labelled(row: Probe, item: Item) -> bool:
 
 
 def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:
-    """See which probes have clips on a dataset.
+    """Find the probes that apply to the clips of a dataset.
 
     Raises MissingLabels for a dataset whose clips lack what a probe needs, RunFolderError for a run that is not
     finished or whose dataset has changed.
@@ -84,9 +83,10 @@ def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:
 def check_probes_possible(
     datasets: Sequence[str], choices: Sequence[Choice], *, category: Category | None = None, limit: int | None = None
 ) -> None:
-    """Refuse, before anything is resynthesised, what :func:`~codec_superb.pipeline.probing.stage.probe` would refuse.
+    """Raise, before the resynthesis, the errors that :func:`~codec_superb.pipeline.probing.stage.probe` would raise.
 
-    Raises MissingLabels for datasets, MissingModel and MissingPackage for backends, whose models it finds or fetches.
+    Raises MissingLabels for datasets, MissingModel and MissingPackage for backends, whose models are located or
+    downloaded.
     """
     busy: set[str] = set()
     for spec in datasets:
@@ -100,7 +100,7 @@ def check_probes_possible(
 def _examine(
     dataset: Dataset, runs: Iterable[tuple[str, ...]], choices: Sequence[Choice], *, named: bool
 ) -> tuple[dict[str, Item], TrialList, frozenset[str]]:
-    """Look at the clips of each run, and return the fields of ProbeGroup."""
+    """Check the labels of the clips of each run, and return the fields of ProbeGroup."""
     items = {clip: item_of(dataset.clip(clip)) for clip in sorted(set().union(*runs))}
     rows = [probe(choice.probe) for choice in choices]
     trials = _trials(dataset) if named and any(row.pairs == "trials" for row in rows) else TrialList()
@@ -138,12 +138,11 @@ def _trials(dataset: Dataset) -> TrialList:
     if not names:
         return TrialList()
     name = DEFAULT_TRIAL_LIST if DEFAULT_TRIAL_LIST in names else names[0]
-    pairs = ((trial.same, trial.enrolment, trial.test) for trial in read_trials(dataset.name, name))
-    return TrialList(name, tuple(pairs))
+    return TrialList(name, tuple(read_trials(dataset.name, name)))
 
 
 def check_probes_have_clips(groups: Iterable[ProbeGroup], choices: Sequence[Choice]) -> None:
-    """Refuse a probe that none of the datasets has clips for."""
+    """Raise MissingLabels for a probe without clips in any of the datasets."""
     _refuse_idle({key for group in groups for key in group.probes}, choices)
 
 
@@ -152,24 +151,32 @@ def _refuse_idle(busy: set[str], choices: Sequence[Choice]) -> None:
         if choice.probe not in busy:
             row = probe(choice.probe)
             raise MissingLabels(
-                f"{row.label} ({row.key}) looks at {' and '.join(row.categories)}, and none of the runs has such clips"
+                f"{row.label} ({row.key}) needs clips of {' and '.join(row.categories)}, and none of the runs has any"
             )
 
 
 def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[BackendPlan]:
-    """Find the models of all backends; errors of any come before work with one begins."""
+    """Locate the models of all backends, so that errors of any are raised before the first is used."""
     by_backend: dict[str, list[Probe]] = {}
     for choice in choices:
         by_backend.setdefault(choice.backend, []).append(probe(choice.probe))
     asked = []
     for spec, rows in by_backend.items():
         backend = open_backend(spec, weights)
-        asked.append(BackendPlan(backend_entry(spec), backend, _portable(backend.prepare()), tuple(rows)))
+        entry = backend_entry(spec)
+        asked.append(BackendPlan(entry, backend, _identified(_portable(backend.prepare()), entry), tuple(rows)))
     return asked
 
 
+def _identified(model: Model, entry: BackendEntry) -> Model:
+    """Let the code of a plug-in take part in the identity of its model: what an edited file answers is another's."""
+    if not entry.origin:
+        return model
+    return replace(model, settings={**model.settings, "plugin": entry.sha256 or entry.origin})
+
+
 def train(asked: BackendPlan, group: ProbeGroup, device: str) -> Model:
-    """Let a backend learn from the references of the whole dataset, where it does learn."""
+    """Train a trainable backend on the references of the whole dataset, and return its model."""
     backend = asked.backend
     if type(backend).train is Backend.train:
         return asked.model
@@ -184,5 +191,5 @@ def _loader(dataset: Dataset, rate: int) -> Callable[[str], Samples]:
 
 
 def _portable(model: Model) -> Model:
-    """Return the model in a form that reaches a worker, whatever kind of mapping its settings are."""
+    """Return the model with its settings as a plain dictionary, so that it can be pickled for a worker."""
     return replace(model, settings=dict(model.settings))

@@ -1,7 +1,7 @@
-"""Clips before a model, inside a worker: load the backend once, read and resample a batch, ask, halve what is too much.
+"""Predict on batches of clips inside a worker: load the backend once, read and resample the clips, call the model.
 
-A batch that a backend refuses is halved and asked again, down to single clips, so that a clip that fails costs itself
-alone. What is the same for every clip (a package or a model that is missing) ends the stage.
+A batch that a backend refuses is halved and repeated, down to single clips, so that a failing clip affects no other.
+Errors that are the same for every clip (a missing package or model) end the stage.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, l
 
 
 class BackendSpec(NamedTuple):
-    """How a worker makes a backend and loads its model."""
+    """What a worker needs to create a backend and load its model."""
 
     entry: BackendEntry
     variant: str
     weights: Path | None
     model: Model
     device: str
-    """``auto`` until :func:`load_backend` has said what it is."""
+    """``auto`` until :func:`load_backend` has resolved it."""
     threads: int
 
 
 class SoundPlace(NamedTuple):
-    """One sound to predict on: a reference, or what a run made of it."""
+    """One sound to predict on: a reference, or its resynthesis in a run."""
 
     clip: str
     run: int = -1
-    """Place of the run in the list that the parent holds; -1 for the reference."""
+    """Index of the run in the parent's list; -1 for the reference."""
     path: str = ""
     sha256: str = ""
 
 
 class PredictTask(NamedTuple):
-    """What a worker is told: names, from which it opens everything itself."""
+    """The task of a worker: names and paths, from which it opens everything itself."""
 
     backend: BackendSpec
     dataset: DatasetSpec
@@ -59,20 +59,20 @@ class PredictTask(NamedTuple):
 
 
 class ClipPrediction(NamedTuple):
-    """What the model said about one sound, as a journal holds it."""
+    """The prediction on one sound, in the form of a journal entry."""
 
     place: SoundPlace
     entry: dict[str, Any]
 
 
 class _LoadedBackend:
-    """The one backend a worker has loaded; models are too large for two."""
+    """The single backend that a worker has loaded; memory does not suffice for several models."""
 
     def __init__(self) -> None:
         self.key: tuple[object, ...] = ()
         self.backend: Backend | None = None
         self.room: int | None = None
-        """Samples that a batch may hold at most, padded, once a larger one did not fit."""
+        """Largest padded batch in samples, known once a larger one did not fit into memory."""
         atexit.register(self.close)
 
     def get(self, spec: BackendSpec) -> Backend:
@@ -86,7 +86,7 @@ class _LoadedBackend:
         return self.backend
 
     def close(self) -> None:
-        """Give back what is loaded."""
+        """Unload the backend."""
         backend, self.backend, self.key, self.room = self.backend, None, (), None
         if backend is not None:
             backend.close()
@@ -96,14 +96,14 @@ _HOLDER = _LoadedBackend()
 
 
 def load_backend(spec: BackendSpec) -> Iterator[str]:
-    """Load the model, so that what is missing shows before any clip is touched; yield the device it is on."""
+    """Load the model, so that errors are raised before the first clip; yield the device it is on."""
     device = _device(spec)
     _HOLDER.get(spec._replace(device=device))
     yield device
 
 
 def _device(spec: BackendSpec) -> str:
-    """Choose ``cuda`` for a large model where there is a device; PipelineError where it was asked for in vain."""
+    """Resolve ``auto``: ``cuda`` for a large model where there is a device. Raises PipelineError for a missing one."""
     if spec.device == "auto":
         small = make_backend(spec.entry, spec.variant, spec.weights).one_copy_per_worker
         return "cuda" if not small and _sees_cuda() else "cpu"
@@ -128,7 +128,7 @@ def _sees_cuda() -> bool:
 
 
 def predict_sounds(task: PredictTask) -> Iterator[ClipPrediction]:
-    """Yield an answer for each place, in order. Raises only what must end the stage."""
+    """Yield a prediction or failure for each place, in order. Raises only errors that end the stage."""
     backend = _HOLDER.get(task.backend)
     reader = _SoundReader(dataset_of(task.dataset), backend)
     read = [reader.read(place) for place in task.places]
@@ -170,7 +170,7 @@ class _Unreadable(Exception):
 
 
 def item_of(clip: Clip) -> Item:
-    """Return what the dataset says about a clip."""
+    """Return id, category and labels of a clip as an application's input."""
     labels = clip.labels
     return Item(
         clip.id, clip.category, labels.text, labels.language, labels.speaker, labels.emotion, labels.events,
@@ -179,7 +179,7 @@ def item_of(clip: Clip) -> Item:
 
 
 def reference_at(clip: Clip, rate: int) -> Samples:
-    """Return the reference of a clip as a backend takes it: mono ``(samples,)`` at ``rate`` Hz."""
+    """Return the reference of a clip as the input of a backend: mono ``(samples,)`` at ``rate`` Hz."""
     return at_rate(*load_mono(clip), rate)
 
 
@@ -205,7 +205,7 @@ def _ask(backend: Backend, batch: Sequence[Sound]) -> Iterator[Prediction | Exce
 
 
 def _answers(backend: Backend, batch: Sequence[Sound]) -> Sequence[Prediction | Exception] | None:
-    """Ask once; None where a batch of several must be halved."""
+    """Call the model once; None where a batch of several must be halved."""
     try:
         answers = list(backend.predict(batch))
     except (MissingPackage, MissingModel, ModelUnusable):
@@ -222,7 +222,7 @@ def _answers(backend: Backend, batch: Sequence[Sound]) -> Sequence[Prediction | 
 
 
 def _or_end(answer: Prediction | Exception) -> Prediction | Exception:
-    """Raise the one answer that ends the run, once those before it are kept."""
+    """Raise an answer that ends the run, after those before it have been yielded."""
     if isinstance(answer, ModelUnusable):
         raise answer
     return answer
@@ -234,7 +234,7 @@ def _size(batch: Sequence[Sound]) -> int:
 
 
 def _entry(answer: Prediction | Exception) -> dict[str, Any]:
-    """Put an answer into the form of a journal; one that is no prediction becomes a failure."""
+    """Convert an answer to a journal entry; an exception or invalid prediction becomes a failure."""
     if isinstance(answer, Exception):
         return failure(_reason(answer), final=isinstance(answer, PredictionFailed))
     try:

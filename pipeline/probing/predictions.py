@@ -1,7 +1,7 @@
-"""A prediction as journals hold it, and the identity of the model that made it.
+"""Journal entries of predictions, and the hash that identifies a model.
 
-A line says ``{"text": …}``, ``{"vector": …}`` (base64 of little-endian float32) or ``{"failed": reason}``; the
-last with ``"final": true`` where the model itself said that it has no answer, so that asking again would be of no use.
+An entry is ``{"text": …}``, ``{"vector": …}`` (base64 of little-endian float32) or ``{"failed": reason}``; the last
+with ``"final": true`` where the model itself reported that it has no prediction, so that it is not called again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FLOATS = "<f4"
 
 
 class PredictionSet(NamedTuple):
-    """What is known of one side of a run, or of a dataset's references, for one model."""
+    """The predictions and failures of one model on one side of a run, or on a dataset's references."""
 
     predictions: dict[str, Prediction]
     """By clip id."""
@@ -36,17 +36,17 @@ def model_digest(model: Model) -> str:
 
 
 def failure(reason: str, *, final: bool = False) -> dict[str, Any]:
-    """Say in the form of a journal that there is no prediction."""
+    """Return the journal entry of a failed prediction."""
     return {FAILED: reason, _FINAL: True} if final else {FAILED: reason}
 
 
 def needs_prediction(entry: Mapping[str, Any] | None) -> bool:
-    """Whether a model should be asked: it was not, or that failed in a way that may end otherwise the next time."""
+    """Whether a model must be called: there is no entry, or a failure that is not final."""
     return entry is None or (FAILED in entry and not entry.get(_FINAL, False))
 
 
 def to_entry(prediction: object) -> dict[str, Any]:
-    """Put a prediction into the form of a journal.
+    """Convert a prediction to a journal entry.
 
     Raises PredictionFailed for anything but a text or a float32 array of one dimension with finite numbers.
     """
@@ -64,14 +64,14 @@ def to_entry(prediction: object) -> dict[str, Any]:
 
 
 def from_entry(entry: Mapping[str, Any]) -> Prediction:
-    """Undo :func:`to_entry`."""
+    """Convert a journal entry back to a prediction; the inverse of :func:`to_entry`."""
     if "text" in entry:
         return str(entry["text"])
     return np.frombuffer(base64.b64decode(entry["vector"]), dtype=_FLOATS).astype(np.float32)
 
 
 def split_failures(entries: Mapping[str, Mapping[str, Any]]) -> PredictionSet:
-    """Part predictions from failures."""
+    """Separate predictions from failures."""
     answers = PredictionSet({}, {})
     for clip, entry in entries.items():
         if FAILED in entry:

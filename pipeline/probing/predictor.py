@@ -1,4 +1,4 @@
-"""One model on one dataset: batches of sounds go to worker processes, answers come back in any order."""
+"""Run one model on the sounds of one dataset, in batches on worker processes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from codec_superb.pipeline.workers.progress import Progress
 
 @dataclass(slots=True)
 class Predictor:
-    """Asks one model; its workers start when there is something to ask."""
+    """Runs one model; workers are started with the first request."""
 
     backend: Backend
     entry: BackendEntry
@@ -35,16 +35,16 @@ class Predictor:
     weights: Path | None
     dataset: DatasetSpec
     device: str
-    """As the user said it; what it came to once a worker has loaded the model."""
+    """As given by the user; resolved once a worker has loaded the model."""
     progress: Progress
     pool: Executor
-    """Worker processes of the whole command: for models of which each may load a copy."""
+    """Worker processes of the whole command, each of which may load a copy of a small model."""
     stack: ExitStack
     """Ends the worker process of a large model."""
     _ready: BackendSpec | None = None
 
     def answers(self, sounds: Sequence[Length[SoundPlace]]) -> Iterator[ClipPrediction]:
-        """Yield an answer for each sound, in any order; a sound that kills a worker is answered with that reason."""
+        """Yield a prediction or failure for each sound, in any order; a sound that kills a worker fails with it."""
         if not sounds:
             return
         spec = self._start()
@@ -58,7 +58,7 @@ class Predictor:
                     yield answer
 
     def _crashed(self, crash: WorkerCrash[PredictTask], queue: BatchQueue[PredictTask]) -> ClipPrediction | None:
-        """Put back what a dead worker had not answered; the last one of a batch is at fault and fails."""
+        """Requeue the unanswered sounds of a dead worker in halves; a single one left is at fault and fails."""
         left = crash.task.places[crash.index :]
         if len(left) > 1:
             queue.put_back(crash.task._replace(places=half) for half in halves(left))
@@ -67,7 +67,7 @@ class Predictor:
         return ClipPrediction(left[0], failure(crash.reason))
 
     def _start(self) -> BackendSpec:
-        """Load the model in a worker, once; PipelineError where that kills it, ApplicationError where it cannot be."""
+        """Load the model in a worker, once. Raises PipelineError where that kills the worker, ApplicationError."""
         if self._ready is not None:
             return self._ready
         alone = not self.backend.one_copy_per_worker or self.device == "cuda"

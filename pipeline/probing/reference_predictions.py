@@ -1,7 +1,7 @@
-"""Predictions on references: made once for a dataset and a model, kept for every codec, run folder and command.
+"""Cache of predictions on references: computed once per dataset and model, shared by all codecs, runs and commands.
 
-``<home>/predictions/<manifest hash>/<model digest>.jsonl``, both shortened to 16 characters; a line a clip. One process
-at a time works on such a file; a second one waits, and then finds everything there.
+``<home>/predictions/<manifest hash>/<model digest>.jsonl``, both shortened to 16 characters, one line per clip. One
+process at a time writes such a file; a second one waits for it and then uses its predictions.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.workers.progress import Progress
 
 SHORT = 16
-"""Characters of a hash that a name holds: enough for any number of datasets and models on one machine."""
+"""Hexadecimal digits of a hash in a file name: 64 bits, enough for the datasets and models of one machine."""
 
 
 def file_of(manifest_hash: str, digest: str) -> Path:
-    """Where the predictions of a model on the references of a dataset lie, whether there are any or not."""
+    """Path of the predictions of a model on the references of a dataset; it need not exist."""
     return codec_superb_home() / "predictions" / manifest_hash[:SHORT] / f"{digest[:SHORT]}.jsonl"
 
 
 class ReferencePredictions:
-    """The opened file of one dataset and model."""
+    """The open cache file of one dataset and model."""
 
-    def __init__(self, journal: Journal, *, overwrite: bool) -> None:
+    def __init__(self, journal: Journal[dict[str, Any]], *, overwrite: bool) -> None:
         self._journal = journal
         self._overwrite = overwrite
         self._fresh: set[str] = set()
 
     def entry(self, item: Item) -> dict[str, Any] | None:
-        """Return what is known of a clip; None where nothing is, or where the user wants it done again."""
+        """Return the entry of a clip; None where there is none, or where the user asked to compute it again."""
         entry = self._journal.last(item.clip)
         if entry is None or entry["category"] != item.category:
             return None
         return None if self._overwrite and item.clip not in self._fresh else entry
 
     def missing(self, item: Item) -> bool:
-        """Whether a clip must be predicted; one that failed is tried again, once a call."""
+        """Whether a clip must be predicted; a failed one is retried once per call."""
         entry = self.entry(item)
         return entry is None or (needs_prediction(entry) and item.clip not in self._fresh)
 
     def record(self, item: Item, entry: dict[str, Any]) -> None:
-        """Append an answer."""
+        """Append an entry."""
         self._journal.append({"clip": item.clip, "category": item.category, **entry})
         self._fresh.add(item.clip)
 
@@ -57,15 +57,15 @@ class ReferencePredictions:
 def open_references(
     manifest_hash: str, digest: str, progress: Progress, *, overwrite: bool = False
 ) -> Iterator[ReferencePredictions]:
-    """Open the file for this process alone; says so where it must wait for another one."""
+    """Open the file with an exclusive lock; a message is shown while another process holds it."""
     path = file_of(manifest_hash, digest)
-    with _alone(path.with_name(f".{path.name}.lock"), progress), Journal(path) as journal:
+    with _alone(path.with_name(f".{path.name}.lock"), progress), Journal(path, dict[str, Any]) as journal:
         yield ReferencePredictions(journal, overwrite=overwrite)
 
 
 @contextmanager
 def _alone(lock: Path, progress: Progress) -> Iterator[None]:
-    """Hold a lock file; the system frees it on any death."""
+    """Hold an exclusive flock(2), which the kernel releases however the process ends."""
     import fcntl
 
     lock.parent.mkdir(parents=True, exist_ok=True)

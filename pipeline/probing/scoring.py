@@ -1,4 +1,4 @@
-"""From the predictions on one run to what its table keeps: values of clips, pairs, and how it was done."""
+"""Score the predictions on one run: values of clips, pairs of clips, and the settings of the probe."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple, TypeVar
 
 from codec_superb.applications.catalogue import score
 from codec_superb.applications.interface import ClipOutcome, Item, Model, ScoredPair, ScoringInput
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import Probe
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
 from codec_superb.pipeline.probing.predictions import PredictionSet
-from codec_superb.pipeline.runs.info import ProbeInfo
 from codec_superb.pipeline.tables.rows import PairRow, ProbeValue
 
 T = TypeVar("T")
 
 
 class ProbeResult(NamedTuple):
-    """What one probe says of one run."""
+    """The result of one probe on one run."""
 
     info: ProbeInfo
     values: dict[str, ProbeValue]
@@ -27,13 +27,13 @@ class ProbeResult(NamedTuple):
 
 
 class SidePredictions(NamedTuple):
-    """Answers on both sides of a run."""
+    """Predictions on both sides of a run."""
 
     reference: PredictionSet
     resynthesis: PredictionSet
 
     def failures(self) -> dict[str, str]:
-        """Return why a clip has no answer on one side; a resynthesis that is missing goes before everything else."""
+        """Return the reasons of clips without a prediction; a failure of the resynthesis takes precedence."""
         reference = {clip: f"reference: {reason}" for clip, reason in self.reference.failures.items()}
         return reference | self.resynthesis.failures
 
@@ -47,7 +47,7 @@ def score_run(
     trials: TrialList,
     classes: Sequence[str],
 ) -> ProbeResult:
-    """Score one probe on one run; ``items`` are the run's clips, sorted, of whatever category."""
+    """Score one probe on one run; ``items`` are the run's clips of all categories, sorted."""
     mine = [item for item in items if item.category in row.categories]
     ids = {item.clip for item in mine}
     question = ScoringInput(

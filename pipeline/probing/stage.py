@@ -1,8 +1,8 @@
-"""Probe runs: ask models about references and resyntheses, journal what they say, score it, put it into the tables."""
+"""The probe stage: predict on references and resyntheses, journal the predictions, score them, write the tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from codec_superb.applications.catalogue import choose
 from codec_superb.applications.interface import Model
+from codec_superb.applications.plugged import adopt
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.probing.choice import (
     BackendPlan,
@@ -23,13 +25,14 @@ from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
-from codec_superb.pipeline.probing.rows import put_probes
-from codec_superb.pipeline.probing.scoring import SidePredictions, score_run
+from codec_superb.pipeline.probing.scoring import ProbeResult, SidePredictions, score_run
 from codec_superb.pipeline.probing.store import ProbeStore
 from codec_superb.pipeline.runs.finished import by_dataset
-from codec_superb.pipeline.runs.folder import find_runs
+from codec_superb.pipeline.runs.folder import RunFolder, find_runs
+from codec_superb.pipeline.runs.info import Provenance, RunInfo
 from codec_superb.pipeline.runs.outcome import FailedClip, ProbeCounts, RunOutcome
-from codec_superb.pipeline.runs.provenance import stamp
+from codec_superb.pipeline.runs.provenance import stamp, supersede
+from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 from codec_superb.pipeline.workers.batches import Length
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor
@@ -38,7 +41,7 @@ from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What the user asked for, and the means."""
+    """Options of a call, with its workers and progress reporting."""
 
     weights: Path | None
     device: Device
@@ -48,11 +51,11 @@ class _Call:
 
 
 class References(NamedTuple):
-    """What a model says about references."""
+    """A model's predictions on references."""
 
     answers: PredictionSet
     fresh: bool
-    """Whether it was asked about any of them in this call."""
+    """Whether any of them was computed in this call."""
 
 
 def probe(
@@ -69,15 +72,15 @@ def probe(
 ) -> list[RunOutcome]:
     """Run the probes behind ``applications`` on references and resyntheses of the runs found in ``runs``.
 
-    A prediction is made once: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
-    ``overwrite`` makes all again. Results of another probe stay in the run; those of the same probe are replaced.
-    ``backends`` names models in place of the usual ones, ``weights`` a folder to find them in. ``workers`` bounds the
+    Predictions are cached: on a reference for all codecs, folders and later commands, on a resynthesis for its run;
+    ``overwrite`` computes all again. Results of other probes stay in the run; those of the same probe are replaced.
+    ``backends`` names models in place of the defaults, ``weights`` a folder to find them in. ``workers`` limits the
     processes that load small models, one each; a large model has one process with all cores, or the CUDA device.
 
     Raises ApplicationError for names, labels and models that are missing, before any work; RunFolderError for a run
     that is not finished or whose dataset has changed; DatasetError for a dataset that is not on this machine.
     """
-    choices = choose(applications, backends)
+    choices = choose(adopt(applications), backends)
     folders = find_runs(runs)
     groups = [examine(group, choices) for group in by_dataset(folders)]
     check_probes_have_clips(groups, choices)
@@ -109,7 +112,7 @@ def _probe_group(group: ProbeGroup, all_asked: Sequence[BackendPlan], call: _Cal
 
 
 def _ask(asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call) -> None:
-    """Have one model predict what is missing, then score each run."""
+    """Compute the missing predictions of one model, then score each run."""
     model = train(asked, group, call.device)
     with ExitStack() as stack:
         predictor = Predictor(
@@ -125,7 +128,7 @@ def _ask(asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], ca
 def _predict_references(
     predictor: Predictor, asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
 ) -> References:
-    """Return what the model says about the references of clips that some run has a resynthesis of."""
+    """Return the predictions on the references of all clips with a resynthesis in some run."""
     seconds = {of.clip: of.seconds for store in stores for of in store.clips.values() if of.sha256}
     items = [item for item in group.items.values() if item.clip in seconds and asked.looks_at(item)]
     digest = model_digest(predictor.model)
@@ -143,7 +146,7 @@ def _predict_references(
 def _predict_resyntheses(
     predictor: Predictor, asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], call: _Call
 ) -> None:
-    """Journal what the model says about the resyntheses, of all runs together."""
+    """Compute and journal the missing predictions on the resyntheses of all runs."""
     digest = model_digest(predictor.model)
     wanted = {clip for clip, item in group.items.items() if asked.looks_at(item)}
     todo = list(_resyntheses(stores, wanted, digest, call))
@@ -158,7 +161,7 @@ def _predict_resyntheses(
 def _resyntheses(
     stores: Sequence[ProbeStore], wanted: set[str], digest: str, call: _Call
 ) -> Iterator[Length[SoundPlace]]:
-    """Name the resyntheses that the model has not been asked about."""
+    """Yield the resyntheses without a prediction of the model."""
     for number, store in enumerate(stores):
         for clip, of in store.clips.items():
             if clip in wanted and store.missing(clip, digest, overwrite=call.overwrite):
@@ -168,7 +171,7 @@ def _resyntheses(
 def _finish(
     store: ProbeStore, asked: BackendPlan, group: ProbeGroup, model: Model, references: References, device: str
 ) -> None:
-    """Score one run and write what is new about it."""
+    """Score one run and write its table, unless nothing has changed."""
     digest = model_digest(model)
     items = [group.items[clip] for clip in store.clips]
     sides = SidePredictions(references.answers, split_failures(store.entries([item.clip for item in items], digest)))
@@ -182,7 +185,7 @@ def _finish(
 
 
 def _outcome(store: ProbeStore, keys: Sequence[str]) -> RunOutcome:
-    """Count what the table holds of the probes asked for."""
+    """Count the results of the requested probes in the table."""
     result = RunOutcome(store.folder.path, store.info.card.name, store.info.dataset.name, "probe", asked=0)
     result.probes = {key: ProbeCounts() for key in keys}
     for row in store.folder.rows():
@@ -198,3 +201,39 @@ def _outcome(store: ProbeStore, keys: Sequence[str]) -> RunOutcome:
             if value.status == "failed" and row.status == "ok":
                 result.failed.append(FailedClip(row.clip, "probe", f"{key}: {value.reason}"))
     return result
+
+
+def put_probes(folder: RunFolder, results: Sequence[ProbeResult], stamp: Provenance | None) -> RunInfo:
+    """Write results into the table of a finished run; each replaces an earlier result of its probe.
+
+    ``runs/probes.py`` explains the order of the writes.
+    """
+    info = folder.info()
+    new = {result.info.probe: result for result in results}
+    kept = {key: of for key, of in info.probes.items() if key not in new}
+    if kept != info.probes:
+        info = info.model_copy(update={"probes": kept})
+        folder.write_info(info)
+    pairs = [pair for pair in folder.pairs() if pair.probe in kept]
+    folder.write_pairs([*pairs, *(pair for result in results for pair in result.pairs)])
+    values = {key: result.values for key, result in new.items()}
+    folder.write_rows(_rows(folder, kept, values), list(info.metrics), _ordered({*kept, *new}))
+    probes = kept | {key: result.info for key, result in new.items()}
+    stamps = info.provenance if stamp is None else supersede(info.provenance, stamp)
+    info = info.model_copy(update={"probes": {key: probes[key] for key in _ordered(probes)}, "provenance": stamps})
+    folder.write_info(info)
+    return info
+
+
+def _rows(folder: RunFolder, kept: Iterable[str], new: Mapping[str, Mapping[str, ProbeValue]]) -> Iterator[ClipRow]:
+    """Yield the rows of the table with the retained and the new probes."""
+    for row in folder.rows():
+        probes = {key: row.probes[key] for key in kept if key in row.probes}
+        probes |= {key: values[row.clip] for key, values in new.items() if row.clip in values}
+        yield row.model_copy(update={"probes": probes})
+
+
+def _ordered(keys: Iterable[str]) -> list[str]:
+    """Sort probes in the order of the probe table."""
+    chosen = set(keys)
+    return [key for key in PROBES if key in chosen]

@@ -1,4 +1,4 @@
-"""What probing knows of one run: its clips, the predictions on its resyntheses, and what is missing."""
+"""The probe stage's view of one run: its clips, the predictions on its resyntheses, and the missing ones."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from codec_superb.applications.interface import Model
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import Probe
 from codec_superb.data_manifests import Dataset
 from codec_superb.metrics.table import Category
@@ -14,47 +15,47 @@ from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.probing.predictions import failure, model_digest, needs_prediction
 from codec_superb.pipeline.runs.finished import selected_clips
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import ProbeInfo
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 
 
 class RunClip(NamedTuple):
-    """A clip of a run, as resynth left it."""
+    """A clip of a run after the resynth stage."""
 
     clip: str
     category: Category
     sha256: str
-    """Of the resynthesis; '' where there is none."""
+    """SHA-256 of the resynthesis; '' where there is none."""
     seconds: float
     failure: str
-    """Why there is no resynthesis."""
+    """Reason of a missing resynthesis."""
 
 
 class ProbeStore:
     """The journals of one run, opened for probing."""
 
     def __init__(self, folder: RunFolder, dataset: Dataset, stack: ExitStack) -> None:
-        """Lock the run and open its journals until ``stack`` ends; RunFolderError for one that cannot be probed."""
+        """Lock the run and open its journals until ``stack`` ends. Raises RunFolderError for an unusable run."""
         stack.enter_context(folder.lock())
         self.folder = folder
         self.info = folder.info()
-        rows = stack.enter_context(folder.journal("resynth"))
-        self._predictions = stack.enter_context(folder.journal("probe"))
+        rows = stack.enter_context(folder.resynth_journal())
+        self._predictions = stack.enter_context(folder.probe_journal())
         self._fresh: set[tuple[str, str]] = set()
         self.computed: set[str] = set()
-        """Clips that were predicted in this call, by whichever model."""
+        """Clips that were predicted in this call, by any model."""
         self.clips = {
             clip: _run_clip(folder, dataset, clip, rows.last(clip))
             for clip in selected_clips(folder, self.info, dataset)
         }
 
     def missing(self, clip: str, digest: str, *, overwrite: bool) -> bool:
-        """Whether the resynthesis of a clip must be predicted; one that failed is tried again, once a call."""
+        """Whether the resynthesis of a clip must be predicted; a failed one is retried once per call."""
         if not self.clips[clip].sha256 or (clip, digest) in self._fresh:
             return False
         return overwrite or needs_prediction(self.entry(clip, digest))
 
     def entry(self, clip: str, digest: str) -> dict[str, Any] | None:
-        """Return the newest answer of a model on the resynthesis that is there now, None without one."""
+        """Return the newest entry of a model on the current resynthesis, None without one."""
         of = self.clips[clip]
         found = None
         for entry in self._predictions.entries(clip):
@@ -63,20 +64,20 @@ class ProbeStore:
         return found
 
     def record(self, clip: str, digest: str, entry: dict[str, Any]) -> None:
-        """Append an answer to the journal."""
+        """Append an entry to the journal."""
         of = self.clips[clip]
         self._predictions.append({"clip": clip, "sha256": of.sha256, "category": of.category, "model": digest, **entry})
         self._fresh.add((clip, digest))
         self.computed.add(clip)
 
     def made(self, digest: str) -> bool:
-        """Whether a model was asked about a resynthesis of this run in this call."""
+        """Whether a prediction of the model on this run was computed in this call."""
         return any(model == digest for _, model in self._fresh)
 
     def is_current(self, probes: Sequence[Probe], model: Model, failures: Collection[str]) -> bool:
-        """Whether the table has the probes as this model answers them, without an answer for the clips of ``failures``.
+        """Whether the table already holds these probes with this model, and its failed clips are in ``failures``.
 
-        A clip that failed may have failed on a reference that another command has had success with since.
+        A clip may have failed on a reference that another command has predicted successfully since.
         """
         if self.made(model_digest(model)):
             return False
@@ -89,7 +90,7 @@ class ProbeStore:
         )
 
     def entries(self, clips: Sequence[str], digest: str) -> dict[str, dict[str, Any]]:
-        """Return what a model said about each clip; one without a resynthesis failed with that reason."""
+        """Return a model's entry for each clip; a clip without a resynthesis gets a failure with its reason."""
         found: dict[str, dict[str, Any]] = {}
         for clip in clips:
             of = self.clips[clip]
@@ -106,13 +107,13 @@ def _same(info: ProbeInfo | None, row: Probe, model: Model) -> bool:
     return all(name in info.settings and info.settings[name] == value for name, value in model.settings.items())
 
 
-def _run_clip(folder: RunFolder, dataset: Dataset, clip: str, row: dict[str, Any] | None) -> RunClip:
-    """Read what resynth wrote about a clip; RunFolderError where that is not the dataset's clip any more."""
+def _run_clip(folder: RunFolder, dataset: Dataset, clip: str, row: ResynthesisRow | None) -> RunClip:
+    """Return the resynth result of a clip. Raises RunFolderError where the dataset's clip has changed."""
     if row is None:
-        raise RunFolderError(f"{folder.path} says nothing about {clip!r}; call resynth again")
+        raise RunFolderError(f"{folder.path} has no row for {clip!r}; call resynth again")
     category = dataset.clip(clip).category
-    if row["category"] != category:
-        raise RunFolderError(f"{folder.path}: {clip!r} was {row['category']} and is {category} now; call resynth again")
-    if row["status"] != "ok":
-        return RunClip(clip, category, "", 0.0, f"{row['stage']}: {row['error']}")
-    return RunClip(clip, category, row["resynthesis_sha256"], row["samples"] / row["sampling_rate"], "")
+    if row.category != category:
+        raise RunFolderError(f"{folder.path}: {clip!r} was {row.category} and is {category} now; call resynth again")
+    if row.status != "ok":
+        return RunClip(clip, category, "", 0.0, f"{row.stage}: {row.error}")
+    return RunClip(clip, category, row.resynthesis_sha256 or "", row.seconds or 0.0, "")

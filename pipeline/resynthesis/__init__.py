@@ -1,1 +1,1 @@
-"""The first stage: a codec encodes and decodes every clip of a dataset, and the result is stored."""
+"""The first stage: a codec encodes and decodes every clip of a dataset, and the resyntheses are stored."""

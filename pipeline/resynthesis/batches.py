@@ -1,4 +1,4 @@
-"""Which clips a codec gets together: planned from the headers of their files, before any is decoded."""
+"""Plan the batches of a codec from the headers of the clips' files, before any is decoded."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from codec_superb.data_manifests.audio.audio_file import read_header
 from codec_superb.pipeline.workers.batches import Length, batches
 
 SECONDS_ON_CUDA = 60.0
-"""Seconds of sound in a batch where nobody says another number; on a CPU clips go one by one, see ``perf/``."""
+"""Default batch size on CUDA in seconds of sound; on a CPU clips are coded one by one, measured in ``perf/``."""
 
 
 def plan_batches(clips: Iterable[Clip], seconds: float) -> Iterator[tuple[str, ...]]:
-    """Yield the ids of the clips, those that go together in one tuple: one rate, like length, the longest first.
+    """Yield the clip ids of each batch: of one sampling rate and similar length, the longest first.
 
-    A batch holds at most ``seconds`` of sound, each clip counted as long as the longest of it, but at least one clip. A
-    clip whose length only decoding tells goes by itself, last. The order of ``clips`` does not matter.
+    A batch holds at most ``seconds`` of sound, each clip counted with the length of the longest, but at least one clip.
+    Clips without a length in their header come last, each in a batch of its own. The order of ``clips`` does not
+    matter.
     """
     by_rate: dict[int, list[Length[str]]] = {}
     unknown = []
@@ -32,7 +33,7 @@ def plan_batches(clips: Iterable[Clip], seconds: float) -> Iterator[tuple[str, .
 
 
 def _header(clip: Clip) -> tuple[int, int] | None:
-    """Return rate and samples; None for a file that cannot be read, which its own row will say."""
+    """Return rate and samples; None for a file that cannot be read, which is reported in its row later."""
     try:
         return read_header(clip.path)
     except OSError:

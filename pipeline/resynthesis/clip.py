@@ -1,7 +1,7 @@
-"""Clips through one codec, inside a worker: load, encode, decode, measure, store; each always ends in a row.
+"""Resynthesise clips with one codec inside a worker: load, encode, decode, measure, store; every clip yields a row.
 
-The clips of a task go through the codec together where it gains from that. What raises costs no other clip: they are
-then coded one by one, and only what fails alone is a failure.
+The clips of a task are coded as a batch where the codec supports it. If the batch raises, its clips are coded one by
+one, so that a failing clip affects no other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from codec_superb.pipeline.resynthesis.lag import residual_lag
 from codec_superb.pipeline.runs.audio_store import Stored, write_audio
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of, to_mono
 from codec_superb.pipeline.runs.token_store import write_tokens
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 from codec_superb.pipeline.workers.devices import chosen_device
 
 Stage = Literal["load", "encode", "decode", "write"]
@@ -37,41 +37,41 @@ T = TypeVar("T")
 
 
 class Target(NamedTuple):
-    """One clip and where its resynthesis goes."""
+    """One clip and the output files of its resynthesis."""
 
     clip: str
     category: Category
     path: str
-    """Of the FLAC to write."""
+    """Path of the FLAC to write."""
     tokens: str = ""
-    """Of the file for its tokens; '' where they are not kept."""
+    """Path of the file for its tokens; '' where they are not stored."""
 
 
 class ResynthTask(NamedTuple):
-    """What a worker is told: names, from which it opens everything itself."""
+    """The task of a worker: names and paths, from which it opens everything itself."""
 
     codec: str
     device: str
     dataset: DatasetSpec
     dataset_name: str
     targets: tuple[Target, ...]
-    """Several are a batch."""
+    """One clip, or the clips of a batch."""
     options: CodecOptions = DEFAULT_OPTIONS
     weights: Weights | None = None
-    """Those the run's card tells of."""
+    """Weights on the run's card."""
 
 
 class OpenedCodec(NamedTuple):
-    """How a codec was opened."""
+    """Facts about an opened codec."""
 
     device: str
     gains_from_batches: bool
     weights: Weights | None
-    """Those that were opened; a card may leave open which they are until then."""
+    """Weights that were opened; their hash may be unknown before."""
 
 
 class _Sound(NamedTuple):
-    """A clip that was read."""
+    """A decoded reference clip."""
 
     clip: Clip
     reference: NDArray[np.float32]
@@ -80,7 +80,7 @@ class _Sound(NamedTuple):
 
 
 class _Coded(NamedTuple):
-    """What a codec made of a clip."""
+    """Payload and resynthesis of a clip, with the seconds of both steps."""
 
     encoded: Encoded
     resynthesis: NDArray[np.float32]
@@ -90,7 +90,7 @@ class _Coded(NamedTuple):
 
 
 class _Failed(Exception):
-    """A clip is lost at ``stage``."""
+    """A clip failed at ``stage``."""
 
     def __init__(self, stage: Stage, error: Exception) -> None:
         super().__init__(stage)
@@ -99,11 +99,11 @@ class _Failed(Exception):
 
 
 class _BrokenContract(Exception):
-    """A codec returned something else than it must."""
+    """A codec returned a value that breaks the codec interface."""
 
 
 class _LoadedCodec:
-    """The one codec a worker has open; neural codecs are too large for two."""
+    """The single codec that a worker has open; memory does not suffice for several neural codecs."""
 
     def __init__(self) -> None:
         self.key: tuple[str, str, CodecOptions] | None = None
@@ -111,7 +111,7 @@ class _LoadedCodec:
         atexit.register(self.close)
 
     def get(self, name: str, device: str, options: CodecOptions) -> Codec:
-        """Return the codec, opening it and closing the one before where it is another."""
+        """Return the codec, closing another open one first."""
         if self.codec is None or self.key != (name, device, options):
             self.close()
             self.codec, self.key = open_codec(name, device, options), (name, device, options)
@@ -128,14 +128,14 @@ _HOLDER = _LoadedCodec()
 
 
 def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[OpenedCodec]:
-    """Open the codec ``(name, device, options)``, so that what is missing shows at once; yield how it was opened."""
+    """Open the codec ``(name, device, options)``, so that errors are raised before the first clip; yield its facts."""
     name, device, options = task
     device = chosen_device(name, device)
     codec = _HOLDER.get(name, device, options)
     yield OpenedCodec(device, codec.gains_from_batches, codec.card.weights)
 
 
-def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
+def resynthesise_clips(task: ResynthTask) -> Iterator[ResynthesisRow]:
     """Yield the row of each clip, in order.
 
     Raises only what must end the run: the codec cannot be opened, the disk is full.
@@ -144,12 +144,12 @@ def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
     if codec.card.weights != task.weights:
         raise PipelineError(
             f"{codec.card.name}: its weights changed while it ran, from {describe_weights(task.weights)} to "
-            f"{describe_weights(codec.card.weights)}; begin the run anew with --overwrite"
+            f"{describe_weights(codec.card.weights)}; restart the run with --overwrite"
         )
     sounds = [_read(task, target) for target in task.targets]
     coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)])
     for target, sound in zip(task.targets, sounds, strict=True):
-        if isinstance(sound, ClipRow):
+        if isinstance(sound, ResynthesisRow):
             yield sound
             continue
         try:
@@ -159,7 +159,7 @@ def resynthesise_clips(task: ResynthTask) -> Iterator[ClipRow]:
         yield row
 
 
-def _read(task: ResynthTask, target: Target) -> _Sound | ClipRow:
+def _read(task: ResynthTask, target: Target) -> _Sound | ResynthesisRow:
     """Return the clip, or its row where it cannot be read."""
     dataset = dataset_of(task.dataset)
     clip: Clip | None = None
@@ -171,7 +171,7 @@ def _read(task: ResynthTask, target: Target) -> _Sound | ClipRow:
 
 
 def _together(codec: Codec, sounds: Sequence[_Sound]) -> dict[str, _Coded]:
-    """Code clips of one rate together; return what came of it by clip, without those that must be tried alone."""
+    """Code the clips of each sampling rate as a batch; return the results by clip, without those of a failed batch."""
     coded: dict[str, _Coded] = {}
     for rate in sorted({sound.rate for sound in sounds}):
         batch = [sound for sound in sounds if sound.rate == rate]
@@ -181,7 +181,7 @@ def _together(codec: Codec, sounds: Sequence[_Sound]) -> dict[str, _Coded]:
 
 
 def _batch(codec: Codec, batch: Sequence[_Sound], rate: int) -> dict[str, _Coded]:
-    """Code clips of one rate; seconds are shared out by length. Empty where that raises: one of them may be bad."""
+    """Code clips of one rate as a batch; time is attributed to clips by length. Empty where the batch raises."""
     coded: dict[str, _Coded] = {}
     whole = sum(sound.reference.size for sound in batch)
     try:
@@ -214,11 +214,11 @@ def _alone(codec: Codec, sound: _Sound) -> _Coded:
     return _Coded(encoded, _at("decode", _checked, decoded, encoded, sound.reference.size), encode_s, decode_s)
 
 
-def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> ClipRow:
-    """Measure and store what a codec made of a clip."""
+def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> ResynthesisRow:
+    """Measure and store the resynthesis of a clip, and return its row."""
     lag = _at("decode", residual_lag, sound.reference, coded.resynthesis, sound.rate)
     stored = _at("write", _store, target, coded, sound.rate)
-    return ClipRow(
+    return ResynthesisRow(
         clip=target.clip,
         dataset=task.dataset_name,
         category=target.category,
@@ -235,9 +235,9 @@ def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> Cli
     )
 
 
-def _failed_row(task: ResynthTask, target: Target, failed: _Failed, clip: Clip | None) -> ClipRow:
-    """Say where and why a clip failed."""
-    return ClipRow(
+def _failed_row(task: ResynthTask, target: Target, failed: _Failed, clip: Clip | None) -> ResynthesisRow:
+    """Return the row of a failed clip with stage and reason."""
+    return ResynthesisRow(
         clip=target.clip,
         dataset=task.dataset_name,
         category=target.category,
@@ -249,7 +249,7 @@ def _failed_row(task: ResynthTask, target: Target, failed: _Failed, clip: Clip |
 
 
 def _at(stage: Stage, action: Callable[..., T], *arguments: object) -> T:
-    """Call ``action``; whatever it raises is this clip's failure at ``stage``, but for what must end the run."""
+    """Call ``action``; an exception becomes this clip's failure at ``stage``, except those that end the run."""
     try:
         return action(*arguments)
     except (PipelineError, CodecUnusable):
@@ -259,7 +259,7 @@ def _at(stage: Stage, action: Callable[..., T], *arguments: object) -> T:
 
 
 def _checked(decoded: NDArray[np.float32], encoded: Encoded, samples: int) -> NDArray[np.float32]:
-    """Hold the codec to its contract and return mono ``(samples,)``."""
+    """Check the codec's output and return it as mono ``(samples,)``."""
     if decoded.dtype != np.float32 or decoded.ndim != 2 or decoded.shape[1] != samples:  # noqa: PLR2004 - (channels, samples)
         raise _BrokenContract(
             f"expected float32 of shape (channels, {samples}) from the codec, got {decoded.dtype} of {decoded.shape}"
@@ -273,7 +273,7 @@ def _checked(decoded: NDArray[np.float32], encoded: Encoded, samples: int) -> ND
 
 
 def _store(target: Target, coded: _Coded, rate: int) -> Stored:
-    """Write the FLAC, and the tokens where they are kept; a full disk ends the run."""
+    """Write the FLAC, and the tokens where they are stored; a full disk ends the run."""
     try:
         if target.tokens and not isinstance(coded.encoded.payload, bytes):
             write_tokens(Path(target.tokens), coded.encoded.payload)

@@ -1,10 +1,9 @@
-"""Residual lag between a reference and a resynthesis, by cross-correlation; measured, never repaired.
+"""Measure the residual lag between a reference and a resynthesis by cross-correlation; it is never corrected.
 
-The spectra are partly whitened: full whitening lets the bands that a codec removed speak as loudly as those it kept,
-none lets the low frequencies blur the peak over several samples. Where a codec keeps no waveform (parametric
-speech coders), no lag stands out from the rest and none is given.
-
-Knapp and Carter, "The generalized correlation method for estimation of time delay", 1976.
+The spectra are partly whitened (generalised cross-correlation: Knapp and Carter, "The generalized correlation method
+for estimation of time delay", IEEE Trans. ASSP 24, 1976): full whitening gives bands that a codec removed the same
+weight as those it kept, no whitening lets low frequencies blur the peak over several samples. Where a codec does not
+preserve the waveform (parametric speech coders), no peak is distinct and no lag is given.
 """
 
 from __future__ import annotations
@@ -13,26 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 LONGEST_S = 0.5
-"""Largest lag looked for, in seconds."""
+"""Largest lag that is searched, in seconds."""
 WINDOW_S = 10.0
-"""Longer clips are measured on their loudest stretch of this length."""
+"""Longer clips are measured on their loudest section of this length, in seconds."""
 WHITENING = 0.5
 """Exponent of the cross spectrum's magnitude: 0 is plain correlation, 1 the phase alone."""
 NEAR_PEAK = 0.98
-"""A peak this close to the highest is taken for its equal; of equals the smallest lag counts (steady tones)."""
+"""Peaks of at least this fraction of the highest count as equal; of equal peaks (steady tones) the smallest lag is
+taken."""
 RELIABLE = 0.33
-"""Least height of the peak, as a part of what identical signals would give. Codec 2 reaches 0.32 on singing, at lags
-that mean nothing: it keeps the pitch and not the waveform."""
+"""Smallest height of the peak relative to identical signals. Measured: Codec 2, which preserves pitch but not the
+waveform, reaches 0.32 on singing at meaningless lags."""
 CLEAR = 0.85
-"""A peak this high beside the highest, at a smaller lag, leaves it open which of the two it is. Sound that was really
-shifted by 20 ms has none above 0.79 on the clips of ``mini``; Codec 2 on an owl's call has one at 0.96."""
+"""A peak at a smaller lag of at least this fraction of the highest makes the lag ambiguous. Measured: audio shifted by
+20 ms has none above 0.79 on the clips of ``mini``; Codec 2 on an owl's call has one at 0.96."""
 
 
 def residual_lag(reference: NDArray[np.float32], resynthesis: NDArray[np.float32], rate: int) -> int | None:
-    """Return by how many samples ``resynthesis`` is late against ``reference`` (negative: early).
+    """Return the delay of ``resynthesis`` relative to ``reference`` in samples (negative: it is early).
 
     Both are mono, shape ``(samples,)``, equal in length, at ``rate`` Hz. None for silence and where no lag within
-    half a second stands out.
+    half a second is distinct.
     """
     reference, resynthesis = _loudest(reference, resynthesis, int(WINDOW_S * rate))
     if not _sounds(reference) or not _sounds(resynthesis):
@@ -54,7 +54,7 @@ def residual_lag(reference: NDArray[np.float32], resynthesis: NDArray[np.float32
 def _loudest(
     reference: NDArray[np.float32], resynthesis: NDArray[np.float32], length: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Cut both to the ``length`` samples in which the reference has most energy, on a grid of a tenth of it."""
+    """Cut both to the ``length`` samples with the highest energy of the reference, on a grid of ``length // 10``."""
     if reference.size <= length:
         return reference, resynthesis
     step = max(1, length // 10)
@@ -66,7 +66,8 @@ def _loudest(
 def _energy(signal: NDArray[np.float32], places: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the energy of ``signal`` before each of the ascending ``places``.
 
-    Sample after sample is added up, with no array of all the sums: it would be twice as large as an hour of sound.
+    Samples are summed sequentially without an array of all partial sums, which in float64 would take twice the memory
+    of the audio.
     """
     sums, before, done = [], 0.0, 0
     for place in places.tolist():
@@ -79,12 +80,12 @@ def _energy(signal: NDArray[np.float32], places: NDArray[np.intp]) -> NDArray[np
 
 
 def _sounds(audio: NDArray[np.float32]) -> bool:
-    """Whether there is more than a constant."""
+    """Whether a signal is more than a constant."""
     return audio.size > 1 and float(np.ptp(audio)) > 1e-6  # noqa: PLR2004 - well below one step of 16 bits
 
 
 def _correlate(x: NDArray[np.float32], y: NDArray[np.float32], longest: int) -> tuple[NDArray[np.float32], float]:
-    """Correlate at lags ``-longest .. longest``; also give the height that two identical signals would reach."""
+    """Return the correlation at lags ``-longest .. longest``, and the peak height of two identical signals."""
     from scipy import fft
 
     size = fft.next_fast_len(x.size + longest + 1, real=True)

@@ -1,4 +1,4 @@
-"""Resynthesise datasets with codecs: decide what is left to do, hand it to workers, journal it, write the table."""
+"""The resynth stage: find the clips that are left to do, distribute them to workers, journal rows, write the table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any
 
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.isolation.environment import ensure_built
@@ -17,7 +16,7 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure
 from codec_superb.base_codec.weights import check_options_apply, describe_weights
 from codec_superb.data_manifests import Category, Dataset, open_dataset
-from codec_superb.data_manifests.catalogue import manifest_names
+from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.resynthesis.batches import SECONDS_ON_CUDA, plan_batches
@@ -30,16 +29,18 @@ from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
 from codec_superb.pipeline.runs.probes import drop_probes
 from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.runs.selection import select_clips
-from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.pipeline.tables.rows import ClipRow, ResynthesisRow
 from codec_superb.pipeline.workers.batches import BatchQueue
 from codec_superb.pipeline.workers.devices import Device, refuse_device
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
+_Journal = Journal[ResynthesisRow]
+
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """One run as it was asked for."""
+    """One requested run."""
 
     codec: str
     card: Card
@@ -51,7 +52,7 @@ class _Plan:
     options: CodecOptions
     batch: float | None
     tokens: bool
-    """Whether they are kept beside the sound."""
+    """Whether tokens are stored beside the audio."""
 
 
 def resynthesise(
@@ -71,17 +72,17 @@ def resynthesise(
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> list[RunOutcome]:
-    """Run every codec on every dataset into ``out/<codec>/<dataset>/``; what is finished there is not done again.
+    """Run every codec on every dataset into ``out/<codec>/<dataset>/``; finished clips are not computed again.
 
-    ``options`` are for the neural codecs among ``codecs`` (weights, precision); the run's card says what they chose.
-    ``batch`` is how many seconds of sound those get together, 0 for clip by clip; by default a minute on a graphics
-    card, and 0 on a CPU. ``tokens`` keeps the tokens behind each resynthesis, of codecs that have some. ``limit`` takes
-    that many clips a dataset (see :mod:`~codec_superb.pipeline.runs.selection`).
-    ``timeout`` is in seconds a clip (a batch that takes longer is taken apart); an ``executor`` that is given brings
-    its own workers and timeout. Clips that fail become failed rows and are tried again by the next call. A run whose
-    card or dataset has changed is set aside and begun anew; ``overwrite`` deletes it instead, changed or not.
+    ``options`` apply to the neural codecs among ``codecs`` (weights, precision) and are recorded on the run's card.
+    ``batch`` is their batch size in seconds of sound, 0 for single clips; by default 60 on a CUDA device and 0 on a
+    CPU. ``tokens`` also stores the tokens of token codecs. ``limit`` is a number of clips per dataset (see
+    :mod:`~codec_superb.pipeline.runs.selection`).
+    ``timeout`` is in seconds per clip (a batch that exceeds it is split); a given ``executor`` brings its own workers
+    and timeout. Failed clips become failed rows and are retried by the next call. A run whose card or dataset has
+    changed is set aside and restarted; ``overwrite`` deletes it instead, changed or not.
 
-    Raises CodecError, DatasetError or PipelineError when a run cannot go on at all; it can be resumed.
+    Raises CodecError, DatasetError or PipelineError when a run cannot continue; it can be resumed.
     """
     progress = progress or SilentProgress()
     if batch is not None and not 0 <= batch < inf:
@@ -104,7 +105,7 @@ def resynthesise(
 
 
 def _configured(codec: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
-    """Find the codec's weights before any work begins; the card says which will be used."""
+    """Locate the codec's weights before any work begins; they are recorded on the returned card."""
     card = card_of(codec)
     if card.encode_only:
         raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
@@ -115,7 +116,7 @@ def _plan(
     codec: str, configured: tuple[Card, CodecOptions], spec: str, dataset: Dataset, category: Category | None,
     out: Path, limit: int | None, batch: float | None, *, tokens: bool,
 ) -> _Plan:  # fmt: skip
-    """Name what is to be done, before any work begins."""
+    """Describe one run, before any work begins."""
     card, options = configured
     folder = RunFolder(out / card.name / dataset.name)
     identity = spec_hash(card, dataset.manifest_hash, codec_source(codec, card))
@@ -125,15 +126,15 @@ def _plan(
 
 
 def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> None:
-    """Refuse to write resyntheses where the next call would take them for clips."""
+    """Refuse an output folder inside a dataset's folder, where resyntheses would become clips of the next call."""
     for spec, dataset in opened:
         place = _location(spec)
-        if place is not None and out.resolve().is_relative_to(Path(place).resolve()):
+        if place is not None and not is_plugged(spec) and out.resolve().is_relative_to(Path(place).resolve()):
             raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another --out")
 
 
 def _refuse_twins(plans: Sequence[_Plan]) -> None:
-    """Refuse two runs in one folder, as two folders of audio of the same name would be."""
+    """Refuse two runs with one run folder, as of two folders of audio with the same name."""
     seen: dict[Path, _Plan] = {}
     for plan in plans:
         other = seen.setdefault(plan.folder.path, plan)
@@ -145,11 +146,11 @@ def _refuse_twins(plans: Sequence[_Plan]) -> None:
 
 
 def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:
-    """Do one run under its lock; a full disk becomes an error that says so."""
+    """Execute one run under its lock; errors of the disk become PipelineError."""
     try:
         with plan.folder.lock():
             before = _settle(plan, progress, overwrite=overwrite)
-            with plan.folder.journal("resynth") as journal:
+            with plan.folder.resynth_journal() as journal:
                 return _resume(plan, before, journal, device, pool, progress)
     except OSError as error:
         if (fatal := cannot_write(error, plan.folder.path)) is None:
@@ -158,7 +159,7 @@ def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, ove
 
 
 def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:
-    """Remove or set aside results that do not belong to this specification; return the info of those that do."""
+    """Remove or set aside results of another specification; return the info of a run that can be resumed."""
     folder = plan.folder
     if overwrite:
         folder.forget("resynth")
@@ -169,13 +170,13 @@ def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | No
         return before
     place = folder.set_aside()
     progress.message(
-        f"{folder.path}: {_changed(before, plan)}; the old results are kept in {place}, the run starts anew"
+        f"{folder.path}: {_changed(before, plan)}; the old results are kept in {place}, the run is restarted"
     )
     return None
 
 
 def _changed(before: RunInfo, plan: _Plan) -> str:
-    """Say what makes old results useless."""
+    """Describe the change that invalidates old results."""
     if before.dataset.manifest_hash != plan.dataset.manifest_hash:
         return f"the dataset {plan.dataset.name} has changed"
     old, new = before.card.model_dump(), plan.card.model_dump()
@@ -184,9 +185,14 @@ def _changed(before: RunInfo, plan: _Plan) -> str:
 
 
 def _resume(
-    plan: _Plan, before: RunInfo | None, journal: Journal, device: Device, pool: Executor, progress: Progress
+    plan: _Plan,
+    before: RunInfo | None,
+    journal: _Journal,
+    device: Device,
+    pool: Executor,
+    progress: Progress,
 ) -> RunOutcome:
-    """Do what the journal lacks, then write the table where it says something new."""
+    """Compute the clips that are not in the journal, then write the table if it changes."""
     todo = [clip for clip in plan.clips if not _finished(plan, journal, clip)]
     progress.start(f"{plan.card.name} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
     info = _describe(plan, before)
@@ -200,7 +206,7 @@ def _resume(
         stale |= _work(plan, _tasks(plan, todo, on, seconds), journal, info, pool, progress)
     if stale:
         info = _without_probes(plan, info, progress)
-        plan.folder.write_rows(_rows(plan, journal), metrics=())
+        plan.folder.write_rows(map(ClipRow.of, _rows(plan, journal)), metrics=())
         info = info.model_copy(update={"status": "resynthesised", "metrics": {}})
     if info != before:
         plan.folder.write_info(info)
@@ -208,25 +214,25 @@ def _resume(
 
 
 def _without_probes(plan: _Plan, info: RunInfo, progress: Progress) -> RunInfo:
-    """Drop what probes said about other rows than those that the table will have; predictions stay in their journal."""
+    """Drop the probe results, which belong to other rows than the new table's; predictions stay in their journal."""
     if info.probes:
         names = ", ".join(info.probes)
         progress.message(f"{plan.folder.path}: its clips are not those that were probed ({names}); probe them again")
     return drop_probes(plan.folder, info)
 
 
-def _outcome(plan: _Plan, journal: Journal, done: int) -> RunOutcome:
-    """Count what there is now."""
+def _outcome(plan: _Plan, journal: _Journal, done: int) -> RunOutcome:
+    """Count computed, reused and failed clips."""
     asked = len(plan.clips)
     outcome = RunOutcome(plan.folder.path, plan.card.name, plan.dataset.name, "resynth", asked, done, asked - done)
     for row in _rows(plan, journal):
-        if row["status"] == "failed":
-            outcome.failed.append(FailedClip(row["clip"], row["stage"], f"{row['error_type']}: {row['error']}"))
+        if row.status == "failed":
+            outcome.failed.append(FailedClip(row.clip, row.stage, f"{row.error_type}: {row.error}"))
     return outcome
 
 
 def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
-    """Describe the run as asked for now; it keeps its state where its table has the rows asked for."""
+    """Return the info of the requested run; its status is kept where its table has the requested rows."""
     dataset = DatasetInfo(
         name=plan.dataset.name,
         title=plan.dataset.title,
@@ -246,17 +252,20 @@ def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
 
 
 def _location(spec: str) -> str | None:
-    """Return the absolute path of a folder of audio, None for a named dataset."""
-    return None if spec in manifest_names() else str(Path(spec).expanduser().absolute())
+    """Return how a dataset that is none of the benchmark's is opened again: an absolute path, or a plug-in's name."""
+    if spec in manifest_names():
+        return None
+    path = Path(spec).expanduser()
+    return spec if is_plugged(spec) and not path.is_file() else str(path.absolute())
 
 
-def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
-    """Whether a clip has a resynthesis that is still there; a power loss may have emptied the file.
+def _finished(plan: _Plan, journal: _Journal, clip: str) -> bool:
+    """Whether a clip has a valid resynthesis; a power loss may have left an empty file, since files are not synced.
 
-    A clip that has come into another category is done again: the manifest's hash does not tell.
+    A clip whose category has changed is computed again: the manifest's hash does not cover categories.
     """
     row = journal.last(clip)
-    if row is None or row["status"] != "ok" or row["category"] != plan.dataset.clip(clip).category:
+    if row is None or row.status != "ok" or row.category != plan.dataset.clip(clip).category:
         return False
     files = [plan.folder.audio_path(clip), *([plan.folder.tokens_path(clip)] if plan.tokens else [])]
     try:
@@ -267,7 +276,7 @@ def _finished(plan: _Plan, journal: Journal, clip: str) -> bool:
 
 def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:
     """Open the codec in a worker before anything is written; return how it was opened."""
-    if plan.card.isolation is not None:  # here, where nobody's time runs out
+    if plan.card.isolation is not None:  # in the parent process, where no timeout applies
         ensure_built(open_lock(plan.card.isolation.lock), progress.message)
     (event,) = pool.stream(prepare_codec, [(plan.codec, device, plan.options)])
     if isinstance(event, TaskResult):
@@ -276,30 +285,35 @@ def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) ->
 
 
 def _with_weights(info: RunInfo, opened: Weights | None, before: RunInfo | None) -> RunInfo:
-    """Say in the run's card which weights were opened. Raises PipelineError where the run's clips are of others."""
+    """Record the opened weights on the run's card. Raises PipelineError where the run was made with others."""
     card = info.card
     if before is not None and opened != card.weights:
         raise PipelineError(
             f"{card.name}: its weights are no longer those of this run: {describe_weights(card.weights)} then, "
-            f"{describe_weights(opened)} now; begin it anew with --overwrite, or keep it and name another --out"
+            f"{describe_weights(opened)} now; restart it with --overwrite, or keep it and name another --out"
         )
     return info.model_copy(update={"card": card.model_copy(update={"weights": opened})})
 
 
 def _batch_seconds(plan: _Plan, on: OpenedCodec, progress: Progress) -> float:
-    """Return how many seconds of sound go together; 0 for clip by clip."""
+    """Return the batch size in seconds of sound; 0 for single clips."""
     if on.gains_from_batches:
         usual = SECONDS_ON_CUDA if on.device == "cuda" else 0.0
         return usual if plan.batch is None else plan.batch
     if plan.batch:
-        progress.message(f"{plan.card.name} codes clip by clip: it gains nothing from batches")
+        progress.message(f"{plan.card.name} does not support batches: it codes clip by clip")
     return 0.0
 
 
 def _work(
-    plan: _Plan, tasks: Iterable[ResynthTask], journal: Journal, info: RunInfo, pool: Executor, progress: Progress
+    plan: _Plan,
+    tasks: Iterable[ResynthTask],
+    journal: _Journal,
+    info: RunInfo,
+    pool: Executor,
+    progress: Progress,
 ) -> bool:
-    """Do the tasks; return whether any row differs from what was known before."""
+    """Execute the tasks; return whether any row differs from the journal."""
     plan.folder.write_info(info)
     changed = False
     queue = BatchQueue(tasks)
@@ -308,18 +322,17 @@ def _work(
             row = _crashed(plan, event, queue, progress) if isinstance(event, WorkerCrash) else event.value
             if row is None:
                 continue
-            entry = row.model_dump(mode="json", exclude={"metrics", "probes"})
-            if not changed and _is_news(journal, entry):
+            if not changed and _is_news(journal, row):
                 changed = True
-                # From here on the table is behind the journal, which must show if this process is killed.
+                # The table is now older than the journal; the status must say so if this process is killed.
                 plan.folder.write_info(info.model_copy(update={"status": "started"}))
-            journal.append(entry)
+            journal.append(row)
             progress.advance()
     return changed
 
 
 def _tasks(plan: _Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) -> Iterator[ResynthTask]:
-    """Describe the work, a batch or a clip at a time, as workers ask for it."""
+    """Yield the tasks, one batch or clip each, as workers become free."""
     clips = (plan.dataset.clip(clip) for clip in todo)
     for together in plan_batches(clips, seconds) if seconds else ((clip,) for clip in todo):
         targets = tuple(_target(plan, clip) for clip in together)
@@ -333,17 +346,17 @@ def _target(plan: _Plan, clip: str) -> Target:
 
 def _crashed(
     plan: _Plan, crash: WorkerCrash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
-) -> ClipRow | None:
-    """Make the row of a clip that took its worker along; the clips of a batch are first tried one by one."""
+) -> ResynthesisRow | None:
+    """Return the row of a clip that killed its worker; the clips of a batch are first repeated one by one."""
     left = crash.task.targets[crash.index :]
-    if not left:  # it had done its work
+    if not left:  # it died after its last row
         return None
     if len(crash.task.targets) > 1:
         queue.put_back(crash.task._replace(targets=(target,)) for target in left)
         progress.message(f"{plan.card.name}: a batch of {len(left)} clips, which now go one by one: {crash.reason}")
         return None
     progress.message(f"{plan.card.name}: {left[0].clip}: {crash.reason}")
-    return ClipRow(
+    return ResynthesisRow(
         clip=left[0].clip,
         dataset=plan.dataset.name,
         category=left[0].category,
@@ -354,14 +367,14 @@ def _crashed(
     )
 
 
-def _is_news(journal: Journal, entry: dict[str, Any]) -> bool:
-    """Whether a row says something else about its clip than the journal does; times do not count."""
-    known = journal.last(entry["clip"])
-    return known is None or any(known[name] != entry[name] for name in entry if name not in {"encode_s", "decode_s"})
+def _is_news(journal: _Journal, row: ResynthesisRow) -> bool:
+    """Whether a row differs from the journal's row of its clip; measured times are ignored."""
+    known = journal.last(row.clip)
+    return known is None or row != known.model_copy(update={"encode_s": row.encode_s, "decode_s": row.decode_s})
 
 
-def _rows(plan: _Plan, journal: Journal) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the clips asked for, sorted."""
+def _rows(plan: _Plan, journal: _Journal) -> Iterator[ResynthesisRow]:
+    """Yield the rows of the requested clips, sorted."""
     for clip in plan.clips:
         row = journal.last(clip)
         if row is not None:

@@ -1,9 +1,9 @@
-"""What tokens say about a codec: rates, empirical entropy, use and perplexity of each codebook.
+"""Statistics of a codec's tokens: rates, empirical entropy, usage and perplexity of each codebook.
 
-Entropy is that of the empirical distribution of each codebook's tokens over all clips, in bits a token (Shannon 1948);
-perplexity is 2 to that power. ``entropy_kbps`` sums the codebooks: what an ideal memoryless code for each of them
-would still need. It is never above the bitrate of the tokens, and on few tokens it is too low: a codebook that has
-been seen m times cannot show more than log2(m) bits.
+Entropy is that of the empirical distribution of each codebook's tokens over all clips, in bits per token (Shannon
+1948); perplexity is 2 to that power. ``entropy_kbps`` sums the codebooks: the bitrate of an ideal memoryless code for
+each of them. It is never above the bitrate of the tokens, and biased low for few tokens: m tokens of a codebook have
+an empirical entropy of at most log2(m) bits.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ class CodebookUse:
     """One codebook."""
 
     codebook: int
-    """From 1 on."""
+    """Number of the codebook, from 1."""
     used: int
     """Entries that occur."""
     share: float
-    """Of all its entries, in (0, 1]."""
+    """Fraction of all its entries that occur, in (0, 1]."""
     entropy_bits: float
-    """Bits a token."""
+    """Bits per token."""
     perplexity: float
-    """2 ** entropy: as many entries as equally likely ones would be."""
+    """2 ** entropy: the number of equally likely entries with the same entropy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class TokenStatistics:
     tokens_per_second: float
     """TPS, over all codebooks."""
     frame_rate: float
-    """Frames per second of sound, measured; the silence that fills a last frame counts."""
+    """Measured frames per second of sound, including padded last frames."""
     kbps: float
     """Measured bitrate."""
     entropy_kbps: float
@@ -50,7 +50,7 @@ class TokenStatistics:
 
 
 class TokenCounter:
-    """Counts tokens clip by clip; its memory is one number for each entry of each codebook."""
+    """Histogram of tokens, updated clip by clip; it stores one count per entry of each codebook."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         """Take the number of entries of each codebook."""
@@ -75,7 +75,7 @@ class TokenCounter:
         self._seconds += seconds
 
     def statistics(self) -> TokenStatistics:
-        """Return the statistics of what was added. Raises ValueError when that is nothing."""
+        """Return the statistics of all added clips. Raises ValueError when there are none."""
         if not self._clips:
             raise ValueError("expected at least one clip with tokens, got none")
         uses = tuple(_use(number, row) for number, row in enumerate(self._counts, start=1))

@@ -1,9 +1,9 @@
-"""Tokens as a file: a dataset through a token codec into Parquet, a row a clip, and the sound back from it.
+"""Export the tokens of a dataset to a Parquet file, one row per clip, and decode such a file to audio.
 
 Columns: ``clip``, ``dataset``, ``codec``, ``codebooks``, ``frames``, ``tokens`` (int32, codebook after codebook),
-``side`` (what some codecs send beside their tokens), and ``samples``, ``sampling_rate``, ``channels`` of the clip,
-which the decoder needs. The codec's card, with its weights, stands in the file's metadata: other weights would read
-the same tokens as other sounds.
+``side`` (side information of some codecs), and ``samples``, ``sampling_rate``, ``channels`` of the clip, which the
+decoder needs. The codec's card, with its weights, is in the file's metadata, since other weights decode the same tokens
+to other audio.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CARD_KEY = b"codec_superb.card"
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What :func:`decode_tokens` did."""
+    """The result of :func:`decode_tokens`."""
 
     files: list[Path]
     failed: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What :func:`export_tokens` did."""
+    """The result of :func:`export_tokens`."""
 
     file: Path
     statistics: TokenStatistics
@@ -70,11 +70,10 @@ def export_tokens(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> Exported:
-    """Encode the clips of ``dataset`` (or ``limit`` of them) and write their tokens; the file appears when it is whole.
+    """Encode the clips of ``dataset`` (or ``limit`` of them) and write their tokens; the file is replaced atomically.
 
-    Of two calls that write one file, the last to finish leaves its own. Raises PipelineError for a codec without
-    tokens, where every clip fails and where the file cannot be written, CodecUnusable where the codec's worker keeps
-    dying, other CodecError, DatasetError.
+    Raises PipelineError for a codec without tokens, where every clip fails and where the file cannot be written,
+    CodecUnusable where the codec's worker dies repeatedly, other CodecError, DatasetError.
     """
     import pyarrow.parquet as pq
 
@@ -133,7 +132,7 @@ def decode_tokens(
     """Decode every row of ``file`` to ``out/<clip>.flac``, mono, as resynth writes it.
 
     Raises PipelineError for a file of another kind, where ``codec`` or the weights are not those that encoded it, where
-    every row fails and where ``out`` cannot be written; CodecUnusable where the codec's worker keeps dying.
+    every row fails and where ``out`` cannot be written; CodecUnusable where the codec's worker dies repeatedly.
     """
     table, card = _open(file)
     name = codec or card.name
@@ -199,14 +198,14 @@ def _open(file: Path) -> tuple[Any, Card]:
         table = pq.ParquetFile(file)
         card = Card.model_validate_json((table.schema_arrow.metadata or {})[CARD_KEY])
     except (pa.ArrowException, OSError, KeyError, ValidationError) as error:
-        raise PipelineError(f"{file} is no file of tokens ({error}): expected one of `tokens export`") from error
+        raise PipelineError(f"{file} is no token file ({error}): expected a file of `tokens export`") from error
     if not table.schema_arrow.equals(_schema(card)):
         raise PipelineError(f"{file} is damaged: expected the columns of `tokens export`, got others; export it again")
     return table, card
 
 
 def _refuse_other_weights(file: Path, card: Card, own: Card) -> None:
-    """Refuse tokens of other weights: they would decode to something else without a word."""
+    """Refuse tokens of other weights, which would decode to other audio without an error."""
     before, now = ((its.weights.sha256, its.weights.config_sha256) if its.weights else None for its in (card, own))
     if before != now:
         raise PipelineError(
@@ -216,7 +215,7 @@ def _refuse_other_weights(file: Path, card: Card, own: Card) -> None:
 
 
 def _rows(file: Path, table: Any, card: Card) -> Iterator[dict[str, Any]]:
-    """Yield the rows, their tokens ``(codebooks, frames)``. Raises PipelineError for what no export has written."""
+    """Yield the rows with tokens ``(codebooks, frames)``. Raises PipelineError for a damaged file."""
     import pyarrow as pa
 
     try:
@@ -245,6 +244,6 @@ def _tokens(row: dict[str, Any], card: Card) -> NDArray[np.int32]:
 
 
 def _encoded(coder: Codec, row: dict[str, Any]) -> Encoded:
-    """Return a row as what its encoder returned."""
+    """Return the encoder's result from a row."""
     bits = coder.card.bits_of(row["frames"]) + 8 * len(row["side"])
     return Encoded(row["tokens"], bits, row["samples"], row["sampling_rate"], row["channels"], side=row["side"])

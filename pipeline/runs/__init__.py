@@ -1,1 +1,1 @@
-"""Run folders: what a run consists of on disk, how it is opened, locked, continued and stamped."""
+"""Run folders: the files of a run on disk, their locks and journals, and the provenance of results."""

@@ -1,9 +1,9 @@
-"""Where a run keeps its resyntheses: 24-bit FLAC, one file a clip, written whole or not at all.
+"""Storage of a run's resyntheses: 24-bit FLAC, one file per clip, replaced atomically.
 
-Values are rounded to 24 bits and clamped to what 24 bits can hold, which is [-1, 1 - 2**-23]; samples beyond [-1, 1]
-are counted before. A file is written beside its place and renamed, so that a name in ``audio/`` always stands for
-a whole file. Nothing is forced to the disk: a killed process loses nothing of what was renamed, since the kernel holds
-it; after a power loss the last half minute may be missing and is found out by the size or by the SHA-256.
+Values are rounded to 24 bits and clamped to their range, [-1, 1 - 2**-23]; samples beyond [-1, 1] are counted before. A
+file is written under a temporary name and renamed, so every file in ``audio/`` is complete. There is no fsync: after
+the death of a process renamed files are intact in the kernel's page cache; after a power loss the last half minute
+(Linux writes dirty pages back after 30 s by default) may be missing, which is detected by size or SHA-256.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from codec_superb.pipeline.errors import RunFolderError
 FULL_SCALE = 1 << 23
 SUFFIX = ".flac"
 COMPONENT_LIMIT = 200
-"""Bytes of one path component; file systems allow 255, and a suffix and a temporary name must fit as well."""
+"""Bytes of one path component; common file systems allow 255, and a suffix and a temporary name must fit as well."""
 
 
 class Stored(NamedTuple):
-    """What was written."""
+    """Facts about a stored resynthesis."""
 
     sha256: str
-    """Over the 24-bit samples as little-endian 32-bit integers."""
+    """SHA-256 over the 24-bit samples as little-endian 32-bit integers."""
     clipped_samples: int
 
 
 def file_name(clip_id: str, suffix: str = SUFFIX) -> str:
-    """Return the relative path of a clip's file: its id, with components shortened that no file system would take."""
+    """Return the relative path of a clip's file: its id, with components replaced that are too long or reserved."""
     *folders, leaf = clip_id.split("/")
     parts = [*(_component(part, suffix, folder=True) for part in folders), _component(leaf, suffix, folder=False)]
     return "/".join(parts) + suffix
 
 
 def _component(part: str, suffix: str, *, folder: bool) -> str:
-    """Make one path component safe; a changed one carries a hash of the whole, so that no two clips meet."""
+    """Make one path component safe; a changed one ends with a hash of the original, so that names stay unique."""
     too_long = len(part.encode()) > COMPONENT_LIMIT
-    # A folder that ends like a file could stand where another clip's file must be.
+    # A folder named like a file (a.flac/) could collide with the file of another clip.
     reserved = part in {"", ".", ".."} or part.startswith(PARTIAL) or "\0" in part or (folder and part.endswith(suffix))
     if not too_long and not reserved:
         return part
@@ -53,7 +53,7 @@ def _component(part: str, suffix: str, *, folder: bool) -> str:
 
 
 def quantise(audio: NDArray[np.float32]) -> NDArray[np.int32]:
-    """Round samples in [-1, 1] to 24-bit integers, clamping what lies beyond."""
+    """Round samples in [-1, 1] to 24-bit integers, clamping values beyond."""
     quantised = np.empty(audio.shape, dtype=np.int32)
     for its in pieces(audio.size):  # an hour in double precision takes more than a gigabyte
         scaled = np.rint(audio[its].astype(np.float64) * FULL_SCALE)
@@ -67,24 +67,24 @@ def digest(samples: NDArray[np.int32]) -> str:
 
 
 def _as_bytes(samples: NDArray[np.int32]) -> memoryview:
-    """Show samples as the bytes that are hashed."""
+    """Return the bytes of the samples that are hashed, without a copy."""
     return np.ascontiguousarray(samples, dtype="<i4").data
 
 
 def write_audio(path: Path, audio: NDArray[np.float32], rate: int) -> Stored:
-    """Store mono ``audio`` of shape ``(samples,)`` at ``rate`` Hz; an existing file is replaced at once.
+    """Store mono ``audio`` of shape ``(samples,)`` at ``rate`` Hz; an existing file is replaced atomically.
 
-    Raises OSError when the disk is full or refuses, soundfile's error for a rate that FLAC does not have.
+    Raises OSError when the disk is full or not writable, soundfile's error for a rate that FLAC does not support.
     """
     import soundfile
 
-    encoded = io.BytesIO()  # in memory: libsndfile hides a full disk
+    encoded = io.BytesIO()  # in memory: libsndfile does not report a full disk
     sha256, clipped = hashlib.sha256(), 0
     with soundfile.SoundFile(encoded, "w", rate, 1, "PCM_24", format="FLAC") as file:
         for its in pieces(audio.size):
             samples = quantise(audio[its])
             sha256.update(_as_bytes(samples))
-            file.write(samples << 8)
+            file.write(samples << 8)  # libsndfile takes 24-bit samples in the upper bits of int32
             clipped += int(np.count_nonzero(np.abs(audio[its]) > 1.0))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, encoded.getbuffer(), sync=False)

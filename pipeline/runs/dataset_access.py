@@ -1,4 +1,4 @@
-"""The reference side of a clip inside a worker: the dataset is opened once per process, the audio made mono."""
+"""Access to reference audio inside a worker: open the dataset once per process, load clips as mono."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REASON_LIMIT = 500
 
 
 class DatasetSpec(NamedTuple):
-    """How a worker opens the dataset, and what it must find there."""
+    """What a worker needs to open a dataset, and the manifest hash that it must have."""
 
     spec: str
     category: Category | None
@@ -27,17 +27,17 @@ class DatasetSpec(NamedTuple):
 
 @lru_cache(maxsize=8)
 def dataset_of(spec: DatasetSpec) -> Dataset:
-    """Open a dataset, once per process and state; PipelineError when it is not what the parent process saw."""
+    """Open a dataset once per process and hash. Raises PipelineError when it has changed since the parent opened it."""
     dataset = open_dataset(spec.spec, category=spec.category)
     if dataset.manifest_hash != spec.manifest_hash:
-        raise PipelineError(f"the dataset {dataset.name} changed while it was worked on; call the command again")
+        raise PipelineError(f"the dataset {dataset.name} changed during the run; run the command again")
     return dataset
 
 
 def dataset_of_run(info: DatasetInfo) -> Dataset:
-    """Open the dataset of a run again, by its name or from the folder it lies in.
+    """Open the dataset of a run again, by its name or from its folder.
 
-    Raises RunFolderError when its clips are not those of the run, DatasetError when it is not on this machine any more.
+    Raises RunFolderError when its clips are not those of the run, DatasetError when it is not on this machine.
     """
     dataset = open_dataset(info.location or info.name, category=info.category)
     refuse_other_state(dataset, info)
@@ -45,7 +45,7 @@ def dataset_of_run(info: DatasetInfo) -> Dataset:
 
 
 def refuse_other_state(dataset: Dataset, info: DatasetInfo) -> None:
-    """Raise RunFolderError unless ``dataset`` holds the very clips that a run had."""
+    """Raise RunFolderError unless ``dataset`` has the manifest hash of a run."""
     if dataset.manifest_hash != info.manifest_hash:
         raise RunFolderError(
             f"the dataset {info.name} has changed since the run was made: expected manifest hash "
@@ -56,7 +56,7 @@ def refuse_other_state(dataset: Dataset, info: DatasetInfo) -> None:
 def load_mono(clip: Clip) -> tuple[NDArray[np.float32], int]:
     """Decode a clip to the mean of its channels, shape ``(samples,)``, and its rate in Hz.
 
-    Raises AudioFileError for a file that is no audio.
+    Raises AudioFileError for a file that cannot be decoded.
     """
     audio, rate = clip.load()
     return to_mono(audio), rate
@@ -69,7 +69,7 @@ def to_mono(audio: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def reason_of(error: BaseException, clip: Clip | None = None) -> str:
-    """Put an error into words that are the same in every run: no machine's paths, no addresses, valid UTF-8."""
+    """Return an error's text in a reproducible form: without local paths and memory addresses, valid UTF-8."""
     text = str(error) or type(error).__name__
     if clip is not None:
         text = text.replace(str(clip.path), clip.id).replace(repr(str(clip.path))[1:-1], clip.id)

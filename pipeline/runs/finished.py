@@ -1,4 +1,4 @@
-"""Runs that a later stage goes on with, by dataset: opened once, refused where they are not what was resynthesised."""
+"""Group finished runs by dataset for a later stage, and refuse unfinished runs and changed datasets."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class RunGroup(NamedTuple):
     spec: DatasetSpec
     dataset: Dataset
     named: bool
-    """Whether the dataset has a manifest; otherwise it is a folder of the user's."""
+    """Whether the dataset has a manifest; otherwise it is a folder of the user."""
     folders: tuple[RunFolder, ...]
 
 
 def by_dataset(folders: Sequence[RunFolder]) -> Iterator[RunGroup]:
-    """Open the dataset of each run, once; DatasetError for one that is not on this machine."""
+    """Group runs by dataset and open each dataset once. Raises DatasetError for one that is not on this machine."""
     for _, members in groupby(sorted(folders, key=_dataset_key), key=_dataset_key):
         group = tuple(members)
         info = group[0].info().dataset
@@ -36,7 +36,7 @@ def by_dataset(folders: Sequence[RunFolder]) -> Iterator[RunGroup]:
 
 
 def _dataset_key(folder: RunFolder) -> tuple[str, str]:
-    """Say which references a run needs."""
+    """Return the key by which runs of one dataset are grouped."""
     dataset = folder.info().dataset
     return dataset.location or dataset.name, dataset.category or ""
 

@@ -1,11 +1,11 @@
 """A run on disk: ``runs/<codec>/<dataset>/`` with its ``run.json``, audio, journals and table.
 
-run.json             RunInfo, replaced in one step
+run.json             RunInfo, replaced atomically
 audio/<clip>.flac    the resyntheses
-tokens/<clip>.npy    the tokens behind them, where a command asked to keep them
-clips.parquet        a row per clip that the last resynth asked for, sorted by id; written when a stage is through
-pairs.parquet        trials and ranks, where a probe keeps some
-journal/*.jsonl      what each stage has finished, clip by clip; a stage that was killed goes on from here
+tokens/<clip>.npy    their tokens, where a command asked to store them
+clips.parquet        a row per clip of the last resynth call, sorted by id; written at the end of a stage
+pairs.parquet        trials and ranks of probes that have some
+journal/*.jsonl      the finished clips of each stage, from which an interrupted stage is resumed
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from codec_superb.data_manifests.files import remove_partial, write_atomically
-from codec_superb.pipeline.runs import audio_store
+from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolderError
+from codec_superb.pipeline.output_file import make_folder
+from codec_superb.pipeline.runs import audio_store, token_store
+from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.tables import clips as clip_table
 from codec_superb.pipeline.tables import pairs as pair_table
-from codec_superb.pipeline.runs import token_store
-from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolderError
-from codec_superb.pipeline.runs.journal import Journal
-from codec_superb.pipeline.output_file import make_folder
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
-from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ResynthesisRow, ScoreLine
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,8 +68,8 @@ class RunFolder:
         write_atomically(self.path / INFO, info.model_dump_json(indent=1).encode())
 
     def rows(self) -> Iterator[ClipRow]:
-        """Yield the rows of the clips asked for, sorted by clip id, without holding them all."""
-        yield from clip_table.read_rows(self._finished_table())
+        """Yield the rows of the requested clips, sorted by clip id, without holding them all in memory."""
+        yield from clip_table.read_rows(self._finished_table(), leave=True)
 
     def table(self) -> pa.Table:
         """Read the whole table."""
@@ -86,17 +85,17 @@ class RunFolder:
         return list(zip(columns["clip"], columns["resynthesis_sha256"], strict=True))
 
     def has_table(self) -> bool:
-        """Whether a stage has been through."""
+        """Whether a stage has finished."""
         return self._table.is_file()
 
-    def write_rows(self, rows: Iterable[dict[str, Any]], metrics: Sequence[str], probes: Sequence[str] = ()) -> None:
-        """Replace the table; ``rows`` are JSON dictionaries of ClipRow."""
+    def write_rows(self, rows: Iterable[ClipRow], metrics: Sequence[str], probes: Sequence[str] = ()) -> None:
+        """Replace the table."""
         clip_table.write_table(self._table, rows, metrics, probes)
 
     def pairs(self) -> tuple[PairRow, ...]:
-        """Read the trials and ranks that probes keep; none where no probe keeps any.
+        """Read the trials and ranks of the probes; empty where no probe has any.
 
-        Raises RunFolderError for a file that is damaged.
+        Raises RunFolderError for a damaged file.
         """
         if not self._pairs.is_file():
             return ()
@@ -113,22 +112,30 @@ class RunFolder:
             self._pairs.unlink(missing_ok=True)
 
     def audio_path(self, clip_id: str) -> Path:
-        """Where the resynthesis of a clip lies, whether it exists or not."""
+        """Path of the resynthesis of a clip; it need not exist."""
         return self.audio / audio_store.file_name(clip_id)
 
     def tokens_path(self, clip_id: str) -> Path:
-        """Where the tokens of a clip lie, whether they were kept or not."""
+        """Path of the tokens of a clip; it need not exist."""
         return self.tokens / token_store.token_file_name(clip_id)
 
-    def journal(self, stage: Literal["resynth", "score", "probe"]) -> Journal:
-        """Open the journal of a stage."""
-        return Journal(self._journal_path(stage))
+    def resynth_journal(self) -> Journal[ResynthesisRow]:
+        """Open the journal of resyntheses: the newest line of a clip counts."""
+        return Journal(self._journal_path("resynth"), ResynthesisRow)
+
+    def score_journal(self) -> Journal[ScoreLine]:
+        """Open the journal of scores."""
+        return Journal(self._journal_path("score"), ScoreLine)
+
+    def probe_journal(self) -> Journal[dict[str, Any]]:
+        """Open the journal of predictions, whose lines :mod:`codec_superb.pipeline.probing.predictions` describes."""
+        return Journal(self._journal_path("probe"), dict[str, Any])
 
     def forget(self, stage: Literal["resynth", "score"]) -> None:
-        """Delete what a stage has finished; the results of ``resynth`` carry all others with them."""
+        """Delete the results of a stage; for ``resynth`` those of all stages."""
         if stage == "score":
             self._journal_path(stage).unlink(missing_ok=True)
-        else:  # file by file: what else lies here is not ours to delete
+        else:  # file by file: other files in the folder belong to the user
             (self.path / INFO).unlink(missing_ok=True)
             self._table.unlink(missing_ok=True)
             self._pairs.unlink(missing_ok=True)
@@ -137,7 +144,7 @@ class RunFolder:
                     shutil.rmtree(folder)
 
     def set_aside(self) -> Path:
-        """Rename the folder to a hidden one beside it, for results of another specification; return the new place."""
+        """Rename the folder to a hidden one beside it, for results of another specification; return the new path."""
         number = 1
         while (place := self.path.with_name(f".{self.path.name}.old{number}")).exists():
             number += 1
@@ -145,10 +152,10 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes from working on this run, and clear away what a killed one left half written.
+        """Lock the run against other processes, and remove temporary files of killed ones.
 
-        The lock dies with its process. Raises PipelineError when another process holds it, and
-        where the folder of the runs cannot be created.
+        The kernel releases the flock(2) with the process. Raises PipelineError when another process holds it, and where
+        the parent folder cannot be created.
         """
         import fcntl
 
@@ -172,7 +179,7 @@ class RunFolder:
         return self.path / "journal" / f"{stage}.jsonl"
 
     def _finished_table(self) -> Path:
-        """Return the table's path; RunFolderError while a resynth is not through."""
+        """Return the table's path. Raises RunFolderError while resynth is not finished."""
         if self.info().status == "started" or not self.has_table():
             raise RunFolderError(f"the run {self.path} is not finished; call resynth again to go on with it")
         return self._table
@@ -181,7 +188,7 @@ class RunFolder:
 def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
     """Find the runs in run folders, codec folders or whole output folders, sorted by path, each once.
 
-    Raises RunFolderError for a path that holds none.
+    Raises RunFolderError for a path without a run.
     """
     found: dict[Path, RunFolder] = {}
     for path in paths:
@@ -194,5 +201,5 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
 
 
 def _hidden_below(folder: Path, root: Path) -> bool:
-    """Whether ``folder`` was set aside."""
+    """Whether ``folder`` was set aside, that is, renamed to a hidden name."""
     return any(part.startswith(".") for part in folder.relative_to(root).parts)

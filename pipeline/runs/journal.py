@@ -1,8 +1,8 @@
-"""The journal of a stage: JSON Lines, one line a finished clip, appended by the parent process alone.
+"""The journal of a stage: a JSON Lines file, one line per finished clip, appended by the parent process only.
 
-A line counts once its newline is there. A process that is killed while it writes leaves at most one torn line, which is
-cut off when the journal is opened again; after a power loss that may be the end from the first damaged line on. What is
-cut off is computed again. The index holds offsets, not rows, so that memory stays flat.
+A line is complete with its newline. A process that is killed while it writes leaves at most one incomplete line, which
+is truncated when the journal is opened again; after a power loss everything from the first damaged line on is
+truncated. Truncated clips are computed again. The index holds offsets, not rows, so that memory use stays small.
 """
 
 from __future__ import annotations
@@ -12,14 +12,21 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from codec_superb.pipeline.errors import RunFolderError
+
+T = TypeVar("T")
 
 
-class Journal:
+class Journal(Generic[T]):
     """An append-only file of JSON objects, each with a ``clip``; a later line of a clip adds to the earlier ones."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or make the journal at ``path``, cutting off a torn last line."""
+    def __init__(self, path: Path, kind: type[T]) -> None:
+        """Open or create the journal at ``path``, truncating an incomplete last line."""
+        self._kind: TypeAdapter[T] = TypeAdapter(kind)
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self._file = path.open("a+b", buffering=0)
@@ -43,16 +50,18 @@ class Journal:
         return clip in self._offsets
 
     def close(self) -> None:
-        """Close the file; every line is out already."""
+        """Close the file; it is unbuffered, so every line is already written."""
         self._file.close()
 
-    def append(self, entry: dict[str, Any]) -> None:
-        """Write one line; a disk that takes only a part of it is left without that part.
+    def append(self, entry: T) -> None:
+        """Write one line; a partly written line is truncated again.
 
         Raises OSError when the line could not be written.
         """
-        line = (json.dumps(entry, ensure_ascii=True, allow_nan=False) + "\n").encode()
+        content = self._kind.dump_python(entry)  # not as JSON, which would turn NaN into null
+        line = (json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n").encode()
         try:
+            # write(2) may write less than requested, on a disk that becomes full; the second call then raises.
             written = self._file.write(line)
             if written != len(line):
                 self._file.write(line[written:])
@@ -60,32 +69,43 @@ class Journal:
             with suppress(OSError):
                 os.truncate(self.path, self._end)
             raise
-        self._note(entry["clip"], self._end)
+        self._note(content["clip"], self._end)
         self._end += len(line)
 
-    def entries(self, clip: str) -> Iterator[dict[str, Any]]:
-        """Yield the lines of one clip, oldest first."""
+    def entries(self, clip: str) -> Iterator[T]:
+        """Yield the lines of one clip, oldest first. Raises RunFolderError for one of another kind."""
         for offset in self._offsets.get(clip, ()):
-            yield _read_line(self._file.fileno(), offset)
+            yield self._read(clip, offset)
 
-    def last(self, clip: str) -> dict[str, Any] | None:
-        """Return the newest line of one clip, None when there is none."""
+    def last(self, clip: str) -> T | None:
+        """Return the newest line of one clip, None when there is none; raises as :meth:`entries` does."""
         offsets = self._offsets.get(clip)
-        return _read_line(self._file.fileno(), offsets[-1]) if offsets else None
+        return self._read(clip, offsets[-1]) if offsets else None
+
+    def _read(self, clip: str, offset: int) -> T:
+        try:
+            return self._kind.validate_json(_read_line(self._file.fileno(), offset))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise RunFolderError(
+                f"{self.path}: the line of {clip!r} is not what this version writes: {where}: {first['msg']}; "
+                "call the stage again with --overwrite"
+            ) from error
 
     def _note(self, clip: str, offset: int) -> None:
-        """Remember where a line of ``clip`` begins."""
+        """Add the offset of a line of ``clip`` to the index."""
         self._offsets[clip] = (*self._offsets.get(clip, ()), offset)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield every line with its newline, which a torn last one lacks."""
+    """Yield every line with its newline, which an incomplete last one lacks."""
     with path.open("rb") as file:
         yield from file
 
 
 def _clip_of(line: bytes) -> str | None:
-    """Return the clip that a line is about, None when the line is torn or damaged."""
+    """Return the clip of a line, None when the line is incomplete or damaged."""
     if not line.endswith(b"\n"):
         return None
     try:
@@ -95,7 +115,7 @@ def _clip_of(line: bytes) -> str | None:
     return clip if isinstance(clip, str) else None
 
 
-def _read_line(descriptor: int, offset: int) -> dict[str, Any]:
+def _read_line(descriptor: int, offset: int) -> bytes:
     """Read the line that begins at ``offset``."""
     line = b""
     while not line.endswith(b"\n"):
@@ -104,5 +124,4 @@ def _read_line(descriptor: int, offset: int) -> dict[str, Any]:
             break
         end = piece.find(b"\n")
         line += piece if end < 0 else piece[: end + 1]
-    entry: dict[str, Any] = json.loads(line)
-    return entry
+    return line

@@ -1,4 +1,4 @@
-"""What a stage did with one run: the numbers behind its exit code."""
+"""The outcome of a stage on one run: counts and failures, from which the exit code follows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 
 class FailedClip(NamedTuple):
-    """One clip that gave no resynthesis, or one metric or probe that failed on it."""
+    """One clip without a resynthesis, or one metric or probe that failed on it."""
 
     clip: str
     stage: str
@@ -17,7 +17,7 @@ class FailedClip(NamedTuple):
 
 @dataclass(slots=True)
 class MetricCounts:
-    """How often one metric gave a value, had none, or crashed."""
+    """Numbers of clips on which a metric has a value, is undefined, or failed."""
 
     ok: int = 0
     undefined: int = 0
@@ -26,7 +26,7 @@ class MetricCounts:
 
 @dataclass(slots=True)
 class ProbeCounts:
-    """How many clips took part in one probe, were left out of it, or failed."""
+    """Numbers of clips that a probe scored, left out, or failed on."""
 
     ok: int = 0
     left_out: int = 0
@@ -42,19 +42,19 @@ class RunOutcome:
     dataset: str
     stage: Literal["resynth", "score", "probe"]
     asked: int
-    """Clips that the stage was asked for."""
+    """Requested clips."""
     done: int = 0
-    """Clips computed now, with or without success."""
+    """Clips computed in this call, with or without success."""
     reused: int = 0
     """Clips that were finished before."""
     failed: list[FailedClip] = field(default_factory=list)
-    """Every failure of the clips asked for, sorted by clip."""
+    """Every failure of the requested clips, sorted by clip."""
     metrics: dict[str, MetricCounts] = field(default_factory=dict)
-    """By metric key, over the clips asked for; empty after resynth and probe."""
+    """By metric key, over the requested clips; empty after resynth and probe."""
     probes: dict[str, ProbeCounts] = field(default_factory=dict)
     """By probe key, over the clips of its categories; empty after other stages."""
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed; a metric that is undefined and a clip that a probe leaves out are answers."""
+        """Whether nothing failed; undefined metrics and clips that a probe leaves out are no failures."""
         return not self.failed

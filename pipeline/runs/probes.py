@@ -1,29 +1,35 @@
-"""The probes that a run's table holds: ``score`` keeps them as long as no resynthesis has changed, ``resynth`` drops them.
+"""Probe results in a run's table: ``score`` keeps them while no resynthesis has changed, ``resynth`` drops them.
 
-``run.json`` is what counts: columns and pairs of a probe that it does not name are of a process that was killed while
-it wrote them. So a probe leaves ``run.json`` before its columns or pairs change, and comes back after.
+``run.json`` is authoritative: columns and pairs of a probe that it does not name come from a process that was killed
+while writing them. A probe is therefore removed from ``run.json`` before its columns or pairs change, and added again
+afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from codec_superb.applications.results import ProbeInfo
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import ProbeInfo, RunInfo
+from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.tables.rows import ClipRow
 
 
 def kept_probes(
     folder: RunFolder, info: RunInfo, resyntheses: Iterable[tuple[str, str | None]]
 ) -> dict[str, ProbeInfo]:
-    """Return the probes that hold for these clips and resyntheses (SHA-256), in the order of the table."""
+    """Return the probes that are valid for these clips and resyntheses (SHA-256), in the order of the table.
+
+    Probes of plug-ins that this process does not know are left out: their columns cannot be written.
+    """
     if not info.probes or not folder.has_table() or folder.resyntheses() != list(resyntheses):
         return {}
-    return info.probes
+    return {key: found for key, found in info.probes.items() if key in PROBES}
 
 
 def drop_probes(folder: RunFolder, info: RunInfo) -> RunInfo:
-    """Take the probes out of ``run.json`` and remove the pairs, before the table is written without them."""
+    """Remove the probes from ``run.json`` and their pairs, before the table is written without them."""
     if not info.probes:
         return info
     info = info.model_copy(update={"probes": {}})
@@ -32,12 +38,11 @@ def drop_probes(folder: RunFolder, info: RunInfo) -> RunInfo:
     return info
 
 
-def with_probes(folder: RunFolder, rows: Iterable[dict[str, Any]], keys: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield ``rows`` with the probes of the table that is there, whose rows are of the same clips in the same order."""
+def with_probes(folder: RunFolder, rows: Iterable[ClipRow], keys: Iterable[str]) -> Iterator[ClipRow]:
+    """Yield ``rows`` with the probes of the existing table, whose rows are of the same clips in the same order."""
     chosen = tuple(keys)
     if not chosen:
         yield from rows
         return
     for row, old in zip(rows, folder.rows(), strict=True):
-        probes = {key: old.probes[key].model_dump(mode="json") for key in chosen if key in old.probes}
-        yield {**row, "probes": probes}
+        yield row.model_copy(update={"probes": {key: old.probes[key] for key in chosen if key in old.probes}})

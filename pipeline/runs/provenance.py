@@ -1,4 +1,4 @@
-"""The stamp of a stage: program, commit, machine, packages and command, enough to run it again."""
+"""Collect the provenance of a stage: program, commit, machine, packages and command, enough to repeat it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PACKAGES = (
     "av", "lc3py", "numba", "numpy", "pesq", "praat-parselmouth", "pyarrow", "pycodec2", "pydantic",
     "pyworld", "safetensors", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
 )  # fmt: skip
-"""Distributions whose version can change a number; those that are not installed are left out."""
+"""Distributions whose version can change a result; those that are not installed are omitted."""
 PROBE_PACKAGES = (
     "ctranslate2", "faster-whisper", "onnxruntime", "openai-whisper", "pocketsphinx", "speechbrain", "visqol-python",
     "webrtcvad-wheels", "whisper-normalizer",
 )  # fmt: skip
-"""Those that only probes use."""
+"""Distributions that only probes use."""
 
 
 def stamp(
@@ -35,7 +35,7 @@ def stamp(
     backends: Mapping[str, str] | None = None,
     batch_seconds: float = 0,
 ) -> Provenance:
-    """Describe the program and the machine as they are now."""
+    """Return the provenance of a stage that begins now."""
     commit, dirty = source_state()
     return Provenance(
         stage=stage,
@@ -55,7 +55,7 @@ def stamp(
 
 
 def supersede(stamps: tuple[Provenance, ...], new: Provenance) -> tuple[Provenance, ...]:
-    """Add ``new``; it replaces a stamp of its stage that differs in nothing but command and time."""
+    """Add ``new``; it replaces an earlier stamp that differs only in command and time."""
 
     def circumstances(of: Provenance) -> dict[str, object]:
         return of.model_dump(exclude={"command", "started"})
@@ -65,7 +65,7 @@ def supersede(stamps: tuple[Provenance, ...], new: Provenance) -> tuple[Provenan
 
 @cache
 def source_state() -> tuple[str | None, bool | None]:
-    """Return commit and whether files differ from it, when the program runs from its own git checkout."""
+    """Return the commit and whether files differ from it, None when the program does not run from its own checkout."""
     folder = Path(codec_superb.__file__).resolve().parent
     root = _git(folder, "rev-parse", "--show-toplevel")
     # A package installed into some other project's checkout has no commit of its own.
@@ -78,6 +78,7 @@ def source_state() -> tuple[str | None, bool | None]:
 
 def _git(folder: Path, *arguments: str) -> str | None:
     """Run git in ``folder``; None where there is no git or no repository."""
+    # git status otherwise takes a lock to refresh the index, which may disturb the user's own git (git(1)).
     environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}
     try:
         done = subprocess.run(
@@ -91,7 +92,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
 
 @cache
 def processor() -> str:
-    """Name the processor as its maker does, where the system tells."""
+    """Return the model name of the processor, where the system gives it (Linux: /proc/cpuinfo)."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
@@ -103,7 +104,7 @@ def processor() -> str:
 
 @cache
 def package_versions() -> dict[str, str]:
-    """Versions of the installed packages that can change a number, and of the FFmpeg libraries inside PyAV."""
+    """Versions of the installed packages that can change a result, and of the FFmpeg libraries inside PyAV."""
     return _versions(PACKAGES) | _ffmpeg_versions()
 
 
@@ -118,7 +119,7 @@ def _versions(names: Iterable[str]) -> dict[str, str]:
 
 
 def _ffmpeg_versions() -> dict[str, str]:
-    """Versions of FFmpeg's libraries, e.g. ``{"ffmpeg libavcodec": "61.19.100"}``; importing av tells them."""
+    """Versions of FFmpeg's libraries, e.g. ``{"ffmpeg libavcodec": "61.19.100"}``, as PyAV reports them."""
     try:
         import av
     except ImportError:

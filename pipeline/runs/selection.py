@@ -1,6 +1,6 @@
-"""Which clips ``--limit`` takes: spread over categories and over the dataset, the same on every machine.
+"""Select the clips of ``--limit``: spread over categories and over the dataset, the same on every machine.
 
-The order does not depend on the limit, so that a larger one contains every smaller one and reuses its work.
+The order does not depend on the limit, so that a larger selection contains every smaller one and reuses its results.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from codec_superb.pipeline.errors import PipelineError
 
 
 def select_clips(dataset: Dataset, limit: int | None) -> list[str]:
-    """Return the ids of the clips to run, sorted: all, or ``limit`` of them taken from the categories in turn.
+    """Return the sorted ids of the clips to run: all, or ``limit`` of them, taken from the categories in turn.
 
-    Within a category the order is that of a hash of the id: neither the first speaker nor the first folder comes first.
+    Within a category clips are ordered by a hash of the id, so that not all come from the first speaker or folder.
     """
     ids = list(dataset.clip_ids())
     if limit is None or limit >= len(ids):
@@ -31,5 +31,5 @@ def select_clips(dataset: Dataset, limit: int | None) -> list[str]:
 
 
 def _spread(clip_id: str) -> bytes:
-    """Give a place that has nothing to do with the id's own order."""
+    """Return a sort key that is independent of the order of ids."""
     return hashlib.sha256(clip_id.encode()).digest()

@@ -1,4 +1,4 @@
-"""Where a run keeps the tokens behind its resyntheses, if it is asked to: a NumPy file a clip, written whole."""
+"""Optional storage of a run's tokens: one NumPy file per clip, replaced atomically."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests.files import write_atomically
-from codec_superb.pipeline.runs.audio_store import file_name
 from codec_superb.pipeline.errors import RunFolderError
+from codec_superb.pipeline.runs.audio_store import file_name
 
 SUFFIX = ".npy"
 
@@ -22,7 +22,7 @@ def token_file_name(clip_id: str) -> str:
 
 
 def write_tokens(path: Path, tokens: NDArray[np.integer[Any]]) -> None:
-    """Store ``(codebooks, frames)``; raises OSError when the disk is full or refuses."""
+    """Store tokens ``(codebooks, frames)``. Raises OSError when the disk is full or not writable."""
     content = io.BytesIO()
     np.save(content, tokens, allow_pickle=False)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def write_tokens(path: Path, tokens: NDArray[np.integer[Any]]) -> None:
 
 
 def read_tokens(path: Path) -> NDArray[np.integer[Any]]:
-    """Return the tokens ``(codebooks, frames)``; RunFolderError when the file is missing or damaged."""
+    """Return the tokens ``(codebooks, frames)``. Raises RunFolderError when the file is missing or damaged."""
     try:
         tokens: NDArray[np.integer[Any]] = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

@@ -1,4 +1,4 @@
-"""One clip of a dataset through all runs asked for, inside a worker: the reference is read and analysed once."""
+"""Score one clip in all requested runs inside a worker: the reference is read and analysed once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests import Clip
-from codec_superb.metrics.errors import MissingPackage
+from codec_superb.metrics.errors import MissingPackage, UnusableBackend
 from codec_superb.metrics.score import prepare, score_pair
 from codec_superb.metrics.signals import Signal
-from codec_superb.metrics.table import Backends
+from codec_superb.metrics.table import Backends, Metric, backends_of
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of
@@ -21,17 +21,23 @@ from codec_superb.pipeline.tables.rows import MetricValue
 
 
 class Resynthesis(NamedTuple):
-    """One run's version of the clip, and what to compute on it."""
+    """One run's resynthesis of the clip, and the metrics to compute on it."""
 
     run: int
-    """Place of the run in the list that the parent holds."""
+    """Index of the run in the parent's list."""
     path: str
     sha256: str
-    keys: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    """Rows and not keys: a worker need not know where plug-ins were found."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the metrics."""
+        return tuple(row.key for row in self.metrics)
 
 
 class ScoreTask(NamedTuple):
-    """What a worker is told: names, from which it opens everything itself."""
+    """The task of a worker: names and paths, from which it opens everything itself."""
 
     dataset: DatasetSpec
     clip: str
@@ -40,20 +46,20 @@ class ScoreTask(NamedTuple):
 
 
 class ScoredRun(NamedTuple):
-    """The outcome for one run: a value for each of its keys."""
+    """The metric values of one run on the clip."""
 
     run: int
     values: dict[str, MetricValue]
 
 
 def without_first(task: ScoreTask, count: int) -> ScoreTask | None:
-    """Return the task without its first ``count + 1`` items: those answered, and the one that killed the worker."""
+    """Return the task without its first ``count + 1`` items: the finished ones, and the one that killed the worker."""
     rest = task.items[count + 1 :]
     return task._replace(items=rest) if rest else None
 
 
 def score_clip(task: ScoreTask) -> Iterator[ScoredRun]:
-    """Yield one outcome an item, in the order of the items; what goes wrong becomes failed metrics with the reason."""
+    """Yield the values of each item, in order; errors become failed metrics with their reason."""
     dataset = dataset_of(task.dataset)
     clip: Clip | None = None
     try:
@@ -72,25 +78,32 @@ def _score(reference: Signal, item: Resynthesis, backends: Backends) -> dict[str
     """Compare one resynthesis with the reference."""
     try:
         resynthesis, rate = read_audio(Path(item.path), item.sha256)
-        return compare(reference, resynthesis, rate, item.keys, backends)
-    except MissingPackage:
+        return compare(reference, resynthesis, rate, item.metrics, backends)
+    except (MissingPackage, UnusableBackend):
         raise  # the same for every clip
     except Exception as error:  # noqa: BLE001 - one pair that cannot be compared costs its own metrics only
         return all_failed(item.keys, f"{type(error).__name__}: {reason_of(error)}")
 
 
 def compare(
-    reference: Signal, resynthesis: NDArray[np.float32], rate: int, keys: Sequence[str], backends: Backends = ()
+    reference: Signal, resynthesis: NDArray[np.float32], rate: int, metrics: Sequence[Metric], backends: Backends = ()
 ) -> dict[str, MetricValue]:
     """Score mono ``resynthesis`` ``(samples,)`` at ``rate`` Hz, which must be those of the reference.
 
-    Raises RunFolderError where they are not: nothing is resampled, cut or shifted to make it fit.
+    Raises RunFolderError where rate or length differ; nothing is resampled, cut or shifted. Raises UnusableBackend
+    where an implementation that worked when it was tried does not work in this process.
     """
     if rate != reference.rate:
         raise RunFolderError(f"expected a resynthesis at {reference.rate} Hz, got {rate} Hz")
     if resynthesis.size != reference.samples.size:
         raise RunFolderError(f"expected a resynthesis of {reference.samples.size} samples, got {resynthesis.size}")
-    values = score_pair(reference, resynthesis, rate, keys, backends=backends)
+    values = score_pair(reference, resynthesis, rate, metrics, backends=backends)
+    for key, backend in backends_of(values, backends).items():
+        if values[key].backend != backend:
+            raise UnusableBackend(
+                f"{key}: expected the implementation {backend!r}, which worked when scoring began, to work in every "
+                f"worker process; one had to use {values[key].backend!r}: choose it for all with --{key}-backend"
+            )
     return {
         key: MetricValue(status=v.status, value=v.value, reason=reason_of(ValueError(v.reason)) if v.reason else "")
         for key, v in values.items()

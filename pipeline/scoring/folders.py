@@ -1,8 +1,8 @@
-"""Score audio made elsewhere: two folders, paired by relative path, whatever the files' endings.
+"""Score audio made by other programs: two folders of files, paired by relative path without suffix.
 
-A file of one folder belongs to the file of the other whose path below its folder is the same but for the ending
-(``a/b.wav`` and ``a/b.flac``). A missing or a second partner is an error that names all of them, never a shift to the
-next file. A pair whose rates or lengths differ fails: nothing is resampled, cut or moved to make it fit.
+A file is paired with the file of the other folder that has the same relative path except for the suffix (``a/b.wav``
+and ``a/b.flac``). Missing and ambiguous partners are an error that names all of them. A pair whose rates or lengths
+differ fails: nothing is resampled, cut or shifted.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from typing import NamedTuple
 
 from codec_superb.data_manifests import Category, Clip
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
-from codec_superb.metrics.errors import MissingPackage
+from codec_superb.metrics.errors import MissingPackage, UnusableBackend
+from codec_superb.metrics.plugged import find_metrics
 from codec_superb.metrics.score import prepare
-from codec_superb.metrics.table import Backends, checked_backends, checked_keys, metrics_for
+from codec_superb.metrics.table import METRICS, Backends, Metric, backends_of, checked_backends, metrics_for
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.lag import residual_lag
 from codec_superb.pipeline.runs.audio_store import digest, quantise
 from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of
 from codec_superb.pipeline.scoring.clip import all_failed, compare
-from codec_superb.pipeline.scoring.compile_ahead import compile_ahead
+from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 NAMED = 20
-"""So many files are named in an error; the rest is counted."""
+"""Files that are named in an error; the others are counted."""
 
 
 class FilePair(NamedTuple):
@@ -37,8 +38,21 @@ class FilePair(NamedTuple):
 
     reference: Clip
     resynthesis: Clip
-    keys: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     backends: Backends = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the metrics."""
+        return tuple(row.key for row in self.metrics)
+
+
+class FolderScores(NamedTuple):
+    """What came of two folders."""
+
+    rows: list[ClipRow]
+    backends: dict[str, str]
+    """Implementation that ran, of each metric that has more than one."""
 
 
 def score_folders(
@@ -52,33 +66,39 @@ def score_folders(
     backends: Backends = (),
     progress: Progress | None = None,
     executor: Executor | None = None,
-) -> list[ClipRow]:
+) -> FolderScores:
     """Score every file below ``reference`` with its partner below ``resynthesis``; rows sorted by clip id.
 
     ``metrics`` None means those of each clip's category, which comes from the reference folder or is ``category``.
     Rows have no bits and no times. Raises PipelineError naming all files without a partner, DatasetError for a folder
     without audio, MetricError for an unknown metric.
     """
-    keys = None if metrics is None else checked_keys(metrics)
+    chosen = None if metrics is None else find_metrics(metrics)
     checked_backends(backends)
     pairs = [
-        FilePair(first, second, metrics_for(first.category) if keys is None else keys, backends)
+        FilePair(first, second, _defaults(first.category) if chosen is None else chosen)
         for first, second in pair_clips(FolderDataset(Path(reference), category), FolderDataset(Path(resynthesis)))
     ]
     progress = progress or SilentProgress()
     rows = []
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
-        compile_ahead((key for pair in pairs for key in pair.keys), backends, pool, progress)
+        wanted = {key for pair in pairs for key in pair.keys}
+        backends = WorkingBackends(backends, pool, progress).settle(wanted)
+        pairs = [pair._replace(backends=backends) for pair in pairs]
         progress.start(f"score {resynthesis}", len(pairs))
         for event in stack.enter_context(closing(pool.stream(score_files, pairs))):
             rows.append(_crashed(event) if isinstance(event, WorkerCrash) else event.value)
             progress.advance()
-    return sorted(rows, key=lambda row: row.clip)
+    return FolderScores(sorted(rows, key=lambda row: row.clip), backends_of(sorted(wanted), backends))
+
+
+def _defaults(category: Category) -> tuple[Metric, ...]:
+    return tuple(METRICS[key] for key in metrics_for(category))
 
 
 def pair_clips(reference: FolderDataset, resynthesis: FolderDataset) -> list[tuple[Clip, Clip]]:
-    """Match clips by path without ending. Raises PipelineError unless each has exactly one partner."""
+    """Pair clips by path without suffix. Raises PipelineError unless each has exactly one partner."""
     sides = [_by_stem(reference), _by_stem(resynthesis)]
     for folder, side in zip((reference, resynthesis), sides, strict=True):
         twins = [" and ".join(ids) for ids in side.values() if len(ids) > 1]
@@ -98,7 +118,7 @@ def pair_clips(reference: FolderDataset, resynthesis: FolderDataset) -> list[tup
 
 
 def _by_stem(dataset: FolderDataset) -> dict[str, list[str]]:
-    """Group ids by path without ending."""
+    """Group ids by path without suffix."""
     stems = defaultdict(list)
     for clip_id in dataset.clip_ids():
         stems[str(PurePosixPath(clip_id).with_suffix(""))].append(clip_id)
@@ -106,7 +126,7 @@ def _by_stem(dataset: FolderDataset) -> dict[str, list[str]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Name files, not thousands of them."""
+    """List the first files and the number of the others."""
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -126,8 +146,8 @@ def _row(pair: FilePair) -> ClipRow:
     row = row.model_copy(update={"sampling_rate": rate, "samples": reference.size})
     try:
         resynthesis, its_rate = load_mono(pair.resynthesis)
-        values = compare(prepare(reference, rate), resynthesis, its_rate, pair.keys, pair.backends)
-    except MissingPackage:
+        values = compare(prepare(reference, rate), resynthesis, its_rate, pair.metrics, pair.backends)
+    except (MissingPackage, UnusableBackend):
         raise  # the same for every pair
     except Exception as error:  # noqa: BLE001 - one file costs its own row only
         return _failed(row, pair, "score", error, reason_of(error, pair.resynthesis))
@@ -143,19 +163,19 @@ def _row(pair: FilePair) -> ClipRow:
 
 
 def _blank(pair: FilePair) -> ClipRow:
-    """Begin a row."""
+    """Return an empty row."""
     clip = pair.reference
     return ClipRow(clip=clip.id, dataset=clip.dataset, category=clip.category, status="failed")
 
 
 def _failed(row: ClipRow, pair: FilePair, stage: str, error: Exception, reason: str) -> ClipRow:
-    """End a row without scores."""
+    """Return the row with a failure and without scores."""
     lost = {"stage": stage, "error_type": type(error).__name__, "error": reason}
     return row.model_copy(update={**lost, "metrics": all_failed(pair.keys, reason)})
 
 
 def _crashed(crash: WorkerCrash[FilePair]) -> ClipRow:
-    """Make the row of a pair that took its worker along."""
+    """Return the row of a pair that killed its worker."""
     lost = {"stage": "worker", "error_type": "WorkerDied", "error": crash.reason}
     update = {**lost, "metrics": all_failed(crash.task.keys, crash.reason)}
     return _blank(crash.task).model_copy(update=update)

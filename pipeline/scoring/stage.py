@@ -1,4 +1,4 @@
-"""Score runs: one task a clip over all runs of its dataset, so that the reference side is worked out once."""
+"""The score stage: one task per clip for all runs of its dataset, so that the reference is analysed once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from codec_superb.metrics.table import Backends, backends_of, checked_backends, checked_keys
+from codec_superb.metrics.plugged import find_metrics
+from codec_superb.metrics.table import Backends, Metric, backends_of, checked_backends
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.runs.finished import RunGroup, by_dataset, selected_clips
@@ -15,7 +16,7 @@ from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.probes import drop_probes, kept_probes, with_probes
 from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.scoring.clip import Resynthesis, ScoredRun, ScoreTask, all_failed, score_clip, without_first
-from codec_superb.pipeline.scoring.compile_ahead import compile_ahead
+from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends
 from codec_superb.pipeline.scoring.store import ScoreStore
 from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
@@ -34,43 +35,46 @@ def score(
 ) -> list[RunOutcome]:
     """Compute ``metrics`` (default: those of each clip's category) on every clip of the runs found in ``runs``.
 
-    Values that are there already, for the same resynthesis and the same version of the metric, are kept; ``overwrite``
-    computes all again. ``backends`` chooses implementations of metrics; the stamp of the run tells which ones ran.
-    ``timeout`` is in seconds a resynthesis; an ``executor`` that is given brings its own workers and timeout.
+    Existing values of the same resynthesis and the same version of the metric are reused; ``overwrite`` computes all
+    again. ``backends`` chooses implementations of metrics; where one does not work on this machine, the reference
+    implementation takes over in all workers. The run's provenance records which ones ran. ``timeout`` is in seconds per
+    resynthesis; a given ``executor`` brings its own workers and timeout.
 
     Raises RunFolderError for a run that is not finished or whose dataset has changed, MetricError for an unknown
     metric, DatasetError for a dataset that is not on this machine.
     """
-    keys = None if metrics is None else checked_keys(metrics)
+    chosen = None if metrics is None else find_metrics(metrics)
     checked_backends(backends)
     folders = find_runs(runs)
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
+        progress = progress or SilentProgress()
+        working = WorkingBackends(backends, pool, progress)
         for group in by_dataset(folders):
-            for outcome in _score_group(group, keys, pool, progress or SilentProgress(), backends, overwrite=overwrite):
+            for outcome in _score_group(group, chosen, pool, progress, working, overwrite=overwrite):
                 outcomes[outcome.path] = outcome
     return [outcomes[folder.path] for folder in folders]
 
 
 def _score_group(
     group: RunGroup,
-    keys: Sequence[str] | None,
+    chosen: Sequence[Metric] | None,
     pool: Executor,
     progress: Progress,
-    backends: Backends,
+    working: WorkingBackends,
     *,
     overwrite: bool,
 ) -> list[RunOutcome]:
     """Score all runs of one dataset together."""
     with ExitStack() as stack:
-        stores = [ScoreStore(folder, keys, stack, overwrite=overwrite) for folder in group.folders]
+        stores = [ScoreStore(folder, chosen, stack, overwrite=overwrite) for folder in group.folders]
         for store in stores:
             store.select(selected_clips(store.folder, store.info, group.dataset))
         try:
-            _work(group.spec, stores, pool, progress, backends)
+            _work(group.spec, stores, pool, progress, working)
             for store in stores:
-                _finish(store, backends)
+                _finish(store)
         except OSError as error:
             if (fatal := cannot_write(error, "scores")) is None:
                 raise
@@ -79,16 +83,14 @@ def _score_group(
 
 
 def _work(
-    spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, backends: Backends
+    spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, working: WorkingBackends
 ) -> None:
-    """Compute what is missing and journal it."""
+    """Compute and journal the missing values."""
     pairs = sum(store.scorable() for store in stores)
-    missing = sum(len(task.items) for task in _tasks(spec, stores, backends))
-    if missing:
-        wanted = (key for task in _tasks(spec, stores, backends) for item in task.items for key in item.keys)
-        compile_ahead(wanted, backends, pool, progress)
+    missing = [item for task in _tasks(spec, stores, ()) for item in task.items]
+    backends = working.settle(key for item in missing for key in item.keys)
     title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
-    progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - missing)
+    progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - len(missing))
     if not missing:
         return
     with closing(pool.stream(score_clip, _tasks(spec, stores, backends), remainder=without_first)) as events:
@@ -99,24 +101,24 @@ def _work(
                 progress.message(f"{store.info.card.name}: {event.task.clip}: {event.reason}")
             else:
                 outcome = event.value
-            stores[outcome.run].record(event.task.clip, outcome.values)
+            stores[outcome.run].record(event.task.clip, outcome.values, backends_of(outcome.values, backends))
             progress.advance()
 
 
 def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) -> Iterator[ScoreTask]:
-    """Describe what is missing, clip by clip."""
+    """Yield a task per clip with missing values."""
     for clip in sorted({clip for store in stores for clip in store.clips}):
         items = []
         for number, store in enumerate(stores):
             if clip in store and (keys := store.missing(row := store.row(clip))):
                 path = str(store.folder.audio_path(clip))
-                items.append(Resynthesis(number, path, row["resynthesis_sha256"], keys))
+                items.append(Resynthesis(number, path, row.resynthesis_sha256 or "", store.table(keys)))
         if items:
             yield ScoreTask(spec, clip, tuple(items), backends)
 
 
-def _finish(store: ScoreStore, backends: Backends) -> None:
-    """Write the table and the run's new state, unless nothing is new; probes stay while no resynthesis has changed."""
+def _finish(store: ScoreStore) -> None:
+    """Write the table and the run's status, unless unchanged; probes are kept while no resynthesis has changed."""
     columns, info = store.columns(), store.info
     probes = kept_probes(store.folder, info, store.resyntheses())
     if not store.computed and info.status == "scored" and info.metrics == columns and info.probes == probes:
@@ -127,6 +129,12 @@ def _finish(store: ScoreStore, backends: Backends) -> None:
     store.folder.write_rows(rows, list(columns), list(probes))
     provenance = info.provenance
     if store.computed:
-        provenance = supersede(provenance, stamp("score", "cpu", backends_of(sorted(store.ran), backends)))
-    update = {"status": "scored", "metrics": columns, "provenance": provenance}
+        provenance = supersede(provenance, stamp("score", "cpu", store.backends()))
+    update = {
+        "status": "scored",
+        "metrics": columns,
+        "custom_metrics": store.custom(columns),
+        "provenance": provenance,
+        "probes": probes,
+    }
     store.folder.write_info(info.model_copy(update=update))

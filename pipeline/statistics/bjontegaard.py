@@ -1,12 +1,12 @@
-"""Bjøntegaard deltas: how two rate–score curves differ on average, in bits and in score.
+"""Bjøntegaard deltas: the average difference of two rate–score curves, in bitrate and in score.
 
 After Bjøntegaard (VCEG-M33, 2001): the curves are interpolated over log10 of the bitrate and the area between them is
 divided by the length of the overlap. The piecewise cubic of Fritsch and Carlson (PCHIP), as in the common test
-conditions of JCT-VC, needs only two points and does not swing between them; the single cubic of 2001 is kept for
+conditions of JCT-VC, needs only two points and does not oscillate between them; the single cubic of 2001 is kept for
 comparison with older tables and needs four points or more on each curve.
 
-A curve must rise: rate as a function of score has no meaning otherwise. A point whose score is not above that of every
-cheaper point is left out, because nobody would choose it, and the number left out is reported.
+A curve must increase, since the rate must be a function of the score. A point whose score is not above that of every
+point at a lower bitrate is left out, because it is dominated, and the number of such points is reported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from codec_superb.pipeline.errors import PipelineError
 
 Method = Literal["pchip", "cubic"]
 MINIMUM: dict[Method, int] = {"pchip": 2, "cubic": 4}
-"""Rising points that each curve needs."""
+"""Smallest number of increasing points on each curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class RatePoint:
 
 @dataclass(frozen=True, slots=True)
 class RateDelta:
-    """One family against another."""
+    """Deltas of one family relative to another."""
 
     rate_percent: float | None
     """BD-rate: bits needed for the same score, in %; negative when the family needs fewer. None without overlap."""
@@ -46,15 +46,15 @@ class RateDelta:
     points: tuple[int, int]
     """Points used of the family and of the one it is compared with."""
     left_out: tuple[int, int]
-    """Points left out because a cheaper codec of the same family scores as high."""
+    """Points left out because a codec of the same family at a lower bitrate scores as high."""
     reason: str = ""
-    """Why a delta is None."""
+    """Reason why a delta is None."""
 
 
 def bjontegaard(family: Sequence[RatePoint], against: Sequence[RatePoint], *, method: Method = "pchip") -> RateDelta:
-    """Bjøntegaard deltas of ``family`` against ``against``, each over the part of the axis that both curves cover.
+    """Bjøntegaard deltas of ``family`` relative to ``against``, each over the range of the axis that both curves cover.
 
-    PipelineError for a point whose bitrate is not positive or whose numbers are not finite.
+    Raises PipelineError for a point whose bitrate is not positive or whose numbers are not finite.
     """
     curves = (_rising(family), _rising(against))
     used = (len(curves[0]), len(curves[1]))
@@ -76,7 +76,7 @@ def bjontegaard(family: Sequence[RatePoint], against: Sequence[RatePoint], *, me
 
 
 def _rising(points: Sequence[RatePoint]) -> list[RatePoint]:
-    """Sort by bitrate and keep what scores higher than everything cheaper."""
+    """Sort by bitrate and keep the points that score higher than all points at a lower bitrate."""
     for point in points:
         if not (math.isfinite(point.kbps) and point.kbps > 0 and math.isfinite(point.score)):
             raise PipelineError(f"expected a bitrate above 0 kbps and a finite score, got {point}")

@@ -1,12 +1,13 @@
-"""Bootstrap of means over clips: reproducible resampling, replicates of means, intervals that hold for few clips.
+"""Bootstrap of means over clips: reproducible resampling, replicates of means, intervals for small samples.
 
 Intervals are percentile intervals at widened levels (Hesterberg 2015, "What teachers should know about the bootstrap",
 section 5): the plain percentile interval is too narrow for few clips, because replicates miss the factor n/(n-1) of
-the variance and the heavier tail of the t distribution. Both are put into the level at which the percentiles are
+the variance and the heavier tail of the t distribution. Both are corrected in the level at which the percentiles are
 taken. ``docs/decisions/0005-bootstrap-intervals.md`` has the simulation that decided against plain and BCa intervals.
 
-Reproducibility: the raw output of numpy's PCG64 is fixed for good, unlike that of ``Generator.integers``, so indices
-are made from it here; a server with another numpy then recomputes the same intervals.
+Reproducibility: numpy guarantees the raw output of PCG64 for a seed, but not the stream of ``Generator.integers``
+(its compatibility policy, NEP 19), so indices are derived from raw output here; a server with another numpy then
+recomputes the same intervals.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 METHOD: Final = "expanded-percentile-1"
-"""Name of resampling and interval together; a change of numbers changes it."""
+"""Name of resampling and interval method; changed with any change of results."""
 _BLOCK = 1 << 20
-"""Numbers of one block of replicates: what resampling holds in memory, 8 MiB."""
+"""Random numbers per block of replicates, which limits the memory of resampling to 8 MiB."""
 
 Floats = NDArray[np.float64]
 
 
 def random_stream(seed: int, *names: str) -> np.random.PCG64:
-    """Random bits that depend on the seed and the names only, so that adding a dataset changes no other interval."""
+    """Random generator that depends on the seed and names only, so that adding a dataset changes no other interval."""
     digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
     return np.random.PCG64(int.from_bytes(digest[:16], "little"))
 
@@ -46,10 +47,10 @@ def replicate_means(values: Floats, replicates: int, bits: np.random.PCG64) -> F
         return np.full((replicates, columns), np.nan)
     defined = np.isfinite(values)
     centre = np.array([mean(values[:, column]) for column in range(columns)])
-    # Centred first: the mean of equal values is then exactly that value in every replicate.
+    # Centred first, so that the mean of equal values is exact in every replicate.
     table = np.hstack([np.where(defined, values - centre, 0.0), defined.astype(np.float64)])
     sums = np.vstack([counts @ table for counts in drawn_counts(clips, replicates, bits)])
-    # A mean lies between its values; rounding must not carry a distance below 0.
+    # A mean lies between its smallest and largest value; rounding must not make a distance negative.
     lowest = np.where(defined, values, np.inf).min(axis=0)
     highest = np.where(defined, values, -np.inf).max(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -62,7 +63,7 @@ def drawn_counts(clips: int, replicates: int, bits: np.random.PCG64) -> Iterator
     for start in range(0, replicates, rows):
         size = min(rows, replicates - start)
         raw = np.asarray(bits.random_raw(size * clips), dtype=np.uint64)
-        # The upper 32 bits times the number of clips, shifted down: uniform to within clips / 2**32.
+        # Multiply-shift (Lemire 2019, without rejection): upper 32 bits times clips, bias below clips / 2**32.
         drawn = ((raw >> np.uint64(32)) * np.uint64(clips) >> np.uint64(32)).astype(np.int64)
         offsets = np.repeat(np.arange(size) * clips, clips)
         yield np.bincount(drawn + offsets, minlength=size * clips).reshape(size, clips).astype(np.float64)
@@ -91,10 +92,10 @@ def lower_tail(n: int) -> float:
 
 
 def interval(replicates: Floats, n: int) -> tuple[float, float] | None:
-    """95 % interval from replicates of a statistic that rests on ``n`` clips (of the smallest dataset among several).
+    """95 % interval from replicates of a statistic over ``n`` clips (of the smallest dataset among several).
 
-    None where nothing can be said: fewer than two clips, or a statistic that is undefined in more than one replicate
-    in twenty (a metric that has a value on hardly any clip).
+    None for fewer than two clips, and for a statistic that is undefined in more than 5 % of the replicates (a metric
+    with a value on very few clips).
     """
     finite = replicates[np.isfinite(replicates)]
     if n < 2 or len(finite) < CONFIDENCE * len(replicates):  # noqa: PLR2004 -- one clip has no spread

@@ -1,4 +1,4 @@
-"""Correlation of several quantities over the same things (codecs, clips): Pearson's of values, Spearman's of ranks."""
+"""Correlation of several quantities over the same observations (codecs, clips): Pearson's and Spearman's."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from codec_superb.pipeline.statistics.bootstrap import Floats
 
 Method = Literal["pearson", "spearman"]
 FEWEST = 3
-"""Things with a value of both quantities below which no coefficient is given: two always lie on a line."""
+"""Smallest number of observations for a coefficient: two points always lie on a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correlations:
-    """A square of coefficients."""
+    """A correlation matrix."""
 
     coefficients: Floats
-    """Shape ``(quantities, quantities)``, between -1 and 1; NaN for fewer than three things or no variation."""
+    """Shape ``(quantities, quantities)``, between -1 and 1; NaN for fewer than three observations or no variation."""
     n: NDArray[np.int64]
-    """Things with a finite value of both, same shape."""
+    """Observations with a finite value of both quantities, same shape."""
 
 
 def correlations(values: Floats, method: Method = "pearson") -> Correlations:
-    """Correlate the columns of ``values``, shape ``(things, quantities)``, pair by pair where both are finite.
+    """Correlate the columns of ``values``, shape ``(observations, quantities)``, pair by pair where both are finite.
 
-    Spearman's coefficient is Pearson's of the ranks among the things that the pair shares; equal values share the mean
-    of their ranks. Worked number: ``[[1, 1], [2, 3], [3, 2]]`` gives 0.5 between the two columns by either method.
+    Spearman's coefficient is Pearson's of the ranks among the shared observations; equal values get the mean of their
+    ranks. Example: ``[[1, 1], [2, 3], [3, 2]]`` gives 0.5 between the two columns by either method.
     """
     quantities = values.shape[1]
     defined = np.isfinite(values)
@@ -49,12 +49,12 @@ def _pair(one: Floats, two: Floats, method: Method) -> float:
         return float("nan")
     if method == "spearman":
         one, two = ranks(one), ranks(two)
-    # Scaled first, so that squares of very large or very small numbers stay numbers.
+    # Scaled first, so that squares of very large or very small numbers neither overflow nor underflow.
     one, two = ((side - side.mean()) / np.ptp(side) for side in (one, two))
     return float(np.clip((one @ two) / np.sqrt((one @ one) * (two @ two)), -1.0, 1.0))
 
 
 def ranks(values: Floats) -> Floats:
-    """Rank finite values from 1; equal ones share the mean of their ranks. ``[3, 1, 3]`` gives ``[2.5, 1, 2.5]``."""
+    """Rank finite values from 1; equal ones get the mean of their ranks: ``[3, 1, 3]`` gives ``[2.5, 1, 2.5]``."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse.reshape(-1)], dtype=np.float64)

@@ -17,14 +17,14 @@ from codec_superb.pipeline.tables.rows import ClipRow
 
 @dataclass(frozen=True, slots=True, order=True)
 class ClipPool:
-    """The clips of one dataset that are of one category: what a dataset score is computed over."""
+    """The clips of one category of one dataset, over which a dataset score is computed."""
 
     dataset: str
     category: Category
 
 
 def group_rows(rows: Iterable[ClipRow]) -> dict[ClipPool, list[ClipRow]]:
-    """Rows by group, groups and clips sorted; PipelineError when a clip occurs twice in a dataset."""
+    """Rows by group, groups and clips sorted. Raises PipelineError when a clip occurs twice in a dataset."""
     groups: dict[ClipPool, list[ClipRow]] = defaultdict(list)
     seen: set[tuple[str, str]] = set()
     for row in rows:
@@ -49,7 +49,7 @@ def values_of(rows: Sequence[ClipRow], keys: Sequence[str]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class SharedClips:
-    """Several codecs on the clips they share of one group, resampled together."""
+    """Several codecs on their shared clips of one group, resampled together."""
 
     group: ClipPool
     keys: tuple[str, ...]
@@ -76,7 +76,7 @@ class SharedClips:
 
     @property
     def score_n(self) -> int:
-        """Clips of the metric with the fewest, among those of the overall score."""
+        """Smallest number of clips among the metrics of the overall score."""
         counts = dict(zip(self.keys, self.n, strict=True))
         return min((counts.get(key, 0) for key in overall_metrics(self.group.category)), default=0)
 

@@ -1,8 +1,7 @@
-"""Two codecs on the clips they share: differences with paired bootstrap intervals, wins and losses.
+"""Paired comparison of two codecs on their shared clips: differences with bootstrap intervals, wins and losses.
 
-Both codecs are resampled with the same clips, so what makes a clip hard for both cancels out. Every difference is
-first codec minus second. A clip that only one of them has is counted and left out, and so is a value that only one
-of them has.
+Both codecs are resampled with the same clips, so that differences in difficulty between clips cancel out. Every
+difference is first codec minus second. Clips and values that only one of them has are counted and left out.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ import numpy as np
 from pydantic import FiniteFloat
 
 from codec_superb.metrics.overall import category_score
+from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
-from codec_superb.pipeline.tables.record import Record
 from codec_superb.pipeline.tables.rows import ClipRow
 
 
@@ -32,8 +31,8 @@ class Difference(Record):
     high: FiniteFloat | None
     """Upper end."""
     first_better: FiniteFloat
-    """Share of bootstrap replicates in which the first codec is better, ties counted half: 0.5 says nothing,
-    beyond 0.975 or below 0.025 the order would hold in nearly every other draw of clips."""
+    """Fraction of bootstrap replicates in which the first codec is better, ties counted half: above 0.975 or below
+    0.025 the order is the same in nearly every resample of the clips."""
 
 
 class PairedMetric(Record):
@@ -41,7 +40,7 @@ class PairedMetric(Record):
 
     metric: str
     n: int
-    """Clips with a value for both: what everything here is computed over."""
+    """Clips with a value for both codecs, over which everything here is computed."""
     only_first: int
     """Shared clips with a value for the first codec only; left out."""
     only_second: int
@@ -76,15 +75,15 @@ class PairedCategory(Record):
 
     category: Category
     datasets: tuple[str, ...]
-    """Datasets the score is over."""
+    """Datasets of the score."""
     left_out: tuple[str, ...]
     """Datasets of the category that only one codec has, or that share no clip."""
     score: Difference | None
-    """None where no dataset is shared or one of those that are has no score."""
+    """None where no dataset is shared or a shared one has no score."""
 
 
 class PairedComparison(Record):
-    """All of two codecs."""
+    """The comparison of two codecs on all datasets and categories."""
 
     datasets: tuple[PairedDataset, ...]
     categories: tuple[PairedCategory, ...]
@@ -98,7 +97,7 @@ def compare_paired(
     seed: int = 0,
     replicates: int = 1000,
 ) -> PairedComparison:
-    """Compare two codecs on what they share; the order of rows does not matter, and swapping the codecs flips signs.
+    """Compare two codecs on their shared clips; the order of rows does not matter, swapping the codecs flips signs.
 
     Raises PipelineError when a clip has two rows in one of them.
     """
@@ -155,7 +154,7 @@ def _has(row: ClipRow, key: str) -> bool:
 def difference_of(point: Floats, draws: Floats, n: int, sign: int = 1) -> Difference:
     """Difference of two statistics: ``point`` of shape ``(2,)``, ``draws`` of shape ``(replicates, 2)``."""
     differences = draws[:, 0] - draws[:, 1]
-    # Equal codecs must tie whatever the order in which their sums were taken.
+    # Equal codecs must tie although their sums are rounded differently.
     differences[np.isclose(draws[:, 0], draws[:, 1], rtol=1e-12, atol=0)] = 0.0
     low, high = interval(differences, n) or (None, None)
     known = sign * differences[np.isfinite(differences)]

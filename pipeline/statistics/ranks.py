@@ -1,8 +1,8 @@
-"""Ranks of many codecs in a category, with the range each rank has when the clips are drawn again.
+"""Ranks of codecs in a category, with bootstrap intervals of the ranks.
 
-All codecs are ranked on the clips that all of them share, and a value counts only where all of them have one, so a
-codec cannot gain from the clips it failed on. A codec that cannot take part (another dataset, no shared clip, a
-metric without a value) is named with the reason and does not shrink what the others share.
+All codecs are ranked on the clips that all of them share, and a value counts only where all of them have one, so that
+a codec cannot gain from clips it failed on. A codec that cannot be ranked (another dataset, no shared clip, a metric
+without a value) is listed with the reason and does not reduce the shared clips of the others.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ _ByClip = Mapping[str, ClipRow]
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """One codec's place; 1 is the best, equal scores share a place."""
+    """One codec's rank; 1 is the best, equal scores share a rank."""
 
     codec: str
     score: float
-    """Overall score on the shared clips: not the codec's score over all of its own clips when those are more."""
+    """Overall score on the shared clips, which may differ from the codec's score on all of its clips."""
     rank: int
     best: int
-    """Best rank within 95 % of the bootstrap replicates."""
+    """Lower end of the 95 % bootstrap interval of the rank."""
     worst: int
+    """Upper end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,13 @@ class Ranking:
 
     category: Category
     datasets: tuple[str, ...]
-    """Datasets the ranks rest on: the combination that most codecs were run on."""
+    """Datasets of the ranking: the combination that most codecs were run on."""
     clips: int
     """Clips shared by all ranked codecs."""
     ranks: tuple[Rank, ...]
     """Best first."""
     unranked: Mapping[str, str]
-    """Codec to the reason why it has no rank."""
+    """Reason why a codec has no rank, by codec."""
 
 
 def rank_codecs(
@@ -55,8 +56,8 @@ def rank_codecs(
 ) -> dict[Category, Ranking]:
     """Rank codecs (name to rows) by category; the order of codecs and rows does not matter.
 
-    Datasets of the same name must be the same dataset: the caller makes sure of the manifest hash. Raises
-    PipelineError when a codec has a clip twice.
+    Datasets of the same name must have the same manifest hash, which the caller checks. Raises PipelineError when a
+    codec has a clip twice.
     """
     grouped = {codec: group_rows(rows[codec]) for codec in sorted(rows)}
     return {
@@ -67,7 +68,7 @@ def rank_codecs(
 
 
 def _of(groups: Mapping[ClipPool, Sequence[ClipRow]], category: Category) -> dict[str, dict[str, ClipRow]]:
-    """Dataset to clip id to row, of the clips that have a resynthesis."""
+    """Rows by dataset and clip id, of the clips with a resynthesis."""
     return {
         group.dataset: {row.clip: row for row in members if row.status == "ok"}
         for group, members in groups.items()
@@ -114,7 +115,7 @@ def _most_common(codecs: Mapping[str, Mapping[str, _ByClip]]) -> tuple[str, ...]
 
 
 def _unfit(have: Mapping[str, _ByClip], datasets: Sequence[str], category: Category) -> str:
-    """Say why a codec cannot be ranked on these datasets; '' when it can."""
+    """Return why a codec cannot be ranked on these datasets; '' when it can."""
     for dataset in datasets:
         if dataset not in have:
             return f"not run on {dataset}"
@@ -135,8 +136,8 @@ def _scores(joints: Sequence[SharedClips]) -> tuple[Floats, Floats] | None:
 
 
 def _places(codecs: Sequence[str], point: Floats, draws: Floats, *, spread: bool) -> tuple[Rank, ...]:
-    """Place the codecs; without ``spread`` (a dataset of one shared clip) any place might be the true one."""
-    # Rounded, so that codecs with equal values tie whatever the order in which sums were taken.
+    """Rank the codecs; without ``spread`` (a dataset of one shared clip) the intervals cover all ranks."""
+    # Rounded, so that codecs with equal values tie although their sums are rounded differently.
     point, known = np.round(point, 12), np.round(draws[np.isfinite(draws).all(axis=1)], 12)
     tail = (1 - CONFIDENCE) / 2
     ranks = []

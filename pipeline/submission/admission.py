@@ -14,7 +14,7 @@ from typing import Any
 from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.submission.check import Known, OpenedSubmission
 from codec_superb.pipeline.submission.findings import Findings
-from codec_superb.pipeline.submission.playable import playback_problem
+from codec_superb.pipeline.submission.samples import playback_problem
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 from codec_superb.pipeline.tables.rows import ClipRow
 

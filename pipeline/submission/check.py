@@ -151,8 +151,8 @@ def _most_rows(submission: Submission, known: Known) -> int:
 def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> Aggregates | None:
     submission, rows = opened.submission, opened.rows
     _check_hashes(opened, findings)
-    check_metrics(submission.metrics, findings)
-    check_rows(rows, submission.codec, submission.metrics, findings)
+    check_metrics(submission, findings)
+    check_rows(rows, submission, findings)
     check_counts(rows, submission, findings)
     check_probes(rows, submission, findings)
     sound = check_pairs(rows, opened.pairs, findings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from codec_superb.metrics.errors import MetricError
@@ -51,15 +51,25 @@ def _check_dataset(dataset: SubmittedDataset, rows: Sequence[ClipRow], where: st
         findings.note(f"{dataset.name}: no clip has a resynthesis")
 
 
-def check_metrics(metrics: Mapping[str, str], findings: Findings) -> None:
-    """Compare metric versions with the table of this version."""
-    for key, version in metrics.items():
+def check_metrics(submission: Submission, findings: Findings) -> None:
+    """Compare metric versions with the table of this version; a metric of a plug-in must be described in the file."""
+    for key, version in submission.metrics.items():
         where = f"{SUBMISSION_NAME}: metrics.{key}"
-        if key not in METRICS:
-            findings.add(where, f"a metric of the table: {', '.join(sorted(METRICS))}", key, "score with this version")
+        if key in submission.custom_metrics:
+            found = submission.custom_metrics[key]
+            findings.note(f"{key}: a custom metric ({found.label}, {version}, of {found.origin}): shown, never ranked")
+        elif key not in METRICS:
+            expected = f"a metric of the table ({', '.join(sorted(METRICS))}), or one that custom_metrics describes"
+            findings.add(where, expected, key, "score with this version")
         elif version != METRICS[key].version:
             expected = f"version {METRICS[key].version} of the definition"
             findings.add(where, expected, version, "run score again with this version, then pack")
+    for key in submission.custom_metrics:
+        where = f"{SUBMISSION_NAME}: custom_metrics.{key}"
+        if key in METRICS:
+            findings.add(where, "a key that the benchmark's table does not have", key, "rename the metric, score again")
+        elif key not in submission.metrics:
+            findings.add(where, "a metric of the file", f"{key}, which metrics lacks", _AGAIN)
 
 
 def check_aggregates(

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from codec_superb.base_codec.card import Card
-from codec_superb.metrics.table import METRICS
+from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.rows import ClipRow
 
 _AGAIN = "run resynth and score again, then pack; rows are not edited by hand"
@@ -41,8 +42,9 @@ def _probe_numbers(row: ClipRow) -> dict[str, float]:
     }
 
 
-def check_rows(rows: Sequence[ClipRow], card: Card, metrics: Mapping[str, str], findings: Findings) -> None:
+def check_rows(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> None:
     """Check every row by itself and that no clip has two."""
+    metrics = _table(submission)
     seen: set[tuple[str, str]] = set()
     for row in rows:
         where = f"clips.parquet: {row.dataset}/{row.clip}"
@@ -51,7 +53,7 @@ def check_rows(rows: Sequence[ClipRow], card: Card, metrics: Mapping[str, str], 
         seen.add((row.dataset, row.clip))
         if row.status == "ok":
             _check_ok(row, where, findings)
-            _check_tokens(row, card, where, findings)
+            _check_tokens(row, submission.codec, where, findings)
         else:
             _check_failed(row, where, findings)
         _check_metrics(row, metrics, where, findings)
@@ -103,13 +105,19 @@ def _check_failed(row: ClipRow, where: str, findings: Findings) -> None:
         findings.add(f"{where}: stage", "the stage and the type of error of a failed clip", "none", _AGAIN)
 
 
-def _check_metrics(row: ClipRow, metrics: Mapping[str, str], where: str, findings: Findings) -> None:
+def _table(submission: Submission) -> dict[str, Metric | None]:
+    """Return the rows of the file's metrics, None for one that nobody describes."""
+    custom = {key: found.row(key, "") for key, found in submission.custom_metrics.items()}
+    return {key: METRICS.get(key, custom.get(key)) for key in submission.metrics}
+
+
+def _check_metrics(row: ClipRow, metrics: Mapping[str, Metric | None], where: str, findings: Findings) -> None:
     for key, entry in row.metrics.items():
         if key not in metrics:
             findings.add(f"{where}: {key}", f"a metric of submission.json: {sorted(metrics)}", key, "pack again")
         if entry.status != "ok" and not entry.reason:
             findings.add(f"{where}: {key}_reason", f"a reason for {entry.status}", "none", _AGAIN)
-        known = METRICS.get(key)
+        known = metrics.get(key)
         value = entry.value
         if known is None or value is None or known.minimum - _SLACK <= value <= known.maximum + _SLACK:
             continue

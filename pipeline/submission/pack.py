@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from codec_superb.applications.results import ProbeInfo
+from codec_superb.applications.table import PROBES
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import names
@@ -21,7 +23,7 @@ from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import ProbeInfo, Provenance, RunInfo, spec_hash
+from codec_superb.pipeline.runs.info import Provenance, RunInfo, spec_hash
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.pipeline.submission.check import check
 from codec_superb.pipeline.submission.check_numbers import counts_of
@@ -114,6 +116,7 @@ def _described(runs: Sequence[_Run], rows: Sequence[ClipRow], folders: Sequence[
         "codec": _public_card(runs[0].info.card, folders),
         "datasets": described,
         "metrics": _metrics(runs),
+        "custom_metrics": dict(sorted(pair for run in runs for pair in run.info.custom_metrics.items())),
         "aggregates": aggregate(
             rows,
             metrics=list(_metrics(runs)),
@@ -133,6 +136,8 @@ def _open(run: RunFolder | Path) -> _Run:
     info = folder.info()
     if info.status != "scored":
         raise SubmissionError(f"{folder.path}: expected a scored run, got one that is {info.status}; call score first")
+    ours = {key: found for key, found in info.probes.items() if key in PROBES and not PROBES[key].origin}
+    info = info.model_copy(update={"probes": ours})  # nobody else could compute the figures of a plug-in's probe again
     rows, pairs = only_probes(folder.rows(), folder.pairs(), info.probes)
     ordered = sorted(pairs, key=lambda pair: (pair.probe, pair.left, pair.right, pair.reference, pair.resynthesis))
     return _Run(folder, info, tuple(rows), tuple(ordered))

@@ -1,4 +1,4 @@
-"""Listening samples: short Ogg Opus files that a browser plays, for submissions and the report."""
+"""Listening samples: short Ogg Opus files that a browser plays, written for submissions and checked in them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 OPUS_RATE = 48_000
 SECONDS = 10.0
 """Longest sample; what is longer is cut and faded out."""
+_SLACK = 1.0
+"""Seconds beyond the longest sample that padding may add."""
 _FADE = 0.05
 _FRAME = 960
 """20 ms: the frame that libopus is made for."""
@@ -60,3 +62,29 @@ def _at_opus_rate(audio: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
 
     resampled: NDArray[np.float32] = soxr.resample(audio, rate, OPUS_RATE, quality="VHQ")
     return np.ascontiguousarray(resampled, dtype=np.float32)
+
+
+def playback_problem(data: bytes) -> str:
+    """Decode Ogg Opus; return '' where it plays, else the reason why it does not.
+
+    Stops as soon as more has come out than a sample may hold, whatever the file says about its length.
+    """
+    import av
+
+    try:
+        with av.open(io.BytesIO(data), format="ogg") as container:
+            streams = [(stream.type, stream.codec_context.name) for stream in container.streams]
+            if [kind for kind, _ in streams] != ["audio"] or "opus" not in streams[0][1]:
+                return f"streams {streams}"
+            return _decode(container)
+    except (av.FFmpegError, ValueError, AttributeError, EOFError) as error:
+        return f"{type(error).__name__}: {error}"[:200]
+
+
+def _decode(container: object) -> str:
+    samples = 0
+    for frame in container.decode(audio=0):  # type: ignore[attr-defined]  # av has no types
+        samples += frame.samples
+        if samples > (SECONDS + _SLACK) * OPUS_RATE or frame.sample_rate != OPUS_RATE:
+            return f"more than {SECONDS:g} s, or another rate than {OPUS_RATE} Hz"
+    return "" if samples else "no sound in it"

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
 
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
+from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED, Aggregates
-from codec_superb.pipeline.runs.info import DatasetInfo, ProbeInfo, Provenance
+from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Name, Provenance
 from codec_superb.pipeline.statistics.bootstrap import METHOD
 from codec_superb.pipeline.tables import strict_json
-from codec_superb.pipeline.tables.record import Record
 
 SUBMISSION_NAME = "submission.json"
 CLIPS_NAME = "clips.parquet"
@@ -25,7 +26,6 @@ SAMPLES = 20
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(max_length=1000)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class Submitter(Record):
@@ -127,6 +127,8 @@ class Submission(Record):
     """One entry for each run, sorted by name."""
     metrics: dict[str, str] = Field(max_length=40)
     """Metric key to version of its definition."""
+    custom_metrics: dict[str, CustomMetric] = Field(default_factory=dict, max_length=20)
+    """Those of ``metrics`` that are not of the benchmark's table: shown as custom, never ranked."""
     bootstrap: Bootstrap = Bootstrap()
     """How the intervals were computed."""
     aggregates: Aggregates
@@ -139,6 +141,14 @@ class Submission(Record):
     """Of ``pairs.parquet``; None where no probe keeps pairs, and the file is absent."""
     content_sha256: str = ""
     """SHA-256 over this document with this field empty, written as strict JSON with sorted names: finds damage."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it says nothing: a file of ordinary runs keeps its bytes and its hash."""
+        written: dict[str, Any] = handler(self)
+        if not self.custom_metrics:
+            written.pop("custom_metrics", None)
+        return written
 
     def seal(self) -> Submission:
         """Return the same submission with its own hash."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from pydantic import ValidationError
 
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.errors import ClipTableError
 from codec_superb.pipeline.tables.columns import from_columns, probe_columns, probe_keys, to_columns
 from codec_superb.pipeline.tables.parquet import check_columns, check_format, check_pages, check_text
@@ -87,17 +88,17 @@ def metric_keys(columns: Sequence[str]) -> tuple[str, ...]:
 
 def write_table(
     out: Path | BinaryIO,
-    rows: Iterable[ClipRow | Mapping[str, Any]],
+    rows: Iterable[ClipRow],
     metrics: Iterable[str],
     probes: Iterable[str] = (),
     *,
     compression: Literal["none", "zstd"] = "none",
 ) -> int:
-    """Write rows (ClipRows or their JSON dictionaries) in the order given; return their number.
+    """Write rows in the order given; return their number.
 
     Holds one row group in memory. ``metrics`` and ``probes`` are the columns of the table; the same rows and columns
     give the same bytes. A path is replaced in one step, or not at all. Raises ClipTableError when a row has a metric
-    or a probe outside them or does not follow the contract. A compressed table is for who keeps it: :func:`open_table`
+    or a probe outside them. A compressed table is for who keeps it: :func:`open_table`
     reads it with ``own`` alone.
     """
     schema = clip_schema(metrics, probes)
@@ -110,7 +111,7 @@ def write_table(
         return _write(file, rows, schema, compression)
 
 
-def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], schema: pa.Schema, compression: str) -> int:
+def _write(out: BinaryIO, rows: Iterable[ClipRow], schema: pa.Schema, compression: str) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -122,17 +123,10 @@ def _write(out: BinaryIO, rows: Iterable[ClipRow | Mapping[str, Any]], schema: p
         out, schema, compression=compression, use_dictionary=strings, store_schema=False, write_statistics=False
     ) as writer:
         writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
-        while block := [_record(_valid(row), keys, probes) for row in islice(pending, ROW_GROUP)]:
+        while block := [_record(row, keys, probes) for row in islice(pending, ROW_GROUP)]:
             writer.write_table(pa.Table.from_pylist(block, schema=schema), row_group_size=ROW_GROUP)
             count += len(block)
     return count
-
-
-def _valid(row: ClipRow | Mapping[str, Any]) -> ClipRow:
-    try:
-        return ClipRow.model_validate(row)
-    except ValidationError as error:
-        raise ClipTableError(f"a row does not follow the contract: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +151,13 @@ class ClipTable:
         import pyarrow.parquet as pq
 
         schema = clip_schema(self.metrics, self.probes)
+        columns = schema.names
         limits = {field.name: _limit(field.name) for field in schema if pa.types.is_string(field.type)}
         number = 0
         try:
             # Reading ahead would start threads, and the service forks where it reads.
             with pq.ParquetFile(self.source, read_dictionary=list(limits), pre_buffer=False) as file:
-                for batch in file.iter_batches(batch_size=256, use_threads=False):
+                for batch in file.iter_batches(batch_size=256, use_threads=False, columns=columns):
                     check_text(batch, limits, self.name)
                     for record in batch.to_pylist():
                         yield _row(record, self.metrics, self.probes, f"{self.name}, row {number}")
@@ -174,13 +169,19 @@ class ClipTable:
 
 
 def open_table(
-    source: Path | BinaryIO, *, name: str | None = None, max_rows: int | None = None, own: bool = False
+    source: Path | BinaryIO,
+    *,
+    name: str | None = None,
+    max_rows: int | None = None,
+    own: bool = False,
+    leave: bool = False,
 ) -> ClipTable:
     """Open ``source`` (a path, or a seekable binary file) and check its layout strictly; no row is read yet.
 
     ``name`` is what errors call the file. Raises ClipTableError saying what was expected and what came: not Parquet,
     another format version, columns missing, added, reordered or of another type, compressed pages, too many rows.
-    ``own`` takes compressed pages, of a table that this side wrote and kept.
+    ``own`` takes compressed pages, of a table that this side wrote and kept. ``leave`` leaves out the columns of probes
+    that are not in the table of this process: of plug-ins that this command was not told of.
     """
     name = name or (source.name if isinstance(source, Path) else "clips.parquet")
     rows = None if own else check_pages(source, name)
@@ -197,6 +198,9 @@ def open_table(
         raise ClipTableError(f"{name}: expected a Parquet file of clip rows: {error}") from error
     check_format(metadata, FORMAT_KEY, FORMAT, name)
     metrics, probes = metric_keys(schema.names), probe_keys(schema.names)
+    if leave:
+        probes = tuple(key for key in probes if key in PROBES)
+        schema = pa.schema([field for field in schema if all(key in probes for key in probe_keys([field.name]))])
     try:
         expected = clip_schema(metrics, probes)
     except ClipTableError as error:
@@ -205,9 +209,9 @@ def open_table(
     return ClipTable(source, name, metrics, probes, rows)
 
 
-def read_rows(source: Path | BinaryIO) -> Iterator[ClipRow]:
-    """Yield the rows of a table in file order; errors as :func:`open_table` and iterating it."""
-    yield from open_table(source)
+def read_rows(source: Path | BinaryIO, *, leave: bool = False) -> Iterator[ClipRow]:
+    """Yield the rows of a table in file order; ``leave`` and errors as :func:`open_table` and iterating it."""
+    yield from open_table(source, leave=leave)
 
 
 def _limit(column: str) -> int:

@@ -20,10 +20,14 @@ _SLACK = 1e-6
 """A cosine of float32 may leave its range by rounding."""
 
 
-@cache
 def number_columns(key: str) -> Mapping[str, tuple[str, Field]]:
     """Columns of a probe's numbers, in order: column to the part of ProbeValue and the field that it holds."""
-    probe = PROBES[key]
+    return _number_columns(PROBES[key])
+
+
+@cache
+def _number_columns(probe: Probe) -> Mapping[str, tuple[str, Field]]:
+    key = probe.key
     columns = {f"{key}.{field.name}": ("shared", field) for field in probe.shared}
     for side in SIDES:
         columns |= {f"{key}.{side}.{field.name}": (side, field) for field in probe.sided}

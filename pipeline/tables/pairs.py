@@ -39,7 +39,11 @@ FIXED: Mapping[str, str] = {
 """Column to Arrow type; only the last is ever null."""
 _STRINGS = tuple(name for name, kind in FIXED.items() if kind == "string")
 _NUMBERS = tuple(name for name, kind in FIXED.items() if kind == "double")
-_KEEPING = frozenset(key for key, probe in PROBES.items() if probe.pairs)
+
+
+def _keeping() -> frozenset[str]:
+    """Keys of the probes that keep pairs; plug-ins may have joined the table."""
+    return frozenset(key for key, probe in PROBES.items() if probe.pairs)
 
 
 def pair_schema() -> pa.Schema:
@@ -82,10 +86,11 @@ def _write(out: BinaryIO, rows: Iterable[PairRow], compression: str) -> int:
 
 
 def _refuse(rows: Iterable[PairRow]) -> None:
+    keeping = _keeping()
     for row in rows:
         where = f"pair {row.left[:40]!r}, {row.right[:40]!r} of {row.dataset[:40]!r}"
-        if row.probe not in _KEEPING:
-            raise ClipTableError(f"{where}: expected one of the probes {sorted(_KEEPING)}, got {row.probe[:40]!r}")
+        if row.probe not in keeping:
+            raise ClipTableError(f"{where}: expected one of the probes {sorted(keeping)}, got {row.probe[:40]!r}")
         if any(len(getattr(row, name)) > ID_LIMIT for name in _STRINGS):
             raise ClipTableError(f"{where}: expected at most {ID_LIMIT} characters in {', '.join(_STRINGS)}")
 
@@ -140,9 +145,10 @@ def _rows(batch: pa.RecordBatch, name: str) -> Iterator[PairRow]:
     for column in _NUMBERS:
         if pc.all(pc.is_finite(batch.column(column))).as_py() is False:
             raise ClipTableError(f"{name}: expected finite numbers in {column}")
-    odd = sorted(set(pc.unique(batch.column("probe").cast("string")).to_pylist()) - _KEEPING)
+    keeping = _keeping()
+    odd = sorted(set(pc.unique(batch.column("probe").cast("string")).to_pylist()) - keeping)
     if odd:
-        raise ClipTableError(f"{name}: expected the probes {sorted(_KEEPING)}, got {odd[0][:40]!r}")
+        raise ClipTableError(f"{name}: expected the probes {sorted(keeping)}, got {odd[0][:40]!r}")
     columns = [_values(batch, column) for column in FIXED]
     for values in zip(*columns, strict=True):
         yield PairRow.model_construct(_FIELDS, **dict(zip(FIXED, values, strict=True)))

@@ -3,6 +3,7 @@
 Arrow's Python bindings end the process on some damaged footers when column metadata are asked for, and a page may use
 another encoding than the footer admits. So the few structures needed are read here, straight from the Thrift compact
 protocol (parquet-format, ``parquet.thrift``): lists are bounded by the bytes that are there, nesting by a constant.
+The service also reads in a limited process; the command line does not (decision 6 in ``docs/decisions``).
 """
 
 from __future__ import annotations

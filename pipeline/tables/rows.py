@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field, FiniteFloat
 
+from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.tables.record import Record
 
 Status = Literal["ok", "failed"]
 
@@ -54,12 +56,8 @@ class PairRow(Record):
     """Score with the reference as enrolment and the resynthesis as test; None for ranks."""
 
 
-class ClipRow(Record):
-    """One clip of one run. In ``clips.parquet`` each metric K is three columns: ``K``, ``K_status``, ``K_reason``.
-
-    Each probe P is ``P.status``, ``P.reason``, ``P.<shared field>``, ``P.reference.<field>`` and
-    ``P.resynthesis.<field>``.
-    """
+class ResynthesisRow(Record):
+    """One clip of one run as resynthesis leaves it in its journal, before anything is measured on it."""
 
     clip: str
     dataset: str
@@ -85,9 +83,6 @@ class ClipRow(Record):
     """Samples of the resynthesis beyond [-1, 1]."""
     resynthesis_sha256: str | None = None
     """Of the decoded 24-bit samples as stored."""
-    metrics: dict[str, MetricValue] = Field(default_factory=dict)
-    probes: dict[str, ProbeValue] = Field(default_factory=dict)
-    """By probe key; a clip of a category that the probe does not look at has no entry."""
 
     @property
     def seconds(self) -> float | None:
@@ -101,3 +96,39 @@ class ClipRow(Record):
         """Measured bitrate of this clip."""
         seconds = self.seconds
         return None if self.bits is None or not seconds else self.bits / seconds / 1000
+
+
+class ClipRow(ResynthesisRow):
+    """One clip of one run. In ``clips.parquet`` each metric K is three columns: ``K``, ``K_status``, ``K_reason``.
+
+    Each probe P is ``P.status``, ``P.reason``, ``P.<shared field>``, ``P.reference.<field>`` and
+    ``P.resynthesis.<field>``.
+    """
+
+    metrics: dict[str, MetricValue] = Field(default_factory=dict)
+    probes: dict[str, ProbeValue] = Field(default_factory=dict)
+    """By probe key; a clip of a category that the probe does not look at has no entry."""
+
+    @classmethod
+    def of(cls, row: ResynthesisRow, metrics: Mapping[str, MetricValue] = MappingProxyType({})) -> ClipRow:
+        """Put what was measured beside what resynthesis left; both have been validated and are not looked at again."""
+        return cls.model_construct(**vars(row), metrics=dict(metrics), probes={})
+
+
+class VersionedValue(MetricValue):
+    """One metric on one clip, as the journal of scores keeps it."""
+
+    version: str
+    """Of the metric's definition."""
+    backend: str = ""
+    """Implementation that ran, of a metric that has more than one."""
+
+
+class ScoreLine(Record):
+    """A line of the journal of scores: values of one resynthesis; a later line of a clip adds to the earlier ones."""
+
+    clip: str
+    sha256: str | None
+    """Of the resynthesis that they belong to."""
+    metrics: dict[str, VersionedValue]
+    """By metric key."""

@@ -1,1 +1,1 @@
-"""Worker processes: tasks go out, results come back in any order, and a worker that dies costs one clip."""
+"""Worker processes: run tasks in parallel, return results in any order, and survive the death of a worker."""

@@ -1,4 +1,4 @@
-"""Clips into batches of like length, and the queue that batches wait in."""
+"""Group clips of similar length into batches, and the queue of batches."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ T = TypeVar("T")
 
 
 class Length(NamedTuple, Generic[T]):
-    """A sound and how long it is; sounds of one length stand in the order of their places."""
+    """A sound and its length; sounds of equal length are ordered by their places."""
 
     seconds: float
     place: T
 
 
 def batches(sounds: Iterable[Length[T]], limit: float) -> Iterator[tuple[T, ...]]:
-    """Yield batches of at most ``limit`` seconds, each sound counted as long as the longest; the longest come first.
+    """Yield batches of at most ``limit`` seconds, each sound counted with the length of the longest; longest first.
 
-    A sound that is longer than that is a batch of its own. Sounds of one length stand together, whatever order they
-    came in.
+    A sound that is longer than ``limit`` forms its own batch. The result does not depend on the order of ``sounds``.
     """
     batch: list[T] = []
     longest = 0.0
@@ -36,13 +35,13 @@ def batches(sounds: Iterable[Length[T]], limit: float) -> Iterator[tuple[T, ...]
 
 
 def halves(batch: tuple[T, ...]) -> tuple[tuple[T, ...], ...]:
-    """Cut a batch in two, so that the sound that is at fault is found; a single one stays as it is."""
+    """Split a batch in two, to find the sound that is at fault; a single one is returned unchanged."""
     half = (len(batch) + 1) // 2
     return tuple(filter(None, (batch[:half], batch[half:])))
 
 
 class BatchQueue(Generic[T]):
-    """Tasks to hand out; what a dead worker left may be put back even when the queue was empty in between."""
+    """An iterator of tasks; tasks of a dead worker can be requeued even after it was exhausted."""
 
     def __init__(self, tasks: Iterable[T]) -> None:
         self._tasks = iter(tasks)
@@ -57,5 +56,5 @@ class BatchQueue(Generic[T]):
         return next(self._tasks)
 
     def put_back(self, tasks: Iterable[T]) -> None:
-        """Hand these out next."""
+        """Requeue tasks; they are returned next."""
         self._again.extend(tasks)

@@ -1,4 +1,4 @@
-"""Where codecs run: what a user may ask for, what is chosen for her, and what is refused."""
+"""Choose the device of a codec (CPU or CUDA), and refuse unsupported ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Device = Literal["auto", "cpu", "cuda"]
 
 
 def chosen_device(codec: str, device: str) -> str:
-    """Return ``device``; for ``auto``, ``cuda`` for a neural codec where torch sees one, otherwise ``cpu``."""
+    """Return ``device``; for ``auto``, ``cuda`` for a neural codec where torch finds a device, otherwise ``cpu``."""
     if device != "auto":
         return device
     card = card_of(codec)
@@ -27,10 +27,7 @@ def chosen_device(codec: str, device: str) -> str:
 
 
 def refuse_device(device: str, cards: Sequence[Card]) -> None:
-    """Refuse a graphics card for isolated codecs before the codecs named before them have run for hours.
-
-    Raises PipelineError with their names.
-    """
+    """Raise PipelineError for isolated codecs on ``cuda``, before other codecs have run for hours."""
     if device == "cuda" and (isolated := [card.name for card in cards if card.isolation is not None]):
         raise PipelineError(
             f"{', '.join(isolated)}: isolated codecs run on the cpu; take --device auto, which gives the others the "

@@ -1,8 +1,8 @@
-"""Worker processes, one task each at a time, any of which may die without taking more than its clip along.
+"""A pool of worker processes with one task each; the death of a worker costs only the clip that it was computing.
 
-Every worker has a link of its own, so that one that is killed in the middle of a message blocks nobody (a pool whose
-workers share one queue stops when the dead one held its lock). Workers are plain child programs: they need no
-``__main__`` guard, inherit no thread and no lock, and start with single-threaded numerics.
+Every worker has its own pipe, so that one that is killed in the middle of a message does not block the others (a pool
+whose workers share one queue stops when the dead one held its lock; decision 7). Workers are plain child programs: they
+need no ``__main__`` guard, inherit no thread and no lock, and start with single-threaded numerical libraries.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 START_ATTEMPTS = 3
-"""Workers in a row that may die before they are ready; then starting more is pointless."""
+"""Workers in a row that may die before they are ready; then the command ends."""
 START_TIMEOUT_S = 60.0
 """Seconds a worker may take to start on a busy machine before it counts as hanging."""
 LOG_LIMIT = 1 << 20
@@ -51,7 +51,7 @@ class WorkerCrash(Generic[T]):
     index: int
     reason: str
     log: str
-    """Last words on the worker's standard error."""
+    """End of the worker's standard error."""
 
 
 def usable_cores() -> int:
@@ -63,7 +63,7 @@ def usable_cores() -> int:
 
 @dataclass(slots=True)
 class _Worker:
-    """One child process and what it is doing."""
+    """One child process and its current task."""
 
     process: subprocess.Popen[bytes]
     link: Connection[Any, Any]
@@ -76,10 +76,11 @@ class _Worker:
 
     @classmethod
     def start(cls) -> _Worker:
-        """Start the program of a worker and tell it where to import from."""
+        """Start the program of a worker and send it the import path."""
         mine, its = Pipe()
         log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         environment = os.environ | dict.fromkeys(SINGLE_THREAD, "1")
+        # -P (Python 3.11): the folder of worker.py is not put on the import path.
         program = [sys.executable, "-P", str(Path(__file__).with_name("worker.py")), str(its.fileno())]
         try:
             process = subprocess.Popen(
@@ -91,12 +92,12 @@ class _Worker:
             raise PipelineError(f"cannot start a worker process ({error}); try fewer workers") from error
         finally:
             its.close()
-        with suppress(BrokenPipeError, ConnectionResetError):  # one that is gone is noticed when its answer is read
+        with suppress(BrokenPipeError, ConnectionResetError):  # a dead worker is detected when its answer is read
             mine.send(sys.path)
         return cls(process, mine, log)
 
     def give(self, function: Callable[[Any], Iterator[Any]], task: Any) -> None:
-        """Hand over one task; a worker that is gone is noticed when its answer is read."""
+        """Send one task; a dead worker is detected when its answer is read."""
         self.task, self.busy, self.answered, self.since = task, True, 0, time.monotonic()
         with suppress(BrokenPipeError, ConnectionResetError):
             self.link.send((function, task))
@@ -108,13 +109,13 @@ class _Worker:
         return self.log.read().decode(errors="replace").strip()
 
     def trim_log(self) -> None:
-        """Keep a talkative library from filling the disk."""
+        """Truncate a log beyond its size limit."""
         if os.fstat(self.log.fileno()).st_size > LOG_LIMIT:
             self.log.truncate(0)
             self.log.seek(0)
 
     def terminate(self, patience: float) -> str:
-        """Wait ``patience`` seconds for the process to end, then end it; return how it ended."""
+        """Wait ``patience`` seconds for the process to end, then kill it; return how it ended."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
         self.process.kill()
@@ -136,7 +137,7 @@ class Executor:
 
     @property
     def running(self) -> int:
-        """Number of worker processes there are now."""
+        """Current number of worker processes."""
         return len(self._workers)
 
     def __enter__(self) -> Self:
@@ -169,11 +170,11 @@ class Executor:
         *,
         remainder: Callable[[T, int], T | None] | None = None,
     ) -> Generator[TaskResult[T, R] | WorkerCrash[T], None, None]:
-        """Call ``function`` on every task in some worker and yield each of its values as it comes, in any order.
+        """Call ``function`` on every task in some worker and yield its values as they arrive, in any order.
 
-        Tasks are drawn only as workers become free. After a crash ``remainder(task, index)`` gives the task that is
-        left once value ``index`` is given up. An exception of ``function`` ends the stream and is raised here; a stream
-        that ends early, by that or by its ``close()``, ends the workers.
+        Tasks are taken only as workers become free. After a crash ``remainder(task, index)`` returns the task without
+        value ``index`` and those before it. An exception of ``function`` ends the stream and is raised here; a stream
+        that ends early, by an exception or by its ``close()``, ends the workers.
         """
         source, again = iter(tasks), deque[T]()
         try:
@@ -189,7 +190,7 @@ class Executor:
             raise
 
     def _hand_out(self, function: Callable[[T], Iterator[R]], source: Iterator[T], again: deque[T]) -> None:
-        """Give every free worker a task, starting workers while there is more to do."""
+        """Give every free worker a task, starting workers up to the limit."""
         while True:
             free = next((worker for worker in self._workers if not worker.busy), None)
             if free is None and len(self._workers) >= self.size:
@@ -208,12 +209,12 @@ class Executor:
             free.give(function, task)
 
     def _answering(self, busy: list[_Worker]) -> list[_Worker]:
-        """Wait for workers that have something to say, died, or ran out of time."""
+        """Wait for workers that have sent a message, died, or exceeded their time limit."""
         ready = wait([worker.link for worker in busy], timeout=1.0 if self.timeout is None else min(1.0, self.timeout))
         return [w for w in busy if w.link in ready or self._is_late(w) or w.process.poll() is not None]
 
     def _is_late(self, worker: _Worker) -> bool:
-        """Whether a worker has had its time; one that still starts is given more, whatever the task may take."""
+        """Whether a worker has exceeded its time limit; a starting worker gets at least ``START_TIMEOUT_S``."""
         if self.timeout is None:
             return False
         patience = self.timeout if worker.ready else max(self.timeout, START_TIMEOUT_S)
@@ -222,7 +223,7 @@ class Executor:
     def _receive(
         self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
     ) -> Iterator[TaskResult[T, R] | WorkerCrash[T]]:
-        """Read one message of ``worker``; one that cannot answer is buried."""
+        """Read one message of ``worker``; a dead or late worker is removed."""
         kind: str
         value: Any
         try:
@@ -246,7 +247,7 @@ class Executor:
     def _replace_worker(
         self, worker: _Worker, again: deque[T], remainder: Callable[[T, int], T | None] | None
     ) -> Iterator[WorkerCrash[T]]:
-        """Remove a worker that died or is late, and say which value is lost."""
+        """Remove a worker that died or is late, and yield the crash with the lost value."""
         late = worker.process.poll() is None and self._is_late(worker)
         reason = worker.terminate(0.0 if late else 1.0)
         log = worker.log_tail()
@@ -255,7 +256,7 @@ class Executor:
         if not worker.ready and not late:
             self._failed_starts += 1
             if self._failed_starts >= START_ATTEMPTS:
-                raise PipelineError(f"worker processes cannot start ({reason}); the last one said:\n{log}")
+                raise PipelineError(f"worker processes cannot start ({reason}); end of the last one's log:\n{log}")
             again.append(worker.task)
             return
         if late:

@@ -1,4 +1,4 @@
-"""How a long step tells what it does; the command line draws bars from it, a library user may ignore it."""
+"""Progress reporting of the stages: the interface that the command line implements as progress bars."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told about one step after another; all calls come from the thread that started the work."""
+    """Receives the progress of one step after another; all calls come from the thread that started the work."""
 
     def start(self, title: str, total: int, done: int = 0) -> None:
-        """Begin a step of ``total`` clips, ``done`` of which are there already; ends the step before."""
+        """Begin a step of ``total`` clips, ``done`` of which are already finished; ends the previous step."""
         ...
 
     def advance(self, count: int = 1) -> None:
-        """Say that ``count`` more clips are finished."""
+        """Report that ``count`` more clips are finished."""
         ...
 
     def message(self, text: str) -> None:
-        """Show one line that must not get lost: what was restarted, which worker died."""
+        """Show one important line: a restarted run, a dead worker."""
         ...
 
 
 class SilentProgress:
-    """Shows nothing."""
+    """Progress reporting that shows nothing."""
 
     def start(self, title: str, total: int, done: int = 0) -> None:
         """Ignore it."""

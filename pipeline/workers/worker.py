@@ -1,6 +1,6 @@
-"""The program of a worker process: takes a function and a task from its link, answers value by value.
+"""The program of a worker process: receives a function and a task over its pipe and sends value after value.
 
-It is started as a file, not as a module, and imports nothing but the standard library before it knows the parent's
+It is started as a file, not as a module, and imports only the standard library before it receives the parent's
 ``sys.path``. It ends when its parent does, however that ended.
 """
 
@@ -19,25 +19,25 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 GRACE_S = 0.5
-"""A worker whose parent is gone may finish for this long, then it ends whatever it does."""
+"""Seconds that a worker may still run after its parent has ended."""
 
 
 def _end_with_parent(descriptor: int) -> None:
     """Wait until the other end of the link is closed, then end the process."""
     poll = select.poll()
-    poll.register(descriptor, 0)  # hang-up is reported even when nothing is asked for
+    poll.register(descriptor, 0)  # poll(2) always reports POLLHUP, even for an empty event mask
     poll.poll()
     time.sleep(GRACE_S)
     os._exit(1)
 
 
 def _portable(error: Exception) -> Exception:
-    """Return ``error`` itself where it survives the link, otherwise its text; its traceback goes along as a note."""
+    """Return ``error`` where it can be pickled, otherwise a RuntimeError with its text; a note has the traceback."""
     trace = "in a worker process:\n" + "".join(traceback.format_exception(error))
     try:
         error.add_note(trace)
         pickle.loads(pickle.dumps(error))  # noqa: S301 - made one line above
-    except Exception:  # noqa: BLE001 - an exception class may do anything when it is rebuilt
+    except Exception:  # noqa: BLE001 - unpickling calls the class with error.args, which may raise anything
         substitute = RuntimeError(f"{type(error).__name__}: {error}")
         substitute.add_note(trace)
         return substitute
@@ -60,7 +60,7 @@ def _answer(link: Connection) -> None:
 
 def main(arguments: list[str]) -> None:
     """Serve tasks over the socket whose descriptor is the only argument, until it is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to the process group; the parent handles it
     faulthandler.enable()
     descriptor = int(arguments[0])
     os.set_inheritable(descriptor, False)

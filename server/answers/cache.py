@@ -8,31 +8,27 @@ at once where that is quicker.
 from __future__ import annotations
 
 import asyncio
-import gzip
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from operator import attrgetter
 from threading import Lock
 from types import MappingProxyType
 
+from cachetools import LRUCache
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
-from codec_superb.server.http.compression import accepts_gzip
+from codec_superb.server.http.compression import accepts_gzip, compress
 from codec_superb.server.operations.meters import meters
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import check_limit
 
 LIMIT = 64_000_000
 """Bytes of answers that are kept."""
-WORTH_COMPRESSING = 500
-"""Bytes from which on compression saves more than it costs."""
-_LEVEL = 3
-"""Half the time of the usual 6 for an eighth more bytes: under load most answers are made anew."""
 JSON = "application/json"
 HTML = "text/html; charset=utf-8"
 _Key = tuple[str, str, int]
@@ -70,9 +66,7 @@ class AnswerCache:
     """Answers of the newest revision, the least recently used ones dropped beyond ``limit`` bytes."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self.limit = limit
-        self.size = 0
-        self._kept: OrderedDict[_Key, EncodedAnswer] = OrderedDict()
+        self._kept: LRUCache[_Key, EncodedAnswer] = LRUCache(limit, getsizeof=attrgetter("size"))
         self._newest = -1
         self._lock = Lock()
         self._pending: dict[_Key, asyncio.Future[EncodedAnswer]] = {}
@@ -81,13 +75,15 @@ class AnswerCache:
         """Return the number of answers."""
         return len(self._kept)
 
+    @property
+    def size(self) -> int:
+        """Return the bytes of all answers."""
+        return int(self._kept.currsize)
+
     def find(self, key: _Key) -> EncodedAnswer | None:
         """Look an answer up."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
+            return self._kept.get(key)
 
     def keep(self, key: _Key, answer: EncodedAnswer) -> None:
         """Keep an answer; those of older revisions go. One larger than the limit is not kept."""
@@ -95,13 +91,9 @@ class AnswerCache:
         with self._lock:
             if revision > self._newest:
                 self._kept.clear()
-                self.size, self._newest = 0, revision
-            if revision < self._newest or answer.size > self.limit or key in self._kept:
-                return
-            self._kept[key] = answer
-            self.size += answer.size
-            while self.size > self.limit:
-                self.size -= self._kept.popitem(last=False)[1].size
+                self._newest = revision
+            if revision == self._newest and answer.size <= self._kept.maxsize:
+                self._kept[key] = answer
 
     async def get(self, key: _Key, make: Callable[[], UnsentAnswer], *, quick: bool = False) -> EncodedAnswer:
         """Return a kept answer, or make it: a quick one here and now, another in a thread, once for all who wait."""
@@ -126,11 +118,8 @@ class AnswerCache:
 def encode_answer(made: UnsentAnswer) -> EncodedAnswer:
     """Compress an answer and give it its entity tags."""
     body = made.body.encode() if isinstance(made.body, str) else made.body
-    compressed = gzip.compress(body, _LEVEL, mtime=0) if len(body) >= WORTH_COMPRESSING else None
-    if compressed is not None and len(compressed) >= len(body):
-        compressed = None
     digest = sha256(body).hexdigest()[:24]
-    return EncodedAnswer(body, compressed, made.media_type, f'"{digest}"', f'"{digest}-gzip"', dict(made.headers))
+    return EncodedAnswer(body, compress(body), made.media_type, f'"{digest}"', f'"{digest}-gzip"', dict(made.headers))
 
 
 async def cached(
@@ -176,7 +165,7 @@ def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Respon
     """Send an answer, compressed where the client takes that; only its tag (304) where the client has it already."""
     body, etag = answer.body, answer.etag
     headers = {"Cache-Control": f"public, max-age={max_age}" if max_age else "no-cache", "Vary": "Accept-Encoding"}
-    if answer.compressed is not None and accepts_gzip(request.headers.get("accept-encoding", "")):
+    if answer.compressed is not None and accepts_gzip(request.headers):
         body, etag = answer.compressed, answer.compressed_etag
         headers["Content-Encoding"] = "gzip"
     headers["ETag"] = etag

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+from codec_superb.metrics.results import Estimate, ResultSummary, Score
 from codec_superb.metrics.table import Category, overall_metrics
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
-from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Estimate, Source
+from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Source
 
 PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, float | None]
-"""Value, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a
+"""Mean, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a
 million of them on a full board, and the collector of garbage stops looking at tuples of numbers."""
+PackedScore = tuple[float | None, float | None, float | None]
+"""Value, low, high: the fields of :class:`Score`, likewise."""
+_ESTIMATE = ("mean", "low", "high", "n", "undefined", "failed", "sd")
+pack_estimate: Callable[[Mapping[str, Any]], PackedEstimate] = itemgetter(*_ESTIMATE)
+"""Packs the JSON of one metric of a result."""
 
 
 class CodecFigures(NamedTuple):
-    """What one codec reached in one category, over its datasets or on one of them."""
+    """What one codec reached in one category, over its datasets or on one of them: a packed :class:`ResultSummary`."""
 
     datasets: tuple[str, ...]
     states: tuple[str, ...]
@@ -27,6 +33,7 @@ class CodecFigures(NamedTuple):
     clips: int
     ok: int
     failed: int
+    seconds: float
     kbps: float | None
     tokens_per_second: float | None
     compression_ratio: float | None
@@ -34,8 +41,18 @@ class CodecFigures(NamedTuple):
     decode_rtf: float | None
     largest_lag: int | None
     clipped_samples: int
-    score: PackedEstimate
+    score: PackedScore
     metrics: Mapping[str, PackedEstimate]
+
+    def summary(self, category: Category) -> ResultSummary:
+        """Unpack."""
+        same = {name: getattr(self, name) for name in _SAME}
+        value, low, high = self.score
+        metrics = {key: Estimate(**dict(zip(_ESTIMATE, packed, strict=True))) for key, packed in self.metrics.items()}
+        return ResultSummary(**same, category=category, score=Score(value=value, low=low, high=high), metrics=metrics)
+
+
+_SAME = tuple(name for name in CodecFigures._fields if name not in {"states", "score", "metrics"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +110,6 @@ class BoardEntry:
         return self.applications.get(dataset, {}).get(key)
 
 
-def pack_estimate(values: Mapping[str, Any]) -> PackedEstimate:
-    """Pack the JSON of one metric of a result."""
-    get = values.get
-    return (get("value"), get("low"), get("high"), get("n", 0), get("undefined", 0), get("failed", 0), get("sd"))
-
-
 def has_open_weights(card: Mapping[str, Any]) -> bool | None:
     """Tell whether anybody can get what the codec needs to run; None where its card does not say.
 
@@ -130,7 +141,14 @@ def board_row(
 def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> BoardRow:
     figures = entry.figures[category, dataset]
     return BoardRow(
-        result=_result(entry, category, figures),
+        result=CodecResult(
+            codec=entry.codec,
+            title=entry.title,
+            family=entry.family,
+            nominal_kbps=entry.nominal_kbps,
+            lossless=entry.lossless,
+            summary=figures.summary(category),
+        ),
         source=entry.source,
         source_label=entry.source_label,
         source_url=entry.source_url,
@@ -151,31 +169,6 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
 def most_undefined(figures: CodecFigures) -> int:
     """Count the clips on which the metric is undefined that is undefined most often."""
     return max((values[4] for values in figures.metrics.values()), default=0)
-
-
-def _result(entry: BoardEntry, category: Category, figures: CodecFigures) -> CodecResult:
-    return CodecResult(
-        codec=entry.codec,
-        title=entry.title,
-        family=entry.family,
-        category=category,
-        kbps=math.nan if figures.kbps is None else figures.kbps,
-        nominal_kbps=entry.nominal_kbps,
-        tokens_per_second=figures.tokens_per_second,
-        lossless=entry.lossless,
-        score=Estimate(*figures.score),
-        rank=None,
-        metrics={key: Estimate(*values) for key, values in figures.metrics.items()},
-        datasets=figures.datasets,
-        clips=figures.clips,
-        failed=figures.failed,
-        complete=figures.complete,
-        largest_lag=figures.largest_lag,
-        clipped_samples=figures.clipped_samples,
-        encode_rtf=figures.encode_rtf,
-        decode_rtf=figures.decode_rtf,
-        compression_ratio=figures.compression_ratio,
-    )
 
 
 def by_codec(entries: Sequence[BoardEntry]) -> tuple[BoardEntry, ...]:

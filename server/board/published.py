@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from functools import cache
 
+from codec_superb.applications.results import ApplicationAggregate
+from codec_superb.metrics.results import Score
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.literature.records import PublishedCodec, PublishedTable, TableName
 from codec_superb.pipeline.literature.tables import literature
-from codec_superb.server.board.entries import BoardEntry, CodecFigures, PackedEstimate, by_codec
+from codec_superb.server.board.entries import BoardEntry, CodecFigures, by_codec
 from codec_superb.web.applications import APPLICATIONS
-from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
+from codec_superb.web.rows import ApplicationRow, ProbeModel
 
 
 @cache
@@ -63,6 +65,7 @@ def _figures(
         clips=0,
         ok=0,
         failed=0,
+        seconds=0.0,
         kbps=codec.kbps,
         tokens_per_second=None,
         compression_ratio=None,
@@ -70,8 +73,8 @@ def _figures(
         decode_rtf=None,
         largest_lag=None,
         clipped_samples=0,
-        score=_bare(score),
-        metrics={key: _bare(value) for key, value in metrics.items()},
+        score=(score, None, None),
+        metrics={key: (value, None, None, 0, 0, 0, None) for key, value in metrics.items()},
     )
 
 
@@ -83,23 +86,26 @@ def _applications(table: PublishedTable, codec: PublishedCodec, dataset: str) ->
     return {
         key: ApplicationRow(
             codec=f"{table.name}:{codec.id}",
-            dataset=dataset,
-            figure=key,
+            numbers=_numbers(key, dataset, ceilings.get(key), value),
             model=model,
             kbps=kbps,
-            reference=Estimate(ceilings.get(key)),
-            value=Estimate(value),
-            loss=Estimate(_loss(key, ceilings.get(key), value)),
         )
         for key, value in values.items()
     }
+
+
+def _numbers(key: str, dataset: str, ceiling: float | None, value: float) -> ApplicationAggregate:
+    """Put a published figure down without intervals and counts; the table does not say by which probe."""
+    reference, resynthesis, loss = (
+        Score(value=number, low=None, high=None) for number in (ceiling, value, _loss(key, ceiling, value))
+    )
+    return ApplicationAggregate(
+        probe="", figure=key, dataset=dataset, n=0, left_out=0, failed=0, pairs=0,
+        reference=reference, resynthesis=resynthesis, loss=loss,
+    )  # fmt: skip
 
 
 def _loss(key: str, ceiling: float | None, value: float) -> float | None:
     if ceiling is None:
         return None
     return ceiling - value if APPLICATIONS[key].higher_is_better else value - ceiling
-
-
-def _bare(value: float | None) -> PackedEstimate:
-    return (value, None, None, 0, 0, 0, None)

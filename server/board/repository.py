@@ -74,7 +74,7 @@ def _heads() -> Any:
 
 
 def _results() -> Any:
-    return select(*(column for column in Result.__table__.columns if column.name not in {"id", "seconds"}))
+    return select(*(column for column in Result.__table__.columns if column.name != "id"))
 
 
 def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
@@ -122,6 +122,7 @@ def _figures(row: Row[Any], states: Mapping[str, str], tokens: float | None) -> 
         clips=row.clips,
         ok=row.ok,
         failed=row.failed,
+        seconds=row.seconds,
         kbps=row.kbps,
         tokens_per_second=tokens if row.tokens_per_second is None else row.tokens_per_second,
         compression_ratio=row.compression_ratio,
@@ -129,6 +130,6 @@ def _figures(row: Row[Any], states: Mapping[str, str], tokens: float | None) -> 
         decode_rtf=row.decode_rtf,
         largest_lag=row.largest_lag,
         clipped_samples=row.clipped_samples,
-        score=(row.score, row.low, row.high, row.ok, 0, row.failed, None),
+        score=(row.score, row.low, row.high),
         metrics={key: pack_estimate(values) for key, values in row.metrics.items()},
     )

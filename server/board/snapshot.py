@@ -22,11 +22,11 @@ from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, by_codec, most_undefined
 from codec_superb.server.board.published import published_entries
 from codec_superb.server.board.repository import counted_submissions, load_entries, revision_number
+from codec_superb.server.http.single_flight import SingleFlightCache
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import SCORE_KEY
 from codec_superb.web.rows import ProbeModel
 from codec_superb.web.site.board.choices import SourceFilter
-from codec_superb.web.site.board.fragments import Fragments
 
 Numbers = NDArray[np.float64]
 _PARTS = {"low": 1, "high": 2}
@@ -102,7 +102,7 @@ class ResultFrame:
         if row is None:
             return (), None
         states = dict(zip(figures.datasets, figures.states, strict=True))
-        names = (row.dataset,) if row.dataset else figures.datasets
+        names = (row.numbers.dataset,) if row.numbers.dataset else figures.datasets
         return tuple((name, states.get(name, "")) for name in names), row.model
 
     def model(self, key: str, index: int) -> str:
@@ -138,7 +138,10 @@ class ResultFrame:
     def _estimate(self, key: str, index: int) -> tuple[Any, ...]:
         if key in APPLICATIONS:
             row = self.entries[index].application(key, self.category, self.dataset)
-            return (None, None, None) if row is None else (row.value.value, row.value.low, row.value.high)
+            if row is None:
+                return (None, None, None)
+            found = row.numbers.resynthesis
+            return (found.value, found.low, found.high)
         figures = self.figures[index]
         return figures.score if key == SCORE_KEY else figures.metrics.get(key, (None, None, None))
 
@@ -208,7 +211,7 @@ class Snapshot:
     """Newest public submission of each codec, by name."""
     before: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     """Frames of the snapshot that this one follows; each is let go when it has been followed."""
-    ranked: Fragments[Any] = field(default_factory=lambda: Fragments(_MOST_RANKED))
+    ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
     """What ``select`` keeps of this revision."""
     _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.choices import checked_choice
@@ -15,7 +16,7 @@ from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import application_value, board_chart
 from codec_superb.web.quantity import SCORE_KEY, Quantity
-from codec_superb.web.rows import ApplicationRow, BoardRow, Estimate
+from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import SourceFilter
 from codec_superb.web.site.charts.choices import ChartData, ChartState, DataColumn, DrawnChart
 from codec_superb.web.text import count
@@ -90,14 +91,14 @@ def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
     found: dict[tuple[str, str], ApplicationRow] = {}
     for drawn in rows:
         figure = drawn.applications[key]
-        place = (figure.model.name, figure.dataset)
-        if figure.reference.value is not None and (place not in found or found[place].value.n < figure.value.n):
+        numbers, place = figure.numbers, (figure.model.name, figure.numbers.dataset)
+        if numbers.reference.value is not None and (place not in found or found[place].numbers.n < numbers.n):
             found[place] = figure
     several = len({dataset for _, dataset in found}) > 1
     return [
-        Ceiling(row.model.backend + (f", {row.dataset}" if several and row.dataset else ""), row.reference.value)
-        for _, row in sorted(found.items())
-        if row.reference.value is not None
+        Ceiling(row.model.backend + (f", {dataset}" if several and dataset else ""), row.numbers.reference.value)
+        for (_, dataset), row in sorted(found.items())
+        if row.numbers.reference.value is not None
     ]
 
 
@@ -137,14 +138,14 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[ChartData, int]
     found, without = [], 0
     for row in rows:
         estimate = value_of(row, quantity)
-        if estimate is None or estimate.value is None:
+        if estimate is None or estimate.mean is None:
             continue
         if math.isnan(row.result.kbps):
             without += 1
             continue
         name = row.result.title if row.source == "literature" else row.result.codec
         model = row.applications[quantity.key].model.name if quantity.key in APPLICATIONS else None
-        values = (estimate.value, estimate.low, estimate.high, estimate.n or None)
+        values = (estimate.mean, estimate.low, estimate.high, estimate.n or None)
         found.append((name, row.result.family, row.source_label, model, row.result.kbps, *values))
     return _without_empty(ChartData(columns, sorted(found, key=lambda cells: (cells[4], cells[0])))), without
 

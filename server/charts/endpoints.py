@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,11 +18,11 @@ from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts import against_rate, correlate, pickers, spread
 from codec_superb.server.charts.choices import UnknownChoice
-from codec_superb.server.charts.files import chart_csv
 from codec_superb.server.database.session import database_of
-from codec_superb.server.leaderboard.schemas import FigureAnswer
+from codec_superb.server.http.api_model import FigureAnswer
+from codec_superb.server.http.spreadsheets import escape_formula
 from codec_superb.server.people.page_context import public_page_context
-from codec_superb.web.site.charts.choices import CHARTS, PICKERS, Chart, ChartState, DrawnChart, SourceChoice
+from codec_superb.web.site.charts.choices import CHARTS, PICKERS, Cell, Chart, ChartState, DrawnChart, SourceChoice
 from codec_superb.web.site.charts.page import charts_page
 
 router = APIRouter()
@@ -74,7 +76,7 @@ ChartName = Annotated[Chart, Path(description=f"One of {', '.join(CHARTS)}")]
 async def data(request: Request, chart: ChartName, state: State) -> Response:
     """Every number of a chart as CSV."""
     headers = {"Content-Disposition": f'attachment; filename="codec-superb-{chart}.csv"'}
-    return await _answer(request, state.only(chart), lambda drawn: UnsentAnswer(chart_csv(drawn), _CSV, headers))
+    return await _answer(request, state.only(chart), lambda drawn: UnsentAnswer(_csv(drawn), _CSV, headers))
 
 
 @router.get("/api/v1/charts/{chart}", tags=["charts"], responses={200: {"model": FigureAnswer}})
@@ -123,3 +125,19 @@ _FROM_CLIPS: dict[Chart, Callable[[Snapshot, Session, ChartState], DrawnChart]] 
     "clips": correlate.clips,
     "distribution": spread.distribution,
 }
+
+
+def _csv(drawn: DrawnChart) -> str:
+    """Write the data as CSV (RFC 4180) with full precision: a row of names, then the rows.
+
+    Unknown numbers stay empty, and no cell can be taken for a formula.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([column.name for column in drawn.data.columns])
+    writer.writerows([[_cell(value) for value in row] for row in drawn.data.rows])
+    return out.getvalue()
+
+
+def _cell(value: Cell) -> Cell:
+    return escape_formula(value) if isinstance(value, str) else value

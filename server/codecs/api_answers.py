@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from math import isnan
-
 from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.codecs import schemas
 from codec_superb.server.codecs.pages import FoundCodec
 from codec_superb.server.codecs.published import Published
 from codec_superb.server.database.models import Submission
-from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.codec.view import BandView, CategoryView, SampleView
 
 
@@ -80,11 +76,11 @@ def _sample(submission: str, sample: SampleView) -> schemas.ListeningSample:
     )  # fmt: skip
 
 
-def _category(view: CategoryView) -> schemas.CategoryResults:
-    return schemas.CategoryResults(
+def _category(view: CategoryView) -> schemas.CodecCategory:
+    return schemas.CodecCategory(
         category=view.category,
-        overall=_results(view.overall),
-        datasets=[_results(part.result) for part in view.datasets],
+        overall=view.overall.summary,
+        datasets=[part.result.summary for part in view.datasets],
         band=None if view.band is None else _band(view.band),
     )
 
@@ -92,14 +88,3 @@ def _category(view: CategoryView) -> schemas.CategoryResults:
 def _band(band: BandView) -> schemas.BitrateBand:
     members = [schemas.BandMember(name=each.name, title=each.title, kbps=each.kbps) for each in band.members]
     return schemas.BitrateBand(low=band.low, high=band.high, members=members, other_datasets=band.other_datasets)
-
-
-def _results(result: CodecResult) -> schemas.Results:
-    return schemas.Results(
-        datasets=list(result.datasets), complete=result.complete, clips=result.clips, failed=result.failed,
-        kbps=None if isnan(result.kbps) else result.kbps, tokens_per_second=result.tokens_per_second,
-        compression_ratio=result.compression_ratio, encode_rtf=result.encode_rtf, decode_rtf=result.decode_rtf,
-        largest_lag=result.largest_lag, clipped_samples=result.clipped_samples,
-        score=schemas.Estimate(**asdict(result.score)),
-        metrics={key: schemas.Estimate(**asdict(estimate)) for key, estimate in result.metrics.items()},
-    )  # fmt: skip

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isinf, isnan
 from statistics import median
 
-from codec_superb.metrics.table import METRICS
+import numpy as np
+
+from codec_superb.metrics.overall import on_scale
+from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.server.board.entries import BoardEntry, board_row
-from codec_superb.server.codecs.scales import SCALES
 from codec_superb.web.figures.radar import AxisValue, RadarAxis
 from codec_superb.web.quantity import from_metric
 from codec_superb.web.rows import CodecResult
@@ -41,15 +43,15 @@ def band_of(
     if isnan(own.kbps) or own.kbps <= 0:
         return None
     low, high = own.kbps / FACTOR, own.kbps * FACTOR
-    mine = {(name, states.get(name)) for name in own.datasets}
+    mine = {(name, states.get(name)) for name in own.summary.datasets}
     members, elsewhere = [], 0
     for entry in entries:
-        figures = entry.figures.get((own.category, ""))
+        figures = entry.figures.get((own.summary.category, ""))
         if entry.codec == own.codec or figures is None or figures.kbps is None or not low <= figures.kbps <= high:
             continue
         same = all(entry.definitions.get(key, version) == version for key, version in definitions.items())
         if same and set(zip(figures.datasets, figures.states, strict=True)) == mine:
-            members.append(board_row(entry, own.category, "", None, "").result)
+            members.append(board_row(entry, own.summary.category, "", None, "").result)
         else:
             elsewhere += 1
     return Band(low, high, tuple(sorted(members, key=lambda row: (row.kbps, row.codec))), elsewhere)
@@ -67,11 +69,11 @@ def axes(own: CodecResult, members: Sequence[CodecResult]) -> list[RadarAxis]:
         found.append(
             RadarAxis(
                 quantity=from_metric(metric),
-                scale=SCALES[key].words,
-                own=_reading(key, mine),
-                median=_reading(key, median(theirs)) if theirs else None,
-                worst=_reading(key, ordered[0]) if theirs else None,
-                best=_reading(key, ordered[-1]) if theirs else None,
+                scale=scale_words(metric),
+                own=_reading(metric, mine),
+                median=_reading(metric, median(theirs)) if theirs else None,
+                worst=_reading(metric, ordered[0]) if theirs else None,
+                best=_reading(metric, ordered[-1]) if theirs else None,
                 others=len(theirs),
             )
         )
@@ -79,9 +81,26 @@ def axes(own: CodecResult, members: Sequence[CodecResult]) -> list[RadarAxis]:
 
 
 def _value(row: CodecResult, key: str) -> float | None:
-    estimate = row.metrics.get(key)
-    return None if estimate is None else estimate.value
+    estimate = row.summary.metrics.get(key)
+    return None if estimate is None else estimate.mean
 
 
-def _reading(key: str, value: float) -> AxisValue:
-    return AxisValue(value, SCALES[key].of(value))
+def _reading(metric: Metric, value: float) -> AxisValue:
+    return AxisValue(value, float(on_scale(metric, np.asarray(value))))
+
+
+def scale_words(metric: Metric) -> str:
+    """Say what lies at 0 and at 1 where the metric is drawn beside others."""
+    known = "as in the overall score: " if metric.overall else ""
+    if isinf(metric.worst):
+        return f"{known}1 / (1 + exp(−1 / d)), so 1 at no distance and 0.5 far away"
+    if (metric.worst, metric.best) == (0.0, 1.0):
+        return "the value itself, a negative one as 0"
+    ends = (_number(end, metric.unit) for end in (metric.worst, metric.best))
+    if metric.higher_is_better and isinf(metric.maximum):
+        return "{}0 at {} and below, 1 at {} and above".format(known, *ends)
+    return "{}0 at {}, 1 at {}".format(known, *ends)
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:g}{' dB' if unit == 'dB' else ''}".replace("-", "−")

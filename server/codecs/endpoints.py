@@ -19,6 +19,7 @@ from codec_superb.server.codecs.sample_endpoints import router as sample_router
 from codec_superb.server.codecs.service import newest_results_or_not_found
 from codec_superb.server.database.models import now
 from codec_superb.server.database.session import database_of
+from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.server.people.sessions import has_cookie
 from codec_superb.web.site.codec.page import codec_page
@@ -82,7 +83,7 @@ async def codec(name: Name, request: Request) -> Response:
     return await cached(request, "", make)
 
 
-@router.get("/api/v1/codecs/{name}/figures/radar", tags=["figures"], responses={200: {"model": schemas.FigureAnswer}})
+@router.get("/api/v1/codecs/{name}/figures/radar", tags=["figures"], responses={200: {"model": FigureAnswer}})
 async def radar(name: Name, category: CategoryChoice, request: Request) -> Response:
     """Draw the codec's metrics against those of the codecs of about its bitrate, as a Plotly figure."""
 
@@ -95,9 +96,7 @@ async def radar(name: Name, category: CategoryChoice, request: Request) -> Respo
     return await cached(request, category, make, counted=True)
 
 
-@router.get(
-    "/api/v1/codecs/{name}/figures/distribution", tags=["figures"], responses={200: {"model": schemas.FigureAnswer}}
-)
+@router.get("/api/v1/codecs/{name}/figures/distribution", tags=["figures"], responses={200: {"model": FigureAnswer}})
 async def distribution(
     name: Name,
     category: CategoryChoice,

@@ -34,7 +34,7 @@ def distribution_figure(
 
     Raises NotFound, naming what there is, for a category, a dataset or a metric without results.
     """
-    datasets = service.category_of(found, category).datasets
+    datasets = service.category_of(found, category).summary.datasets
     if dataset and dataset not in datasets:
         raise NotFound(f"{found.card.name} has {category} results on {', '.join(datasets)}, not on {dataset!r}")
     if metric not in METRICS:

@@ -4,34 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from codec_superb.metrics.table import Category
-
-
-class ApiModel(BaseModel):
-    """Base of the answers."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class Estimate(ApiModel):
-    """A mean over clips, or an overall score."""
-
-    value: float | None
-    """None when no clip gave a value."""
-    low: float | None = None
-    """Lower end of the 95 % bootstrap interval."""
-    high: float | None = None
-    """Upper end."""
-    n: int = 0
-    """Clips with a value."""
-    undefined: int = 0
-    """Clips on which the metric has no meaning."""
-    failed: int = 0
-    """Clips whose metric crashed, or that have no resynthesis."""
-    sd: float | None = None
-    """Sample standard deviation over the clips; None over several datasets."""
+from codec_superb.server.http.api_model import ApiModel
+from codec_superb.server.submissions.schemas import CategoryResults
 
 
 class CategoryScore(ApiModel):
@@ -75,31 +50,6 @@ class CodecList(ApiModel):
     codecs: list[CodecSummary]
 
 
-class Results(ApiModel):
-    """Results in one category, over all datasets or on one."""
-
-    datasets: list[str]
-    """Names of the datasets they rest on."""
-    complete: bool
-    clips: int
-    """Clips that the runs were asked for."""
-    failed: int
-    """Clips without a resynthesis."""
-    kbps: float | None
-    """Measured: all bits over all seconds."""
-    tokens_per_second: float | None
-    compression_ratio: float | None
-    """Against 16-bit PCM at the clips' own rates."""
-    encode_rtf: float | None
-    """Seconds of encoding per second of audio."""
-    decode_rtf: float | None
-    largest_lag: int | None
-    """Samples."""
-    clipped_samples: int
-    score: Estimate
-    metrics: dict[str, Estimate]
-
-
 class BandMember(ApiModel):
     """Another codec of about the same bitrate."""
 
@@ -119,13 +69,9 @@ class BitrateBand(ApiModel):
     """Codecs left out because they were measured on other datasets."""
 
 
-class CategoryResults(ApiModel):
-    """Everything of one category."""
+class CodecCategory(CategoryResults):
+    """Everything of one category, and the codecs of about the same bitrate."""
 
-    category: Category
-    overall: Results
-    datasets: list[Results]
-    """One entry a dataset."""
     band: BitrateBand | None
     """None where the bitrate is not known."""
 
@@ -200,14 +146,7 @@ class CodecDetail(ApiModel):
     """The newest public version of its results; None for a codec that only published tables know."""
     datasets: list[dict[str, Any]]
     """With manifest hashes, counts and the provenance of each stage, as in ``submission.json``."""
-    categories: list[CategoryResults]
+    categories: list[CodecCategory]
     samples: list[ListeningSample]
     history: list[CodecVersion]
     published: list[PublishedFigures]
-
-
-class FigureAnswer(ApiModel):
-    """A Plotly figure in the colours of the light palette."""
-
-    data: list[dict[str, Any]]
-    layout: dict[str, Any]

@@ -21,6 +21,7 @@ from codec_superb.server.codecs.results import codec_result
 from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.errors import NotFound
 from codec_superb.server.storage.clip_blocks import Values, category_values
+from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.submissions.applications import stored_applications
 from codec_superb.web.figures.distribution import quantiles_of
 from codec_superb.web.rows import CodecResult
@@ -125,7 +126,7 @@ def values_of(session: Session, found: NewestResults, category: str, dataset: st
 
 def spreads(session: Session, found: NewestResults, category: str) -> list[Spread]:
     """Quantiles of each metric on each dataset, metric by metric in the order of the table."""
-    by_dataset = {part.datasets[0]: values_of(session, found, category, part.datasets[0])
+    by_dataset = {part.summary.datasets[0]: values_of(session, found, category, part.summary.datasets[0])
                   for part in found.parts(category)}  # fmt: skip
     made = []
     for key in METRICS:
@@ -167,6 +168,7 @@ def view_of(
         ),
         card=facts.card_facts(card),
         categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
+        custom=custom_results(submission.document),
         applications=stored_applications(
             card.name, submission.document.get("applications"), submission.document["datasets"]
         ),
@@ -204,7 +206,7 @@ def _category(
     return CategoryView(
         category=category,
         overall=overall,
-        datasets=[DatasetResult(part.datasets[0], found.title(part.datasets[0]), part)
+        datasets=[DatasetResult(part.summary.datasets[0], found.title(part.summary.datasets[0]), part)
                   for part in found.parts(category)],
         axes=axes(overall, near.members if near else ()),
         band=None if near is None else _band_view(near),

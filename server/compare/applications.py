@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import select
@@ -33,7 +33,7 @@ def compare_applications(
             reason = f"of {members[0].codec} alone: {group.model.name} answered for no other{where}"
             left_out.append(LeftOutItem(group.quantity.label, reason))
             continue
-        figures = [ComparedFigure(row.codec, row.reference, row.value, row.loss) for row in members]
+        figures = [ComparedFigure(row.codec, row.numbers) for row in members]
         compared.append(ComparedApplication(group.quantity.key, name, group.model.backend, group.model.sha256, figures))
     return compared, left_out
 
@@ -44,4 +44,9 @@ def _rows(session: Session, submission: Submission) -> list[ApplicationRow]:
     applications, datasets = session.execute(select(*columns).where(Submission.id == submission.id)).one()
     states = {str(dataset["name"]): str(dataset["manifest_hash"]) for dataset in datasets}
     rows = stored_applications(submission.codec.name, applications, datasets)
-    return [replace(row, dataset=f"{row.dataset}@{states[row.dataset]}") if row.dataset else row for row in rows]
+    return [_with_state(row, states) if row.numbers.dataset else row for row in rows]
+
+
+def _with_state(row: ApplicationRow, states: Mapping[str, str]) -> ApplicationRow:
+    dataset = row.numbers.dataset
+    return replace(row, numbers=row.numbers.model_copy(update={"dataset": f"{dataset}@{states[dataset]}"}))

@@ -16,8 +16,8 @@ from codec_superb.server.compare.clip import compared_clip
 from codec_superb.server.compare.repository import public_names
 from codec_superb.server.database.session import ReadTransaction, database_of
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
+from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.http.single_flight import comparison_cache
-from codec_superb.server.leaderboard.schemas import FigureAnswer
 from codec_superb.server.people.access import ANONYMOUS, Identity
 from codec_superb.server.people.limits import CountedComputation, check_limit
 from codec_superb.server.people.page_context import page_context_of, public_page_context

@@ -9,17 +9,18 @@ listener chooses is sent once, to be counted against the key, and kept by nobody
 from __future__ import annotations
 
 import hmac
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import av
 from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.submission.schema import Sample
-from codec_superb.server.compare.ogg import without_tags
 from codec_superb.server.compare.repository import datasets_of, samples_of
 from codec_superb.server.database.models import Submission
 from codec_superb.server.errors import NotFound, ServerError
@@ -80,6 +81,30 @@ class HiddenSound:
         except (ServerError, OSError, ValueError) as error:
             # Neither file nor member is named: the answer goes to somebody who must not learn which codec it is.
             raise NotFound("this sample cannot be played; leave the clip out") from error
+
+
+def without_tags(content: bytes) -> bytes:
+    """Write the packets of an Ogg Opus file anew: without tags, stream number and the paging of another program.
+
+    Head (with the pre-skip), packets and granule position of the end stay, and so does every sample; the same packets
+    give the same bytes. ValueError for what is not one Opus stream with sound.
+    """
+    out = io.BytesIO()
+    try:
+        with av.open(io.BytesIO(content), "r", format="ogg") as source:
+            found = [stream.codec_context.name for stream in source.streams.audio]
+            packets = [packet for packet in source.demux(audio=0) if packet.size] if len(found) == 1 else []
+            if not packets or "opus" not in found[0]:
+                raise ValueError(f"expected one Opus stream with sound, got {found or 'none'}")
+            # bitexact: stream number 0, and a vendor without version.
+            with av.open(out, "w", format="ogg", options={"fflags": "+bitexact"}) as sink:
+                stream = sink.add_stream_from_template(source.streams.audio[0])
+                for packet in packets:
+                    packet.stream = stream
+                    sink.mux(packet)
+    except av.FFmpegError as error:
+        raise ValueError(f"expected an Ogg Opus file: {error}") from error
+    return out.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from sqlalchemy.orm import Session, joinedload
 
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES
-from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggregate, Score
+from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggregate
 from codec_superb.pipeline.comparison.results import ResultDataset, Results
 from codec_superb.pipeline.runs.info import DatasetInfo
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Revision, Submission
+from codec_superb.server.database.results import to_summary
 from codec_superb.server.storage.clip_blocks import block_rows
 
 
@@ -108,13 +109,7 @@ def _results(
 
 
 def _category(row: Result) -> CategoryAggregate:
-    return CategoryAggregate.model_validate({
-        "category": row.category,
-        "datasets": tuple(row.datasets),
-        "complete": row.complete,
-        "kbps": row.kbps,
-        "score": Score(value=row.score, low=row.low, high=row.high),
-    })  # fmt: skip
+    return CategoryAggregate.model_validate(to_summary(row).model_dump(include=set(CategoryAggregate.model_fields)))
 
 
 def _info(entry: dict[str, Any]) -> DatasetInfo:

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 
 from sqlalchemy.orm import Session
 
-from codec_superb.metrics.table import CATEGORIES
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.server.compare.applications import compare_applications
 from codec_superb.server.compare.listening import shared_samples
@@ -22,10 +21,11 @@ from codec_superb.server.compare.repository import (
     results_with_rows,
     revision,
 )
-from codec_superb.server.database.models import Result, Submission
+from codec_superb.server.database.models import Submission
+from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
 from codec_superb.server.http.single_flight import SingleFlightCache
-from codec_superb.web.site.compare.view import FEWEST, MOST, CodecPair, CodecScore, ComparedCodec, Comparison
+from codec_superb.web.site.compare.view import FEWEST, MOST, CodecPair, ComparedCodec, Comparison
 
 
 def cleaned_names(names: Sequence[str], most: int | None = MOST) -> list[str]:
@@ -111,7 +111,7 @@ def _pair(codec: _Side, baseline: _Side) -> CodecPair:
 
 
 def _described(session: Session, submissions: Sequence[Submission]) -> list[ComparedCodec]:
-    scores = category_results(session, [submission.id for submission in submissions])
+    found = category_results(session, [submission.id for submission in submissions])
     return [
         ComparedCodec(
             name=submission.codec.name,
@@ -120,14 +120,7 @@ def _described(session: Session, submissions: Sequence[Submission]) -> list[Comp
             submission=submission.id,
             version=submission.version,
             status=submission.status,
-            scores=[_score(row) for row in scores[submission.id]],
+            results=[to_summary(row) for row in found[submission.id]],
         )
         for submission in submissions
     ]
-
-
-def _score(row: Result) -> CodecScore:
-    category = next(category for category in CATEGORIES if category == row.category)
-    return CodecScore(
-        category, row.score, row.low, row.high, row.kbps, [str(name) for name in row.datasets], row.clips, row.complete
-    )

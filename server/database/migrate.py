@@ -1,4 +1,4 @@
-"""Brings a database to a revision of the schema; the only way in which a schema is ever made or changed."""
+"""Migrate a database to a revision of the schema (alembic); schemas are created and changed in no other way."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from codec_superb.server.database.session import make_engine
 
 FOLDER = Path(__file__).parent / "migrations"
 _LOCK = 0x0C0DEC5B
-"""Number of the advisory lock that PostgreSQL gives to one upgrade at a time; ours alone in our own database."""
+"""Key of PostgreSQL's advisory lock for upgrades; such keys are per database, which no other program uses."""
 
 
 def upgrade(url: str, revision: str = "head", *, folder: Path = FOLDER) -> None:
-    """Upgrade the database at ``url`` (SQLAlchemy's form), making all tables in an empty one.
+    """Upgrade the database at ``url`` (SQLAlchemy's form), creating all tables in an empty one.
 
-    Processes that start at the same time do it one after another; the second one finds nothing left to do.
+    Concurrent processes are serialised by a lock; the second one has nothing left to do.
     """
     with schema_lock(url):
         command.upgrade(_config(folder, url=url), revision)
 
 
 def upgrade_within(connection: Connection, revision: str = "head") -> None:
-    """Upgrade as part of a transaction that is already open, so that it is committed with the rest or not at all.
+    """Upgrade within an open transaction, so that it is committed with the rest or not at all.
 
-    On SQLite the connection must have been opened without foreign keys: its tables are changed by copying.
+    On SQLite the connection must have been opened without foreign keys: alembic changes its tables by copying them.
     """
     command.upgrade(_config(FOLDER, connection=connection), revision)
 
 
 def downgrade_within(connection: Connection, revision: str) -> None:
-    """Downgrade as part of a transaction, as :func:`upgrade_within` upgrades."""
+    """Downgrade within an open transaction, under the conditions of :func:`upgrade_within`."""
     command.downgrade(_config(FOLDER, connection=connection), revision)
 
 
 def downgrade(url: str, revision: str, *, folder: Path = FOLDER) -> None:
-    """Go back to an older schema; data of the newer one's own tables and columns is lost."""
+    """Downgrade to an older schema; data in tables and columns that it lacks is lost."""
     with schema_lock(url):
         command.downgrade(_config(folder, url=url), revision)
 
 
 def make_revision(url: str, message: str, *, folder: Path = FOLDER) -> None:
-    """Write a migration from the difference between the database at ``url`` and the models: for developers."""
+    """Generate a migration from the difference between the database at ``url`` and the models, for developers."""
     command.revision(_config(folder, url=url), message, autogenerate=True)
 
 
@@ -63,7 +63,7 @@ def head() -> str:
 
 
 def knows(revision: str) -> bool:
-    """Return whether this program can make a schema of ``revision``."""
+    """Return whether this program has the migration ``revision``."""
     return any(script.revision == revision for script in ScriptDirectory(str(FOLDER)).walk_revisions())
 
 
@@ -74,7 +74,7 @@ def current(connection: Connection) -> str | None:
 
 @contextmanager
 def schema_lock(url: str) -> Iterator[None]:
-    """Hold the lock of the database's schema: an advisory one on PostgreSQL, a file beside that of SQLite."""
+    """Hold the schema's lock: an advisory lock on PostgreSQL, a lock file beside the database file on SQLite."""
     where = make_url(url)
     if where.get_backend_name() == "sqlite":
         file = where.database
@@ -87,11 +87,11 @@ def schema_lock(url: str) -> Iterator[None]:
             connection.execute(text("SELECT pg_advisory_lock(:number)"), {"number": _LOCK})
             yield
     finally:
-        engine.dispose()  # ends the connection, and the lock with it
+        engine.dispose()  # a session-level advisory lock is released with its connection
 
 
 def _config(folder: Path, **attributes: object) -> Config:
     config = Config()
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))  # configparser interpolates %
     config.attributes.update(attributes)
     return config

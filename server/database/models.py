@@ -1,7 +1,7 @@
-"""The tables. The schema in a database is made by the migrations alone; a test compares them with these classes.
+"""The tables as SQLAlchemy models. Only migrations create the schema; a test compares them with these classes.
 
-Times are UTC. Text that says *what something is* (status, category, source) is a plain string with a check constraint:
-SQLite and PostgreSQL then hold the same.
+Times are UTC. Enumerations (status, category) are strings, with a check constraint where the set is closed, so that
+SQLite and PostgreSQL store the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PUBLIC = ("published", "verified")
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware UTC datetime on both databases; SQLite keeps none of its own."""
+    """An aware UTC datetime on both databases; SQLite has no type for time zones."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -44,7 +44,7 @@ class Moment(TypeDecorator[datetime]):
         return None if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Give SQLite's naive datetimes their zone back."""
+        """Add UTC to SQLite's naive datetimes."""
         return None if value is None else (value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC))
 
 
@@ -69,7 +69,7 @@ class Base(DeclarativeBase):
 
 
 class Account(Base):
-    """A person or group that uploads or moderates; nothing is kept of them but the name they go by."""
+    """A person or group that uploads or moderates; only the name is stored."""
 
     __tablename__ = "accounts"
 
@@ -86,7 +86,7 @@ class Token(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), index=True)
     prefix: Mapped[str] = mapped_column(String(16))
-    """First letters of the secret, to recognise it by."""
+    """First characters of the secret, which identify it in lists."""
     secret_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     scopes: Mapped[list[Any]]
     """Any of ``submit``, ``moderate``, ``metrics``."""
@@ -98,14 +98,14 @@ class Token(Base):
 
 
 class Codec(Base):
-    """A codec's name and whose it is."""
+    """A codec's name and its owner."""
 
     __tablename__ = "codecs"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
     owner_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
-    """Who may submit results under the name; None for a name that came anonymously."""
+    """Account that may submit results under the name; None for a name from an anonymous upload."""
     created: Mapped[datetime] = mapped_column(default=now)
     owner: Mapped[Account | None] = relationship()
 
@@ -133,7 +133,7 @@ class Dataset(Base):
 
 
 class Submission(Base):
-    """One accepted file: a version of a codec's results. Never deleted, never changed but in its status."""
+    """One accepted file: a version of a codec's results. Never deleted; only its status changes."""
 
     __tablename__ = "submissions"
     __table_args__ = (
@@ -143,28 +143,28 @@ class Submission(Base):
     )
 
     id: Mapped[str] = mapped_column(String(12), primary_key=True)
-    """Random, lower-case letters and digits: what links carry."""
+    """Random lower-case letters and digits, used in links."""
     codec_id: Mapped[int] = mapped_column(ForeignKey("codecs.id"), index=True)
     version: Mapped[int]
     """1 for the first submission of the codec, counted in the order of arrival."""
     file_sha256: Mapped[str] = mapped_column(String(64), unique=True)
-    """Of the zip, which lies in the storage folder under this name."""
+    """SHA-256 of the zip, which is also its name in the storage folder."""
     file_size: Mapped[int] = mapped_column(BigInteger)
     status: Mapped[str] = mapped_column(String(16))
     account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
-    """Who sent it; None for an anonymous upload."""
+    """Account that sent it; None for an anonymous upload."""
     submitter: Mapped[str] = mapped_column(String(200), default="")
     """Name in the file, as given."""
     contact: Mapped[str | None] = mapped_column(String(200))
-    """As given; seen by moderators only."""
+    """Contact in the file, as given; shown to moderators only."""
     received: Mapped[datetime] = mapped_column(default=now)
     created: Mapped[str] = mapped_column(String(40))
-    """``created`` of the file: when its last stage ran."""
+    """``created`` of the file: the time of its last stage."""
     card: Mapped[dict[str, Any]]
     """The codec's card of this version."""
     document: Mapped[dict[str, Any]] = mapped_column(deferred=True)
-    """``submission.json`` without card and aggregates, of which it keeps ``applications``: datasets with provenance,
-    metric versions, samples."""
+    """``submission.json`` without card and aggregates, but with ``aggregates.applications``: datasets with provenance,
+    metric versions, samples; with ``custom_results``, where a file has metrics of plug-ins."""
     metrics: Mapped[dict[str, Any]]
     """Metric key to version of its definition."""
     clips: Mapped[int]
@@ -196,7 +196,7 @@ class Result(Base):
     category: Mapped[str] = mapped_column(String(16))
     dataset: Mapped[str] = mapped_column(String(200), default="")
     datasets: Mapped[list[Any]]
-    """Names of the datasets it rests on."""
+    """Names of its datasets."""
     complete: Mapped[bool]
     clips: Mapped[int]
     ok: Mapped[int]
@@ -213,7 +213,7 @@ class Result(Base):
     low: Mapped[float | None]
     high: Mapped[float | None]
     metrics: Mapped[dict[str, Any]]
-    """Metric key to ``{value, low, high, n, undefined, failed, sd}``, the fields of ``web.rows.Estimate``."""
+    """Metric key to the fields of :class:`~codec_superb.metrics.results.Estimate`."""
     submission: Mapped[Submission] = relationship(back_populates="results")
 
 
@@ -230,7 +230,7 @@ class ClipBlock(Base):
 
 
 class AuditEntry(Base):
-    """Who did what, and when: uploads, decisions, tokens, logins."""
+    """One entry of the audit log: uploads, decisions, tokens, logins."""
 
     __tablename__ = "audit"
 
@@ -245,7 +245,7 @@ class AuditEntry(Base):
 
 
 class Revision(Base):
-    """One row: counts changes of what the public sees, so that every process knows when its caches are old."""
+    """A table of one row: the number of changes of public data, by which every process detects outdated caches."""
 
     __tablename__ = "revision"
 

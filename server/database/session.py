@@ -1,4 +1,4 @@
-"""Engine and sessions: one transaction a request, committed at the edge before the answer leaves."""
+"""Database engine and sessions: one transaction per request, committed before the answer is sent."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ _CHANGED = "public data changed"
 
 
 class Database:
-    """One engine and what makes sessions of it; made by :func:`codec_superb.server.app.create_app`."""
+    """The engine and its session factory; created by :func:`codec_superb.server.app.create_app`."""
 
     def __init__(self, url: str) -> None:
-        """Connect lazily. SQLite gets write-ahead logging, foreign keys and patience with other writers."""
+        """Connect lazily. SQLite gets write-ahead logging, foreign keys and a time-out of 30 s for locks."""
         self.engine = make_engine(url)
         self.after_change: list[Callable[[], object]] = []
-        """Called after a transaction that changed what the public sees, before its request is answered."""
+        """Called after a transaction that changed public data, before its request is answered."""
         self._make = sessionmaker(self.engine, expire_on_commit=False)
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[Session]:
         """Yield a session; commit when the block ends, roll back when it raises.
 
-        One that writes must say so: SQLite then waits for other writers when it begins, where waiting still helps.
+        A writing transaction must say so: with BEGIN IMMEDIATE SQLite waits for other writers at the start. A read
+        transaction that writes later fails at once (SQLITE_BUSY_SNAPSHOT) if another one has written in between.
         """
         with self._make.begin() as session:
             if write:
@@ -41,12 +42,12 @@ class Database:
                 call()
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self.engine.dispose()
 
 
 def make_engine(url: str) -> Engine:
-    """Create an engine for SQLite or PostgreSQL; its errors show no parameters, which must not reach a log."""
+    """Create an engine for SQLite or PostgreSQL; its errors omit statement parameters, which must not be logged."""
     if url.startswith("sqlite"):
         engine = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
         event.listen(engine, "connect", _prepare_sqlite)
@@ -59,7 +60,7 @@ def make_engine(url: str) -> Engine:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
+    connection.isolation_level = None  # sqlite3 otherwise begins transactions itself, before DML statements only
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -69,7 +70,7 @@ def _begin_sqlite(connection: Any) -> None:
 
 
 def bump_revision(session: Session) -> None:
-    """Say that what the public sees has changed; in the transaction that changes it, as its last statement."""
+    """Count a change of public data; called in the transaction that makes it, as its last statement."""
     session.execute(update(Revision).values(number=Revision.number + 1))
     session.info[_CHANGED] = True
 
@@ -93,6 +94,6 @@ def _writing(request: Request) -> Iterator[Session]:
 
 
 ReadTransaction = Annotated[Session, Depends(_reading, scope="function")]
-"""A session for a request that changes nothing."""
+"""A session for a request that only reads."""
 WriteTransaction = Annotated[Session, Depends(_writing, scope="function")]
-"""A session whose transaction is committed before the answer is sent: an answer never promises what is not stored."""
+"""A session whose transaction is committed before the answer is sent, so that an answer confirms only stored data."""

@@ -1,1 +1,1 @@
-"""Datasets that submissions are checked against: which states of which datasets this leaderboard knows."""
+"""Datasets that submissions are checked against: the known datasets of this leaderboard and their states."""

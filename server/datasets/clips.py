@@ -1,4 +1,4 @@
-"""How the clips of a dataset are kept: compressed JSON, clip id to category."""
+"""Storage format of a dataset's clips: zlib-compressed JSON, clip id to category."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def pack_clips(categories: Mapping[str, Category]) -> bytes:
 
 
 def unpack_clips(data: bytes) -> dict[str, Category]:
-    """Undo :func:`pack_clips`."""
+    """Unpack what :func:`pack_clips` returned."""
     found: dict[str, Category] = json.loads(zlib.decompress(data))
     return found

@@ -1,6 +1,6 @@
-"""What the service knows of datasets: a state is a manifest hash with its clips, and each dataset has one current one.
+"""Known datasets of the service: a state is a manifest hash with its clips, and each dataset has one current state.
 
-Submissions are checked against the current state; results that rest on older states stay.
+Submissions are checked against the current state; results on older states stay.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from codec_superb.server.errors import BadRequest
 from codec_superb.server.people.audit import record
 
 BUILTIN = ("mini",)
-"""Datasets whose manifest alone says hash and clips of the prepared dataset."""
+"""Datasets whose manifest contains hash and clips of the prepared dataset."""
 COMMAND_LINE = "command line"
-"""Actor of what a maintainer does at the server's own command line."""
+"""Actor in the audit log for commands of a maintainer."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetFacts:
-    """A dataset as a prepared copy or its manifest describes it."""
+    """Description of a dataset from a prepared copy or from its manifest."""
 
     name: str
     title: str
@@ -60,8 +60,7 @@ def packed_states(session: Session) -> dict[str, tuple[str, bytes]]:
 def add(session: Session, facts: DatasetFacts, *, actor: str = COMMAND_LINE) -> bool:
     """Make a state the current one of its dataset; return whether anything changed.
 
-    A state that is known already becomes current again, with the descriptions given now. Raises BadRequest for a
-    dataset without clips.
+    A known state becomes current again, with the given descriptions. Raises BadRequest for a dataset without clips.
     """
     if not facts.known.categories:
         raise BadRequest(f"{facts.name}: expected a dataset with clips, got none")
@@ -88,9 +87,9 @@ def add(session: Session, facts: DatasetFacts, *, actor: str = COMMAND_LINE) -> 
 
 
 def ensure_builtin(session: Session) -> None:
-    """Register the datasets whose manifest comes with this program and says all; called when the service starts.
+    """Register the datasets of :data:`BUILTIN`; called when the service starts.
 
-    Several processes may start at once: who comes second finds the state there.
+    Several processes may start at once: an IntegrityError means that another one has registered the dataset.
     """
     for name in BUILTIN:
         facts = facts_of_manifest(load_manifest(name))
@@ -100,14 +99,14 @@ def ensure_builtin(session: Session) -> None:
         try:
             with session.begin_nested():
                 add(session, facts, actor=f"codec-superb, manifest {name}")
-        except IntegrityError:  # another process registered it between the look and the write
+        except IntegrityError:  # another process registered it between the query and the insert
             continue
 
 
 def facts_of_manifest(manifest: Manifest) -> DatasetFacts:
-    """Read hash and clips from a manifest that pins both, as preparation would find them.
+    """Read hash and clips from a manifest that contains both.
 
-    Raises BadRequest for one whose clips are only known once somebody has the dataset.
+    Raises BadRequest for a manifest without them, whose dataset must be prepared first.
     """
     source = manifest.source
     if not isinstance(source, PackagesSource) or source.manifest_hash is None:

@@ -1,1 +1,1 @@
-"""HTTP: headers, compression, errors, limits, logs and static files of every request."""
+"""HTTP infrastructure: headers, compression, error answers, body limits, request logs, caches and static files."""

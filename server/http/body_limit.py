@@ -1,4 +1,4 @@
-"""Keeps bodies small wherever no file is taken: what reads JSON or a form would otherwise hold all of it in memory."""
+"""ASGI middleware that limits request bodies outside of uploads, since JSON and forms are read into memory."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from codec_superb.server.errors import TooLarge
 from codec_superb.server.http.error_pages import answer
 
 LIMIT = 65_536
-"""Bytes of a body that is no upload."""
+"""Largest body in bytes outside of uploads."""
 UPLOADS = frozenset({"/submit", "/api/v1/submissions"})
-"""Paths whose endpoints take a body piece by piece, with a limit of their own (:mod:`codec_superb.server.ingest`)."""
+"""Paths whose endpoints stream the body, with a limit of their own (:mod:`codec_superb.server.ingest`)."""
 _WORDS = f"expected a body of at most {LIMIT} bytes; files are sent to {' or '.join(sorted(UPLOADS))}"
 
 
 class BodyLimit:
-    """ASGI: refuses a body that says it is larger, and breaks off one that turns out to be."""
+    """Refuses a body with a larger Content-Length, and aborts a chunked one that exceeds the limit."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -37,7 +37,7 @@ class BodyLimit:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > LIMIT:  # FastAPI lets this kind of error through where it reads a body
+            if read > LIMIT:  # FastAPI turns other exceptions raised while it reads a body into a 400
                 raise HTTPException(TooLarge.status, _WORDS)
             return message
 

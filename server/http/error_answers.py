@@ -1,16 +1,14 @@
-"""What an answer that is no success looks like to a program, and how the OpenAPI document says so of every path."""
+"""The JSON schema of error answers, and their documentation for every path in the OpenAPI document."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from codec_superb.server.http.api_model import ApiModel
 
 
-class ProblemAnswer(BaseModel):
-    """One thing that is wrong with what was sent."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
+class ProblemAnswer(ApiModel):
+    """One fault of a request."""
 
     path: str
     """The parameter, or the member of a submission file and the place in it."""
@@ -19,15 +17,13 @@ class ProblemAnswer(BaseModel):
     how_to_fix: str
 
 
-class ErrorAnswer(BaseModel):
-    """Any answer that is no success."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
+class ErrorAnswer(ApiModel):
+    """The body of every error answer."""
 
     error: str
     """Kind of error."""
     detail: str
-    """What was expected, what came, what to do."""
+    """What was expected, what came, and what to do."""
     problems: list[ProblemAnswer]
 
 
@@ -43,7 +39,7 @@ EVERYWHERE: dict[int | str, dict[str, Any]] = {
         429: "too many requests; Retry-After says when to go on",
         503: "the service cannot do it right now; Retry-After says when to try again",
     }),
-    # Also keeps FastAPI from promising a 422 of its own, which this service does not send.
+    # FastAPI documents a 422 of its own unless 422, 4XX or default is declared; this service never sends it.
     "default": {"model": ErrorAnswer, "description": "any other error"},
 }  # fmt: skip
-"""Answers that every path may give; what a path says itself of a status goes before."""
+"""Error answers that every path may give; a path's own description of a status takes precedence."""

@@ -1,4 +1,4 @@
-"""One place that turns errors into answers: JSON for programs, a page for people."""
+"""Exception handlers that turn errors into answers: JSON for API clients, an HTML page for browsers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from codec_superb.server.people.page_context import page_context_of, public_page
 from codec_superb.web.site.page import render
 
 DATABASE_ERRORS = (OperationalError, InterfaceError, PoolTimeout)
-"""What SQLAlchemy raises when the database is away, full, or has no connection free: none is a fault of a request."""
+"""SQLAlchemy's errors when the database is unreachable, full, or has no free connection; answered with 503."""
 _KINDS: dict[int, type[ServerError]] = {kind.status: kind for kind in (NotFound, TooLarge)}
 _log = get_logger("codec_superb.server.errors")
 
@@ -38,7 +38,7 @@ def _ours(request: Request, error: Exception) -> Response:
 
 
 def _validation(request: Request, error: Exception) -> Response:
-    """Name each parameter that does not fit; FastAPI's own answer would repeat the input."""
+    """List each invalid parameter, with at most 80 characters of its value; FastAPI's own answer repeats the input."""
     assert isinstance(error, RequestValidationError)
     problems = [
         {"path": ".".join(map(str, fault["loc"])), "expected": fault["msg"], "got": repr(fault.get("input"))[:80],
@@ -49,7 +49,7 @@ def _validation(request: Request, error: Exception) -> Response:
 
 
 def _http(request: Request, error: Exception) -> Response:
-    """Answer what the framework itself refuses: unknown paths and methods."""
+    """Answer errors of the framework: unknown paths and methods."""
     assert isinstance(error, HTTPException)
     path = request.scope["path"]
     kind = _KINDS.get(error.status_code, BadRequest)
@@ -61,18 +61,18 @@ def _http(request: Request, error: Exception) -> Response:
 
 
 def _database(request: Request, error: Exception) -> Response:
-    """Say that it is not the request's fault; the log has the database's own words."""
+    """Answer 503; the log has the database's own message."""
     _log.error("database does not answer", error=type(error).__name__, reason=str(error).splitlines()[0])
     detail = "the database does not answer right now, and nothing was stored; send the request again in a moment"
     return answer(request, Unavailable(detail, headers={"Retry-After": "5"}))
 
 
 def answer(request: Request, error: ServerError) -> Response:
-    """Make the answer to an error: a page where the path is no API's and the client asked for HTML."""
+    """Return the answer to an error: a page outside of the API where the client accepts HTML, else JSON."""
     wants_page = "text/html" in request.headers.get("accept", "") and not request.scope["path"].startswith("/api/")
     if wants_page:
         title = HTTPStatus(error.status).phrase
-        # Where the service itself is at fault it is asked nothing more: who is logged in may be what it cannot know.
+        # For 5xx errors the page does not look up the session, which needs the database that may have failed.
         page_context = (
             page_context_of(request, title)
             if error.status < HTTPStatus.INTERNAL_SERVER_ERROR

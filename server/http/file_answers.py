@@ -1,4 +1,4 @@
-"""Answers that a browser keeps: an ETag each, 304 where the browser has it already, and parts of a sound."""
+"""Cacheable answers: ETag, 304 Not Modified (RFC 9110, section 13), and byte ranges of sounds (section 14)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 
 
 def cache_control_of(submission: Submission) -> str:
-    """Choose how long an answer made of a submission's fixed content is kept: for good, unless it is not public."""
+    """Return Cache-Control for fixed content of a submission: immutable if public, else not stored (RFC 8246)."""
     public = submission.status in PUBLIC
     return "public, max-age=31536000, immutable" if public else "private, no-store"
 
@@ -31,7 +31,7 @@ def answer(request: Request, content: bytes, media_type: str, cache_control: str
 
 
 def sound_answer(request: Request, content: bytes, cache_control: str) -> Response:
-    """Answer with a sound, or with the one part of it that the header ``Range`` asks for."""
+    """Answer with a sound, or with the single byte range of the header ``Range``."""
     whole = answer(request, content, "audio/ogg", cache_control)
     if whole.status_code == HTTPStatus.NOT_MODIFIED:
         whole.headers["Accept-Ranges"] = "bytes"
@@ -42,9 +42,10 @@ def sound_answer(request: Request, content: bytes, cache_control: str) -> Respon
 
 
 def sound_in_parts(content: bytes, wanted: str, headers: Mapping[str, str]) -> Response:
-    """Answer with a sound or with what ``wanted``, a header ``Range``, asks for (RFC 9110).
+    """Answer with a sound, or with the byte range ``wanted``, a header ``Range`` (RFC 9110, section 14.2).
 
-    Several parts, another unit, or what makes no sense get the whole; a part beyond the end gets 416 with the length.
+    Several ranges, another unit and invalid ranges get the whole sound; a range beyond the end gets 416 with the
+    length.
     """
     own = {**headers, "Accept-Ranges": "bytes", "X-Content-Type-Options": "nosniff"}
     asked = _RANGE.fullmatch(wanted.strip())
@@ -59,7 +60,7 @@ def sound_in_parts(content: bytes, wanted: str, headers: Mapping[str, str]) -> R
 
 
 def _span(first: str, last: str, length: int) -> tuple[int, int] | None:
-    """Return the first and the last byte; None where nothing of it is there."""
+    """Return the first and the last byte of a range; None where it is not satisfiable."""
     if not first:
         return (max(0, length - int(last)), length - 1) if last and int(last) and length else None
     start, end = int(first), min(int(last), length - 1) if last else length - 1

@@ -1,31 +1,35 @@
-"""Headers of every answer that tell browsers what this site never does.
+"""Security headers of every answer (Content-Security-Policy and related).
 
-The policy allows no script, style, picture or connection but our own, no frame around us and no form to elsewhere.
-The styles that plotly.js writes by itself are let through one by one.
+The policy allows scripts, styles, pictures, connections and form targets of this site only, and no framing. The inline
+styles that plotly.js writes are allowed by hash.
 """
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
 from collections.abc import Iterable
+from functools import cache
+from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from codec_superb.server.http.plotly_styles import style_sources
 from codec_superb.server.people.sessions import cookie_name
 from codec_superb.server.settings import Settings
+from codec_superb.web.site.assets import asset, asset_url
 
 Header = tuple[bytes, bytes]
 _HALF_A_YEAR = 15_768_000
-"""Seconds for which browsers ask by HTTPS only."""
+"""``max-age`` of Strict-Transport-Security (RFC 6797) in seconds."""
 
 
 def content_security_policy() -> str:
-    """Return the policy."""
-    elements, attributes = style_sources()
+    """Return the value of the header Content-Security-Policy (CSP Level 3)."""
+    elements, attributes = _style_sources()
     policy = {
         "default-src": "'none'",
         "script-src": "'self'",
-        "style-src": "'self'",  # for browsers that do not know the next two
+        "style-src": "'self'",  # for browsers without the CSP 3 directives style-src-elem and style-src-attr
         "style-src-elem": f"'self' {elements}",
         "style-src-attr": attributes,
         "img-src": "'self' data: blob:",
@@ -52,10 +56,10 @@ def security_headers(settings: Settings) -> dict[str, str]:
 
 
 class SecurityHeaders:
-    """ASGI: adds the headers to whatever the application answers, a fault of ours included.
+    """ASGI middleware that adds the headers to every answer, errors included.
 
-    Answers to a request with a moderator's cookie are marked as nobody else's, unless the application has said how
-    they may be kept.
+    Answers to a request with a moderator's cookie are marked ``private, no-store``, unless the application has marked
+    them as immutable.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -78,7 +82,7 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
     def _completed(self, given: Iterable[Header], *, personal: bool) -> list[Header]:
-        """Add what is missing; what the application says itself stays."""
+        """Add missing headers; those of the application are kept."""
         headers = list(given)
         named = {name.lower(): value for name, value in headers}
         headers += [(name, value) for name, value in self._headers if name not in named]
@@ -86,3 +90,30 @@ class SecurityHeaders:
             headers = [(name, value) for name, value in headers if name.lower() != b"cache-control"]
             headers.append((b"cache-control", b"private, no-store"))
         return headers
+
+
+_SHEET = re.compile(rb"\.textContent=(?:'([^'\\]*)'|\"([^\"\\]*)\"),document\.head\.appendChild")
+_RENDERINGS = (
+    "optimizeSpeed", "-moz-crisp-edges", "-o-crisp-edges", "-webkit-optimize-contrast", "optimize-contrast",
+    "crisp-edges", "pixelated",
+)  # fmt: skip
+
+
+@cache
+def _style_sources() -> tuple[str, str]:
+    """Return the sources for ``style-src-elem`` and ``style-src-attr``: hashes of what plotly.js writes at run time.
+
+    Found in Chromium with every kind of chart of the site: an empty ``<style>`` that it fills through the CSS object
+    model, which CSP does not restrict; the style sheet of its map library, set when it is loaded; and on images (heat
+    maps) a style attribute with all vendor spellings of pixelated rendering. A hash allows exactly that text, so that
+    injected styles are still blocked, which ``'unsafe-inline'`` would not do.
+    """
+    plotly = asset(asset_url("plotly.js").rsplit("/", 1)[-1])
+    assert plotly is not None
+    sheets = sorted({single or double for single, double in _SHEET.findall(plotly.content)})
+    pixels = "".join(f"image-rendering: {value}; " for value in _RENDERINGS).encode()
+    return " ".join(map(_source, (b"", *sheets))), " ".join(("'unsafe-hashes'", _source(b""), _source(pixels)))
+
+
+def _source(style: bytes) -> str:
+    return f"'sha256-{b64encode(sha256(style).digest()).decode()}'"

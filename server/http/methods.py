@@ -1,4 +1,4 @@
-"""Methods of requests: HEAD is answered wherever GET is, and a refused method learns which ones there are."""
+"""Request methods: HEAD for every GET route (RFC 9110, section 9.3.2), and the header ``Allow`` of 405 answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _USUAL = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class HeadAsGet:
-    """ASGI middleware: asks the application for what GET would answer and sends the head of it alone."""
+    """ASGI middleware that handles HEAD as GET and sends the header without the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -30,13 +30,13 @@ class HeadAsGet:
         try:
             await self.app(asked, receive, send_without_body)
         finally:
-            scope.update({**asked, "method": "HEAD"})  # what was found on the way, such as the route, is logged
+            scope.update({**asked, "method": "HEAD"})  # routing adds the route to its scope, which the log needs
 
 
 def allowed_methods(app: FastAPI, scope: Scope) -> str:
-    """List the methods that the path of a request takes, for the header ``Allow`` (RFC 9110, section 10.2.1).
+    """List the methods of the path of a request, for the header ``Allow`` (RFC 9110, section 10.2.1).
 
-    Several routes may share a path, each with a method of its own: the framework names those of the first alone.
+    Several routes may share a path, each with its own method; Starlette's own header lists those of the first only.
     """
     found = {
         method

@@ -1,6 +1,7 @@
-"""Wraps the application: numbers, logs and counts each request, and turns unexpected exceptions into answers.
+"""ASGI middleware for every request: request id, log entry, meters, and answers to unexpected exceptions.
 
-Pure ASGI, because both stand in the way of every request: an answer from a cache takes less than a millisecond.
+It is plain ASGI and not Starlette's BaseHTTPMiddleware, whose overhead would matter: a cached answer takes less than a
+millisecond.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ from codec_superb.server.operations.logs import LOGGED_MARK, get_logger
 from codec_superb.server.operations.meters import UNMATCHED, Meters, meters
 
 HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/metrics-internal"})
-"""Asked every few seconds: successes are counted, but logged as debug only."""
+"""Polled every few seconds: successes are counted, but logged at level debug."""
 CLIENT_CLOSED_REQUEST = 499
-"""Status in logs and meters of a request whose client left before the answer began."""
+"""Status in logs and meters of a request whose client disconnected before the answer began (nginx's code)."""
 _ID = re.compile(rb"[A-Za-z0-9_.-]{8,64}")
 _log = get_logger("codec_superb.server.requests")
 
 
 def catch_unexpected(app: FastAPI) -> None:
-    """Answer exceptions that no handler knows; called before other middleware is added, to be innermost."""
+    """Answer unhandled exceptions; called before other middleware is added, to be innermost."""
     app.add_middleware(UnexpectedErrors)
 
 
 def observe(app: FastAPI) -> None:
-    """Have each request numbered, logged and counted; called after other middleware was added, to be outermost."""
+    """Log and count each request; called after other middleware was added, to be outermost."""
     app.add_middleware(Observer, meters=meters(app))
 
 
 class UnexpectedErrors:
-    """Logs the traceback of an unexpected exception once and answers with the number of the request alone."""
+    """Logs the traceback of an unexpected exception once and answers with the request id only."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -61,7 +62,7 @@ class UnexpectedErrors:
             await self.app(scope, receive, tracking)
         except Exception as error:
             _log.exception("unexpected error", route=route_of(scope))
-            if began:  # the status is out: all that is left is to break the connection off
+            if began:  # the status has been sent: raising makes the server close the connection
                 setattr(error, LOGGED_MARK, True)
                 raise
             number = scope.get("state", {}).get("request_id", "unknown")
@@ -70,7 +71,7 @@ class UnexpectedErrors:
 
 
 class Observer:
-    """Gives each request a number, and the log and the meters one entry when it has ended."""
+    """Gives each request an id, and adds one entry to log and meters when it has ended."""
 
     def __init__(self, app: ASGIApp, meters: Meters) -> None:
         self.app = app
@@ -106,7 +107,7 @@ class Observer:
             reset_contextvars(**tokens)
 
     def _end(self, scope: Scope, status: int, sent: int, seconds: float) -> None:
-        """Count and log; no address, no query and no header, since they may hold secrets."""
+        """Count and log; addresses, queries and headers are omitted, since they may hold secrets."""
         route, method = route_of(scope), scope["method"]
         self.meters.request(method, route, status, seconds)
         good, ours = status < HTTPStatus.BAD_REQUEST, status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -119,19 +120,19 @@ class Observer:
 
 
 def route_of(scope: Scope) -> str:
-    """Return the template of the route that took the request."""
+    """Return the path template of the matched route."""
     path = getattr(scope.get("route"), "path", None)
     return path if isinstance(path, str) else UNMATCHED
 
 
 def _caller(state: MutableMapping[str, Any]) -> str | None:
-    """Name of the account, where an endpoint asked who it is (``request.state.identity``)."""
+    """Return the account's name, where an endpoint has identified it (``request.state.identity``)."""
     name = getattr(state.get("identity"), "name", None)
     return name if isinstance(name, str) else None
 
 
 def _number(scope: Scope) -> str:
-    """Take over the number that a proxy or client gave, where it is harmless; otherwise draw one."""
+    """Return the id of a valid header X-Request-ID of a proxy or client, otherwise a random one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _ID.fullmatch(value):
             return bytes(value).decode()

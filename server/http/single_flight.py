@@ -1,72 +1,54 @@
-"""Keeps finished answers in memory, and lets many who ask for the same one wait for a single computation."""
+"""LRU cache of answers with single-flight computation: concurrent requests for one key wait for one computation."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from threading import Lock
+from threading import Condition
 from typing import Any, TypeVar, cast
 
+from cachetools import LRUCache, cached
 from fastapi import Request
 
 _Answer = TypeVar("_Answer")
 
 
 class SingleFlightCache:
-    """The answers asked for last, by a key that names everything they depend on: none ever becomes wrong."""
+    """The most recently used answers; a key must name everything that its answer depends on, so none gets outdated."""
 
     def __init__(self, most: int) -> None:
         """Keep at most ``most`` answers."""
-        self._most = most
-        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
-        self._running: dict[Hashable, Lock] = {}
-        self._lock = Lock()
+        self._answers: LRUCache[Hashable, Any] = LRUCache(most)
+        self._lock = Condition()
+        # With a condition, `cached` makes a key once while others wait for it, and keeps nothing of what raised.
+        self._get = cached(self._answers, key=lambda key, _: key, condition=self._lock)(lambda _, make: make())
+
+    def __len__(self) -> int:
+        """Return the number of answers."""
+        return len(self._answers)
 
     def __contains__(self, key: Hashable) -> bool:
-        """Tell whether the answer is there; it may be gone a moment later."""
+        """Whether the answer is cached; another thread may evict it at any time."""
         with self._lock:
             return key in self._answers
 
     def get(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
         """Return the answer, made by ``make`` where it is not there; what ``make`` raises is kept by nobody."""
-        with self._lock:
-            if key in self._answers:
-                return cast("_Answer", self._found(key))
-            running = self._running.setdefault(key, Lock())
-        with running:
-            with self._lock:
-                if key in self._answers:  # made while we waited
-                    return cast("_Answer", self._found(key))
-            try:
-                made = make()
-                with self._lock:
-                    self._answers[key] = made
-                    while len(self._answers) > self._most:
-                        self._answers.popitem(last=False)
-            finally:
-                with self._lock:
-                    self._running.pop(key, None)
-        return made
-
-    def _found(self, key: Hashable) -> Any:
-        """Return an answer that is there, with the lock held."""
-        self._answers.move_to_end(key)
-        return self._answers[key]
+        return cast("_Answer", self._get(key, make))
 
 
 _MOST = 400
-"""A comparison of two codecs on three datasets takes about 100 kB."""
+"""Cached comparisons; one of two codecs on three datasets takes about 100 kB."""
 _SOUNDS = 100
-"""Of a megabyte at most, and usually a tenth of it."""
+"""Cached sounds, each of at most a megabyte, typically 100 kB."""
 
 
 def comparison_cache(request: Request) -> SingleFlightCache:
-    """Return the comparisons that this process keeps; made on first use."""
+    """Return this process's cache of comparisons, created on first use."""
     return _own(request, "kept", _MOST)
 
 
 def listening_sound_cache(request: Request) -> SingleFlightCache:
-    """Return the sounds of listening tests that this process keeps; made on first use."""
+    """Return this process's cache of listening sounds, created on first use."""
     return _own(request, "kept_sounds", _SOUNDS)
 
 

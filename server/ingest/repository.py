@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
-from codec_superb.pipeline.aggregates.metrics import MetricAggregate
-from codec_superb.pipeline.aggregates.summary import ResultSummary
+from codec_superb.metrics.table import METRICS
 from codec_superb.server.database.models import ClipBlock, Codec, Result, Submission
+from codec_superb.server.database.results import to_row
 from codec_superb.server.ingest.outcome import Accepted, Checked
+from codec_superb.server.storage.custom_results import document_of
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _ID_LENGTH = 12
@@ -54,8 +55,9 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
         "document": {
             **{name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},
             "applications": whole["aggregates"]["applications"],
+            **document_of(submission, accepted.datasets),
         },
-        "metrics": submission.metrics,
+        "metrics": {key: version for key, version in submission.metrics.items() if key in METRICS},
         "clips": accepted.clips,
         "ok": accepted.ok,
         "failed": accepted.failed,
@@ -66,9 +68,9 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
 def results(accepted: Accepted) -> Iterator[Result]:
     """Rows of each category over all datasets (``dataset`` is ''), then of each dataset."""
     for summary in accepted.categories:
-        yield _result(summary, "")
+        yield to_row(summary, "")
     for summary in accepted.datasets:
-        yield _result(summary, summary.datasets[0])
+        yield to_row(summary, summary.datasets[0])
 
 
 def blocks(identity: str, checked: Checked) -> Iterable[ClipBlock]:
@@ -76,21 +78,3 @@ def blocks(identity: str, checked: Checked) -> Iterable[ClipBlock]:
     infos = checked.outcome.accepted.blocks if checked.outcome.accepted else ()
     for info, data in zip(infos, checked.blocks, strict=True):
         yield ClipBlock(submission_id=identity, dataset=info.dataset, rows=info.rows, data=data)
-
-
-def _result(summary: ResultSummary, dataset: str) -> Result:
-    same = summary.model_dump(exclude={"datasets", "score", "metrics"})
-    score = summary.score
-    return Result(
-        **same,
-        dataset=dataset,
-        datasets=list(summary.datasets),
-        score=score.value,
-        low=score.low,
-        high=score.high,
-        metrics={key: _estimate(metric) for key, metric in sorted(summary.metrics.items())},
-    )
-
-
-def _estimate(metric: MetricAggregate) -> dict[str, float | int | None]:
-    return {"value": metric.mean, **metric.model_dump(include={"low", "high", "n", "undefined", "failed", "sd"})}

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from codec_superb.server.http.api_model import ApiModel
 
 Status = Literal["pending", "published", "verified", "withdrawn"]
 
 
-class Receipt(BaseModel):
+class Receipt(ApiModel):
     """An accepted submission, as its sender sees it."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
     """What links carry."""

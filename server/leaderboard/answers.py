@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict
 from typing import Any
 
-from codec_superb.web.rows import ApplicationRow, BoardRow, Estimate
+from codec_superb.server.http.single_flight import SingleFlightCache
+from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import BoardView, to_query
-from codec_superb.web.site.board.fragments import Fragments
 
 
 def board_json(view: BoardView) -> bytes:
@@ -23,7 +22,7 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
-_WRITTEN: Fragments[str] = Fragments(8_000)
+_WRITTEN = SingleFlightCache(8_000)
 """Rows without rank as JSON, some 2 kB each."""
 
 
@@ -54,11 +53,6 @@ def _head(view: BoardView) -> dict[str, Any]:
     }
 
 
-def row_answer(row: BoardRow) -> dict[str, Any]:
-    """Describe one row."""
-    return {**_rank(row), **_rest(row)}
-
-
 def _rank(row: BoardRow) -> dict[str, Any]:
     return {"rank": list(row.result.rank) if row.result.rank else None, "unranked": row.unranked}
 
@@ -69,7 +63,6 @@ def _rest(row: BoardRow) -> dict[str, Any]:
         "codec": result.codec,
         "title": result.title,
         "family": result.family,
-        "category": result.category,
         "source": row.source,
         "source_label": row.source_label,
         "source_url": row.source_url,
@@ -80,47 +73,20 @@ def _rest(row: BoardRow) -> dict[str, Any]:
         "sampling_rate": row.sampling_rate,
         "open_weights": row.open_weights,
         "causal": row.causal,
-        "kbps": None if math.isnan(result.kbps) else result.kbps,
         "nominal_kbps": result.nominal_kbps,
-        "tokens_per_second": result.tokens_per_second,
         "lossless": result.lossless,
-        "score": estimate_answer(result.score),
-        "metrics": {key: estimate_answer(estimate) for key, estimate in result.metrics.items()},
-        "applications": {key: found.value.value for key, found in row.applications.items()},
-        "application_details": {key: application_answer(found) for key, found in row.applications.items()},
-        "datasets": list(result.datasets),
-        "clips": result.clips,
-        "failed": result.failed,
         "undefined": row.undefined,
-        "complete": result.complete,
-        "largest_lag": result.largest_lag,
-        "clipped_samples": result.clipped_samples,
-        "encode_rtf": result.encode_rtf,
-        "decode_rtf": result.decode_rtf,
-        "compression_ratio": result.compression_ratio,
+        "result": result.summary.model_dump(mode="json"),
+        "applications": {key: _application(found) for key, found in row.applications.items()},
     }
 
 
-def application_answer(found: ApplicationRow) -> dict[str, Any]:
+def _application(found: ApplicationRow) -> dict[str, Any]:
     """Describe a figure of an application, with its ceiling and the model that answered."""
     return {
-        "dataset": found.dataset or None,
-        "value": estimate_answer(found.value),
-        "reference": estimate_answer(found.reference),
-        "loss": estimate_answer(found.loss),
-        "left_out": found.left_out,
-        "pairs": found.pairs,
-        "totals": dict(found.totals),
+        "numbers": found.numbers.model_dump(mode="json"),
         "model": found.model.backend,
         "model_sha256": found.model.sha256 or None,
         "version": found.model.version or None,
         "settings": dict(found.model.settings),
     }
-
-
-def estimate_answer(estimate: Estimate) -> dict[str, Any]:
-    """Describe a value with what it rests on."""
-    return {
-        "value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n,
-        "undefined": estimate.undefined, "failed": estimate.failed, "sd": estimate.sd,
-    }  # fmt: skip

@@ -12,11 +12,11 @@ from fastapi.responses import Response
 from codec_superb.server.answers.cache import JSON, UnsentAnswer, cached
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.leaderboard import answers, exports
-from codec_superb.server.leaderboard.parameters import STATE_PARAMETERS
-from codec_superb.server.leaderboard.schemas import BoardAnswer, FigureAnswer
+from codec_superb.server.leaderboard.schemas import BoardAnswer
 from codec_superb.server.leaderboard.select import quantity_of, select, select_all
-from codec_superb.server.leaderboard.state import parse
+from codec_superb.server.leaderboard.state import STATE_PARAMETERS, parse
 from codec_superb.web.figures.board import board_chart
 from codec_superb.web.site.board.choices import BoardState, BoardView, to_query
 

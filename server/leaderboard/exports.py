@@ -11,16 +11,22 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import METRICS
 from codec_superb.server.http.spreadsheets import escape_formula
-from codec_superb.server.leaderboard.answers import row_answer
 from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import BoardView, to_query
 
 _PARTS = ("low", "high", "n", "undefined", "failed")
+_OF_ROW = (
+    "source", "source_label", "source_url", "submission", "received", "submitter", "kind", "sampling_rate",
+    "open_weights", "causal",
+)  # fmt: skip
+_OF_SUMMARY = ("complete", "largest_lag", "clipped_samples", "encode_rtf", "decode_rtf", "compression_ratio")
 _WHOLE = frozenset({
     "sampling_rate", "rank_best", "rank_worst", "clips", "failed", "undefined", "largest_lag", "clipped_samples",
 })  # fmt: skip
@@ -34,44 +40,49 @@ _TEXTS = frozenset({
 
 def flat_rows(view: BoardView) -> list[dict[str, Any]]:
     """Make one flat row a codec; every row has the same columns, those that no codec has a value in left out."""
-    rows = [row_answer(row) for row in view.rows]
-    metrics = [key for key in METRICS if any(key in row["metrics"] for row in rows)]
-    applications = [key for key in APPLICATIONS if any(key in row["applications"] for row in rows)]
-    return [_flat(row, metrics, applications) for row in rows]
+    metrics = [key for key in METRICS if any(key in row.result.summary.metrics for row in view.rows)]
+    applications = [key for key in APPLICATIONS if any(key in row.applications for row in view.rows)]
+    return [_flat(row, metrics, applications) for row in view.rows]
 
 
-def _flat(row: Mapping[str, Any], metrics: Sequence[str], applications: Sequence[str]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        if name == "rank":
-            flat["rank_best"], flat["rank_worst"] = value or (None, None)
-        elif name == "datasets":
-            flat[name] = ";".join(value)
-        elif name == "score":
-            flat |= _estimate("score", value)
-        elif name == "metrics":
-            for key in metrics:
-                flat |= _estimate(key, value.get(key, {}))
-        elif name == "application_details":
-            for key in applications:
-                flat |= _application(key, value.get(key, {}))
-        elif name == "applications":
-            continue
-        else:
-            flat[name] = value
-    return flat
+def _flat(row: BoardRow, metrics: Sequence[str], applications: Sequence[str]) -> dict[str, Any]:
+    result, summary = row.result, row.result.summary
+    best, worst = result.rank or (None, None)
+    flat: dict[str, Any] = {"rank_best": best, "rank_worst": worst, "unranked": row.unranked}
+    flat |= {"codec": result.codec, "title": result.title, "family": result.family, "category": summary.category}
+    flat |= {name: getattr(row, name) for name in _OF_ROW}
+    flat |= {"kbps": summary.kbps, "nominal_kbps": result.nominal_kbps}
+    flat |= {"tokens_per_second": summary.tokens_per_second, "lossless": result.lossless}
+    flat |= _estimate("score", summary.score.over(summary.ok, summary.failed))
+    for key in metrics:
+        flat |= _estimate(key, summary.metrics.get(key))
+    for key in applications:
+        flat |= _application(key, row.applications.get(key))
+    flat |= {"datasets": ";".join(summary.datasets), "clips": summary.clips, "failed": summary.failed}
+    return flat | {"undefined": row.undefined} | {name: getattr(summary, name) for name in _OF_SUMMARY}
 
 
-def _estimate(key: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value.get("value"), **{f"{key}_{part}": value.get(part) for part in _PARTS}}
+def _estimate(key: str, found: Estimate | None) -> dict[str, Any]:
+    return {key: found and found.mean, **{f"{key}_{part}": getattr(found, part, None) for part in _PARTS}}
 
 
-def _application(key: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    value = found.get("value", {})
-    flat = {key: value.get("value"), **{f"{key}_{part}": value.get(part) for part in ("low", "high", "n", "failed")}}
-    flat |= {f"{key}_left_out": found.get("left_out")}
-    flat |= {f"{key}_{part}": found.get(part, {}).get("value") for part in ("reference", "loss")}
-    return flat | {f"{key}_{part}": found.get(part) for part in ("model", "model_sha256")}
+def _application(key: str, found: ApplicationRow | None) -> dict[str, Any]:
+    if found is None:
+        parts = ("low", "high", "n", "failed", "left_out", "reference", "loss", "model", "model_sha256")
+        return dict.fromkeys((key, *(f"{key}_{part}" for part in parts)))
+    numbers, value = found.numbers, found.numbers.resynthesis
+    return {
+        key: value.value,
+        f"{key}_low": value.low,
+        f"{key}_high": value.high,
+        f"{key}_n": numbers.n,
+        f"{key}_failed": numbers.failed,
+        f"{key}_left_out": numbers.left_out,
+        f"{key}_reference": numbers.reference.value,
+        f"{key}_loss": numbers.loss.value,
+        f"{key}_model": found.model.backend,
+        f"{key}_model_sha256": found.model.sha256 or None,
+    }
 
 
 def board_csv(view: BoardView) -> str:

@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from codec_superb.metrics.table import Category
+from codec_superb.applications.results import ApplicationAggregate
+from codec_superb.metrics.results import ResultSummary
+from codec_superb.server.http.api_model import ApiModel
 from codec_superb.web.rows import Source
-from codec_superb.web.site.board.choices import RankBasis, SourceFilter
+from codec_superb.web.site.board.choices import BoardState, RankBasis, SourceFilter
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+class ApplicationAnswer(ApiModel):
+    """One figure of an application, and the model behind it."""
 
-
-class EstimateAnswer(_Answer):
-    """A mean over clips, or the overall score, with its 95 % bootstrap interval."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    """Clips with a value; 0 for a published table, which does not say."""
-    undefined: int
-    failed: int
-    sd: float | None
-
-
-class ApplicationAnswer(_Answer):
-    """One figure of an application on one dataset, with the original sound beside it."""
-
-    dataset: str | None
-    """None for a figure over several datasets, and where a paper does not say."""
-    value: EstimateAnswer
-    """On the resynthesis."""
-    reference: EstimateAnswer
-    """On the original sound: the ceiling."""
-    loss: EstimateAnswer
-    """Paired difference, positive where the codec lost."""
-    left_out: int
-    """Clips without the label that is needed."""
-    pairs: int
-    """Trials or ranks behind the figure."""
-    totals: dict[str, float]
-    """Sums of counts, such as ``words`` and ``resynthesis.substitutions``."""
+    numbers: ApplicationAggregate
+    """For a published table without counts and intervals."""
     model: str
     """What answered; figures of different models are not comparable. For a published table its name."""
     model_sha256: str | None
@@ -51,14 +24,13 @@ class ApplicationAnswer(_Answer):
     settings: dict[str, str]
 
 
-class RowAnswer(_Answer):
+class RowAnswer(ApiModel):
     """One codec."""
 
     codec: str
     """Name; ``<table>:<id>`` for a codec of a published table."""
     title: str
     family: str
-    category: Category
     source: Source
     source_label: str
     source_url: str | None
@@ -74,51 +46,17 @@ class RowAnswer(_Answer):
     """Best and worst."""
     unranked: str
     """Why there is no rank."""
-    kbps: float | None
-    """Measured; stated, for a published table."""
     nominal_kbps: float | None
-    tokens_per_second: float | None
     lossless: bool
-    score: EstimateAnswer
-    metrics: dict[str, EstimateAnswer]
-    applications: dict[str, float | None]
-    """Figure to value, on one dataset or over several in one figure; ranked among equal models alone."""
-    application_details: dict[str, ApplicationAnswer]
-    """What stands behind each of them."""
-    datasets: list[str]
-    clips: int
-    failed: int
     undefined: int
-    complete: bool
-    largest_lag: int | None
-    """Samples."""
-    clipped_samples: int
-    encode_rtf: float | None
-    decode_rtf: float | None
-    compression_ratio: float | None
+    """Clips on which a metric is not defined: of the metric that has most of them."""
+    result: ResultSummary
+    """What it reached; of a published table what it states."""
+    applications: dict[str, ApplicationAnswer]
+    """By figure, on one dataset or over several in one figure; ranked among equal models alone."""
 
 
-class StateAnswer(_Answer):
-    """What was chosen, defaults included."""
-
-    category: Category
-    metric: str
-    source: SourceFilter
-    dataset: str
-    kbps_min: float | None
-    kbps_max: float | None
-    tps_min: float | None
-    tps_max: float | None
-    rates: list[int]
-    open_weights: bool
-    causal: bool
-    search: str
-    sort: str
-    descending: bool | None
-    page: int
-
-
-class SourceChoice(_Answer):
+class SourceChoice(ApiModel):
     """A source that can be chosen."""
 
     source: SourceFilter
@@ -127,7 +65,7 @@ class SourceChoice(_Answer):
     """In this category."""
 
 
-class ChoicesAnswer(_Answer):
+class ChoicesAnswer(ApiModel):
     """What can be chosen in this category and source."""
 
     datasets: list[str]
@@ -136,7 +74,7 @@ class ChoicesAnswer(_Answer):
     sources: list[SourceChoice]
 
 
-class BoardAnswer(_Answer):
+class BoardAnswer(ApiModel):
     """One answer of the leaderboard."""
 
     query: str
@@ -144,17 +82,11 @@ class BoardAnswer(_Answer):
     revision: str
     """Changes when the public data do."""
     updated: str | None
-    state: StateAnswer
+    state: BoardState
+    """What was chosen, defaults included."""
     total: int
     page_size: int
     ranked_datasets: list[str]
     rank_basis: RankBasis
     choices: ChoicesAnswer
     rows: list[RowAnswer] = Field(default_factory=list)
-
-
-class FigureAnswer(_Answer):
-    """A Plotly figure."""
-
-    data: list[dict[str, object]]
-    layout: dict[str, object]

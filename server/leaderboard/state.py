@@ -142,3 +142,41 @@ def _ordered(low: float | None, high: float | None, what: str) -> None:
 def _bad(name: str, expected: str, got: str) -> BadRequest:
     problem = {"path": f"query.{name[:80]}", "expected": expected, "got": got[:80], "how_to_fix": "see /api/docs"}
     return BadRequest(f"{name[:80]}: expected {expected}, got {got[:80]!r}", problems=[problem])
+
+
+def _parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+
+
+def _enum(values: tuple[str, ...]) -> dict[str, Any]:
+    return {"type": "string", "enum": list(values)}
+
+
+_AMOUNT = {"type": "number", "minimum": 0}
+_HERTZ = {"type": "integer", "minimum": 1, "maximum": 10_000_000}
+_YES_OR_NO = {"type": "string", "enum": [*YES, *NO]}
+
+STATE_PARAMETERS: dict[str, Any] = {
+    "parameters": [
+        _parameter("category", _enum(CATEGORIES), "Category; speech unless chosen."),
+        _parameter("metric", _enum(QUANTITIES), "What codecs are ranked by; the overall score unless chosen."),
+        _parameter("source", _enum(SOURCES), "Submissions (runs), a published table, or all mixed."),
+        _parameter("dataset", {"type": "string"}, "Results on this dataset alone."),
+        _parameter("kbps_min", _AMOUNT, "Least measured bitrate, kbps."),
+        _parameter("kbps_max", _AMOUNT, "Largest measured bitrate, kbps."),
+        _parameter("tps_min", _AMOUNT, "Fewest tokens per second."),
+        _parameter("tps_max", _AMOUNT, "Most tokens per second."),
+        _parameter(
+            "rates",
+            {"type": "array", "items": _HERTZ, "maxItems": _MOST_RATES},
+            "Sampling rates of the codec in Hz; may be repeated.",
+        ),
+        _parameter("open_weights", _YES_OR_NO, "1: only codecs that anybody can get."),
+        _parameter("causal", _YES_OR_NO, "1: only causal codecs."),
+        _parameter("search", {"type": "string", "maxLength": _LONGEST_SEARCH}, "Part of name, title or family."),
+        _parameter("sort", _enum(SORTS), "Column to sort by."),
+        _parameter("descending", _YES_OR_NO, "1: largest first; the column's own best order unless chosen."),
+        _parameter("page", {"type": "integer", "minimum": 1, "maximum": _LAST_PAGE}, "Page of 50 rows."),
+    ]
+}
+"""The parameters as the OpenAPI document lists them, for ``openapi_extra``."""

@@ -1,1 +1,1 @@
-"""What moderators decide: which submissions the public sees, with a reason that is kept."""
+"""Moderation: decisions which submissions are public, their reasons, and plausibility warnings."""

@@ -1,4 +1,4 @@
-"""The API of moderation: decisions by programs, with a token of scope ``moderate``."""
+"""The moderation API: decisions by programs with a token of scope ``moderate``."""
 
 from __future__ import annotations
 

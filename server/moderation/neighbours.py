@@ -1,4 +1,4 @@
-"""The public results that a submission is compared with: the newest of each other codec, on the same datasets."""
+"""Query the public results that a submission is compared with: the newest of each other codec on its datasets."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from codec_superb.server.database.models import PUBLIC, Codec, Result, Submissio
 from codec_superb.server.moderation.score_deviation import BAND
 
 _MOST_NAMED = 500
-"""Submissions that a statement names one by one."""
+"""Largest number of ids in the IN clause of a statement."""
 _ROUNDING = 1.001
-"""The band's ends are left to who compares exactly."""
+"""Margin of the band in SQL; the exact comparison at its ends is done in Python."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedResult:
-    """One other codec on one dataset in one category."""
+    """The result of another codec on one dataset in one category."""
 
     codec: str
     family: str
@@ -33,9 +33,9 @@ class ComparedResult:
 
 
 def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[ComparedResult]]:
-    """Load them by category and dataset: those of the same family, and those of about the same bitrate.
+    """Load the results of the same family and those of similar bitrate, by category and dataset.
 
-    Rows without bitrate or score are left out.
+    Results without bitrate or score are left out.
     """
     others = {entry.submission: entry for entry in _others(session, submission)}
     newest: dict[tuple[str, str, str], tuple[int, ComparedResult]] = {}
@@ -75,9 +75,9 @@ def _others(session: Session, submission: Submission) -> list[_Other]:
 
 
 def _near(submission: Submission, others: Collection[_Other]) -> Executable:
-    """Select the results on the same datasets, left at those that can matter: there may be tens of thousands.
+    """Select the results on the same datasets, restricted to relevant ones, since there may be tens of thousands.
 
-    A codec with several public versions is taken whole, so that its newest results are told from its older ones.
+    Of a codec with several public versions all results are selected, so that the newest can be determined.
     """
     rows = [row for row in submission.results if row.dataset]
     statement = select(

@@ -1,4 +1,4 @@
-"""The pages of moderators: the queue, one submission with what speaks for and against it, the audit log."""
+"""The pages of moderators: the queue, one submission with its warnings and decisions, the audit log."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LAST_ID = 2**31 - 1
 def queue(
     request: Request, _moderator: Moderator, session: ReadTransaction, page: Annotated[int, Query(ge=1, le=10_000)] = 1
 ) -> Response:
-    """Show what waits for a decision, the oldest first, and what was decided last."""
+    """Show pending submissions, the oldest first, and recent decisions."""
     waiting = repository.count_of_status(session, "pending")
     pending = repository.of_status(
         session, "pending", limit=QUEUE_PAGE, offset=(page - 1) * QUEUE_PAGE, oldest_first=True
@@ -54,14 +54,14 @@ def audit(
     session: ReadTransaction,
     before: Annotated[int | None, Query(ge=1, le=_LAST_ID)] = None,
 ) -> Response:
-    """Show who did what, the newest first."""
+    """Show the audit log, the newest entries first."""
     entries = repository.audit_entries(session, AUDIT_PAGE, before)
     return _page(request, "moderation_audit.html.j2", "Audit log", entries=entries, more=len(entries) == AUDIT_PAGE)
 
 
 @router.get("/{submission_id}")
 def show(request: Request, submission_id: SubmissionId, _moderator: Moderator, session: ReadTransaction) -> Response:
-    """Show one submission whatever its status, with warnings computed now, and the decisions that can be made."""
+    """Show one submission of any status, with current warnings and the possible decisions."""
     submission = repository.find_whole(session, submission_id)
     if submission is None:
         raise NotFound(f"no submission has the id {submission_id!r}")
@@ -77,7 +77,7 @@ def show(request: Request, submission_id: SubmissionId, _moderator: Moderator, s
 def decide_by_form(
     request: Request, submission_id: SubmissionId, form: Form, moderator: Moderator, session: WriteTransaction
 ) -> Response:
-    """Make a decision and show the submission as it is then."""
+    """Make a decision and redirect to the submission's page."""
     verify(request, form.get(FIELD, ""))
     decision = next((known for known in DECISIONS if known == form.get("decision")), None)
     if decision is None:
@@ -97,7 +97,7 @@ def listen(
     _moderator: Moderator,
     session: ReadTransaction,
 ) -> Response:
-    """Answer with one listening sample of a submission in any status: the API gives those that are public."""
+    """Answer with one listening sample of a submission of any status; the API serves only public ones."""
     submission = repository.find_whole(session, submission_id)
     if submission is None:
         raise NotFound(f"no submission has the id {submission_id!r}")

@@ -1,6 +1,7 @@
-"""What a moderator should look at twice: results that are possible, but unlike what codecs do.
+"""Plausibility warnings for moderators: results that are possible but unusual.
 
-A warning refuses nothing. Most have an honest reason (a bug in the codec, an unusual clip), and the moderator can ask.
+A warning refuses nothing. Most have an honest reason (a bug in the codec, an unusual clip), which the moderator can
+ask for.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
 from codec_superb.server.database.models import Result, Submission
+from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.neighbours import ComparedResult, neighbours_of
 from codec_superb.server.moderation.score_deviation import BAND, deviation
@@ -19,23 +21,24 @@ from codec_superb.web.text import kbps as kbps_text
 from codec_superb.web.text import number, significant
 
 Warnings = Iterator[tuple[str, str]]
-"""Kind and text of each."""
+"""Pairs of kind and text."""
 LAG = 1
-"""Samples of residual lag that are no news."""
+"""Largest residual lag in samples without a warning."""
 CLIPPED_SHARE = 0.001
-"""Share of clipped samples that is no news: loud music clips a little in any lossy codec."""
+"""Largest fraction of clipped samples without a warning: loud music clips a little in any lossy codec."""
 BITRATE_DEVIATION = 0.25
-"""Deviation of the measured from the nominal bitrate that is no news; as much as the card allows, up to twice."""
+"""Largest relative deviation from the nominal bitrate without a warning; a larger tolerance of the card, up to 1, is
+used instead."""
 WEAKER = 0.98
-"""How much lower the bitrate of a setting must be to count as a weaker one."""
+"""Largest ratio of bitrates at which another setting counts as a lower one."""
 SIGMAS = 3.0
-"""Robust standard deviations from the median of its bitrate band."""
+"""Largest deviation from the median of the bitrate band, in robust standard deviations, without a warning."""
 EXACT = 1e-6
-"""STFT distance of clips that came back exactly, but for rounding."""
+"""Largest STFT distance of clips that were returned exactly, up to rounding."""
 
 
 def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
-    """Compare a submission's results with themselves and with what is public; ``{kind, where, text}`` each.
+    """Check a submission's results alone and against public ones; returns ``{kind, where, text}`` for each warning.
 
     The submission and its results must have been flushed. ``where`` is a dataset and its category, or '' for the
     whole submission. Raises NotFound for no submission.
@@ -60,10 +63,10 @@ def _warning(kind: str, where: str, text: str) -> dict[str, str]:
 
 
 def _owner(submission: Submission) -> Warnings:
-    """Warn of a codec's name that belongs to somebody else by now."""
+    """Warn of a codec name that belongs to another account."""
     owner = submission.codec.owner
     if owner is not None and owner.id != submission.account_id:
-        sender = "nobody in particular" if submission.account is None else submission.account.name
+        sender = "an anonymous upload" if submission.account is None else submission.account.name
         yield "owner", f"the name {submission.codec.name} belongs to {owner.name}, this file came from {sender}"
 
 
@@ -86,7 +89,7 @@ def _weaker_setting(card: Card, row: Result, near: Sequence[ComparedResult]) -> 
 
 
 def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a score far from the scores of the codecs of about the same bitrate."""
+    """Warn of a score far from those of codecs of similar bitrate."""
     if row.score is None or not row.kbps or card.kind == "lossless":
         return
     band = [
@@ -105,9 +108,9 @@ def _outlier(card: Card, row: Result, near: Sequence[ComparedResult]) -> Warning
 
 
 def _lag(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a delay that the codec's wrapper did not remove: STOI falls with it."""
+    """Warn of a delay that the codec's wrapper did not remove; it lowers STOI."""
     if row.largest_lag is not None and row.largest_lag > LAG:
-        yield "lag", f"a clip came back {row.largest_lag} samples early or late; more than {LAG} changes scores"
+        yield "lag", f"a clip is {row.largest_lag} samples early or late; more than {LAG} changes scores"
 
 
 def _clipping(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
@@ -116,18 +119,18 @@ def _clipping(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warn
     if samples and row.clipped_samples > CLIPPED_SHARE * samples:
         yield "clipping", f"{significant(100 * row.clipped_samples / samples)} % of the samples are clipped"
     elif samples is None and row.clipped_samples:
-        yield "clipping", f"{row.clipped_samples} samples are clipped; of how many cannot be told without the bitrate"
+        yield "clipping", f"{row.clipped_samples} samples are clipped; their fraction is unknown without the bitrate"
 
 
 def _samples(row: Result) -> float | None:
-    """Count the samples of all clips: their 16-bit PCM is the payload times the compression ratio."""
+    """Compute the samples of all clips: 16-bit PCM in bits is the payload times the compression ratio."""
     if row.kbps is None or row.compression_ratio is None:
         return None
     return row.compression_ratio * 1000 * row.kbps * row.seconds / 16
 
 
 def _bitrate(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a measured bitrate that is not the one in the name."""
+    """Warn of a measured bitrate far from the nominal one."""
     if card.nominal_kbps is None or row.kbps is None:
         return
     tolerance = 1.0 if card.nominal_tolerance is None else card.nominal_tolerance
@@ -139,15 +142,16 @@ def _bitrate(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnin
 
 
 def _speed(_card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of computing that took no time: it was not measured, or nothing was computed."""
+    """Warn of encoding or decoding times of zero: not measured, or nothing was computed."""
     for name, factor in (("encoding", row.encode_rtf), ("decoding", row.decode_rtf)):
         if factor is not None and factor <= 0:
-            yield "speed", f"{name} took no time at all: it was not measured, or not done"
+            yield "speed", f"{name} took 0 s: it was not measured, or not done"
 
 
 def _exactness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warnings:
-    """Warn of a lossless codec that loses something, and of any other that loses nothing."""
-    distance = (row.metrics.get("stft") or {}).get("value")
+    """Warn of a lossless codec that is not exact, and of any other codec that is."""
+    estimate = to_summary(row).metrics.get("stft")
+    distance = None if estimate is None else estimate.mean
     if distance is None:
         return
     if card.kind == "lossless" and distance > EXACT:
@@ -156,7 +160,7 @@ def _exactness(card: Card, row: Result, _near: Sequence[ComparedResult]) -> Warn
             f"a lossless codec returns its input exactly; the STFT distance is {significant(distance)}",
         )
     elif card.kind != "lossless" and distance <= EXACT:
-        yield "exact", f"a {card.kind} codec came back exactly: the STFT distance is {significant(distance)}"
+        yield "exact", f"a {card.kind} codec returned its input exactly: the STFT distance is {significant(distance)}"
 
 
 _RULES: tuple[Callable[[Card, Result, Sequence[ComparedResult]], Warnings], ...] = (

@@ -1,4 +1,4 @@
-"""What moderation asks the database."""
+"""Database queries of moderation."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def find_codec(session: Session, name: str) -> Codec | None:
 def set_status(
     session: Session, submission_id: str, before: str, after: str, *, decided_by: str, reason: str | None
 ) -> bool:
-    """Change the status unless it is not ``before`` any more; return whether it was.
+    """Change the status from ``before`` to ``after``; return False if it is no longer ``before``.
 
-    Of two transactions that try at once, the database lets one wait for the other and then find nothing to change.
+    A compare-and-set in one UPDATE: of two concurrent transactions the second waits for the row lock and matches none.
     """
     result = session.execute(
         update(Submission)
@@ -66,7 +66,7 @@ def count_of_status(session: Session, status: str) -> int:
 
 
 def recently_decided(session: Session, limit: int) -> Found:
-    """List the submissions that were decided about last."""
+    """List the most recently decided submissions."""
     statement = (
         select(Submission)
         .where(Submission.decided.is_not(None))
@@ -77,13 +77,13 @@ def recently_decided(session: Session, limit: int) -> Found:
 
 
 def audit_entries(session: Session, limit: int, before: int | None = None) -> Sequence[AuditEntry]:
-    """List entries of the audit log, the newest first; ``before`` is the id of the oldest one seen already."""
+    """List entries of the audit log, the newest first; only ids below ``before``, for paging."""
     statement = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(limit)
     return session.scalars(statement if before is None else statement.where(AuditEntry.id < before)).all()
 
 
 def entries_about(session: Session, submission_id: str) -> Sequence[AuditEntry]:
-    """List what was done about a submission, in order."""
+    """List the audit entries of a submission, in order."""
     statement = select(AuditEntry).where(
         AuditEntry.subject == submission_id, AuditEntry.action.startswith("submission.")
     )

@@ -1,36 +1,33 @@
-"""What the API of moderation takes and gives."""
+"""Request and response schemas of the moderation API."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from codec_superb.server.database.models import Submission
+from codec_superb.server.http.api_model import ApiModel
 from codec_superb.server.moderation.service import REASON_LIMIT, Decision
 
 Status = Literal["pending", "published", "verified", "withdrawn"]
 
 
-class DecisionRequest(BaseModel):
+class DecisionRequest(ApiModel):
     """One decision."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
     decision: Decision
-    """``accept`` or ``reject`` what is pending, ``verify`` what is published, ``withdraw`` what is public, ``accept``
-    what was withdrawn."""
+    """``accept`` or ``reject`` a pending submission, ``verify`` a published one, ``withdraw`` a public one, ``accept``
+    a withdrawn one."""
     status: Status | None = None
-    """Status that the decision is about; it is refused where the submission has another one by then. None for any."""
+    """Expected current status; the decision is refused where the submission has another one. None for any."""
     reason: str = Field(default="", max_length=REASON_LIMIT)
     """Shown with the submission; required to reject, to withdraw, and to accept what was withdrawn."""
 
 
-class DecisionAnswer(BaseModel):
+class DecisionAnswer(ApiModel):
     """The submission after the decision."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
     codec: str

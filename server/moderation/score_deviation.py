@@ -1,4 +1,4 @@
-"""How far a score lies from the scores of codecs of about the same bitrate, in robust standard deviations."""
+"""Deviation of a score from those of codecs of similar bitrate, in robust standard deviations."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from statistics import median
 
 BAND = 1.5
-"""Factor in kbps, up and down, within which codecs are compared: one's own bitrate is then the middle of the band, and
-the growth of scores with the bitrate leaves the median where it is."""
+"""Ratio of bitrates, up and down, within which codecs are compared. The band is centred on the submission's bitrate on
+a logarithmic scale, so that the increase of scores with bitrate does not shift the median."""
 FEWEST = 5
-"""Codecs that make a band: the spread of fewer is chance."""
+"""Smallest number of codecs in a band; the spread of fewer is unreliable."""
 _NORMAL = 1.4826
-"""Median absolute deviation to standard deviation, for normally distributed numbers."""
+"""Ratio of standard deviation to median absolute deviation for a normal distribution, 1 / Φ⁻¹(3/4)."""
 _LEAST_SIGMA = 0.01
-"""Of a score between 0 and 1: codecs that agree by chance to the third decimal make nobody an outlier."""
+"""Lower limit of sigma for scores in [0, 1], so that a few codecs with nearly equal scores make no outlier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """Where a score lies."""
+    """The median of the other scores, and the deviation from it."""
 
     median: float
     sigmas: float
@@ -27,10 +27,10 @@ class Deviation:
 
 
 def deviation(score: float, others: Sequence[float]) -> Deviation | None:
-    """Compare ``score`` with ``others``; None where they are fewer than :data:`FEWEST`.
+    """Compare ``score`` with ``others``; None for fewer than :data:`FEWEST` others.
 
-    Worked example: 0.9 among 0.5, 0.52, 0.54, 0.56, 0.58 has the median 0.54, a median absolute deviation of 0.02,
-    hence a sigma of 0.0297, and lies 12.1 of them above.
+    Example: 0.5, 0.52, 0.54, 0.56, 0.58 have the median 0.54 and a median absolute deviation of 0.02, hence a sigma of
+    0.0297; a score of 0.9 is 12.1 sigmas above.
     """
     if len(others) < FEWEST:
         return None

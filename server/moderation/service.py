@@ -1,4 +1,4 @@
-"""Decisions about submissions: which there are, from which status to which they lead, and that each is made once."""
+"""Decisions about submissions: the state machine of their status, its rules, and its execution in a transaction."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ TRANSITIONS = MappingProxyType({
     ("verified", "withdraw"): "withdrawn",
     ("withdrawn", "accept"): "published",
 })  # fmt: skip
-"""Status and decision to the status that follows; no other decision can be made."""
+"""Next status by current status and decision; other decisions are refused."""
 REASON_LIMIT = 2000
-"""Characters of a reason."""
+"""Largest length of a reason in characters."""
 _LINES = "\n\r\t"
 
 
 def choices(status: str) -> tuple[Decision, ...]:
-    """Return the decisions that can be made about a submission of this status."""
+    """Return the possible decisions about a submission of this status."""
     return tuple(decision for decision in DECISIONS if (status, decision) in TRANSITIONS)
 
 
 def needs_reason(status: str, decision: Decision) -> bool:
-    """Whether the decision must say why: one that takes results away, and one that brings withdrawn ones back."""
+    """Whether the decision needs a reason: rejecting, withdrawing, and publishing again after a withdrawal."""
     return decision in {"reject", "withdraw"} or status == "withdrawn"
 
 
@@ -47,10 +47,9 @@ def decide(
 ) -> Submission:
     """Make a decision in the caller's transaction, with its entry in the audit log; return the submission.
 
-    ``seen`` is the status that the decision is about, where that is known: who accepts what is pending does not mean to
-    bring back what somebody else rejects in the same moment. Raises NotFound for no submission, Conflict for a decision
-    that its status does not allow or that somebody else made first, BadRequest for a reason that is missing or cannot
-    be kept.
+    ``seen`` is the status that the moderator saw, where known: accepting a pending submission must not publish one that
+    another moderator rejects at the same moment. Raises NotFound for an unknown submission, Conflict for a decision
+    that the status does not allow or that was made concurrently, BadRequest for a missing or invalid reason.
     """
     why = checked_reason(reason)
     submission = find(session, submission_id)
@@ -85,14 +84,14 @@ def _overtaken(submission_id: str) -> Conflict:
 
 
 def transfer(session: Session, name: str, account: str, *, actor: str) -> str | None:
-    """Give a codec's name to another account, which is added where there is none; return whose it was.
+    """Give a codec's name to another account, which is created if necessary; return the previous owner.
 
-    Raises NotFound for no codec, BadRequest for a name that no account can have, Conflict where it is that account's.
+    Raises NotFound for an unknown codec, BadRequest for an invalid account name, Conflict where the account owns it.
     """
     check_name(account)
     codec = find_codec(session, name)
     if codec is None:
-        raise NotFound(f"no submission ever came for a codec named {name!r}")
+        raise NotFound(f"no codec is named {name!r}: it has no submission")
     before = None if codec.owner is None else codec.owner.name
     if before == account:
         raise Conflict(f"{codec.name} belongs to {account} already")
@@ -102,11 +101,12 @@ def transfer(session: Session, name: str, account: str, *, actor: str) -> str | 
 
 
 def checked_reason(text: str) -> str:
-    """Return a reason without spaces around it. Raises BadRequest for one that is long or not plain text."""
+    """Return a reason without surrounding spaces. Raises BadRequest for one that is too long or not plain text."""
     stripped = text.strip()
     if len(stripped) > REASON_LIMIT:
         raise BadRequest(f"expected a reason of at most {REASON_LIMIT} characters, got {len(stripped)}")
     for letter in stripped:
+        # Control characters (Cc) include NUL, which PostgreSQL cannot store; UTF-8 cannot encode surrogates (Cs).
         if unicodedata.category(letter) in {"Cc", "Cs"} and letter not in _LINES:
             raise BadRequest(f"expected a reason in plain text, got the control character {letter!r}")
     return stripped

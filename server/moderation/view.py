@@ -1,4 +1,4 @@
-"""What the page of a submission shows of it: its results as rows of text, its card and provenance as pairs."""
+"""View model of a moderator's submission page: results as rows of text, card and provenance as pairs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, METRICS
 from codec_superb.server.database.models import Result, Submission
+from codec_superb.server.database.results import to_summary
 from codec_superb.web import text
 from codec_superb.web.quantity import SCORE, from_metric
 
@@ -46,7 +48,7 @@ class ModeratedSubmission:
 
 
 def submission_view(submission: Submission) -> ModeratedSubmission:
-    """Put a submission into words; its document must have been loaded."""
+    """Return the view model of a submission; its document must have been loaded."""
     document = submission.document
     return ModeratedSubmission(
         tables=[table for category in CATEGORIES if (table := _table(category, submission.results)) is not None],
@@ -68,13 +70,13 @@ def _table(category: str, results: Sequence[Result]) -> ResultTable | None:
 
 def _row(row: Result, keys: Sequence[str]) -> list[str]:
     failed = f", {row.failed} failed" if row.failed else ""
-    partial = "" if row.complete else ", partial"
+    partial, metrics = "" if row.complete else ", partial", to_summary(row).metrics
     return [
         row.dataset or "all",
         f"{row.ok} of {row.clips}{failed}{partial}",
         text.MISSING if row.kbps is None else text.kbps(row.kbps),
         _estimate(SCORE.decimals, row.score, row.low, row.high),
-        *(_metric(key, row.metrics.get(key)) for key in keys),
+        *(_metric(key, metrics.get(key)) for key in keys),
         text.MISSING if row.largest_lag is None else str(row.largest_lag),
         str(row.clipped_samples),
         text.significant(row.encode_rtf),
@@ -82,11 +84,12 @@ def _row(row: Result, keys: Sequence[str]) -> list[str]:
     ]
 
 
-def _metric(key: str, estimate: dict[str, Any] | None) -> str:
+def _metric(key: str, estimate: Estimate | None) -> str:
     if estimate is None:
         return text.MISSING
-    shown = _estimate(from_metric(METRICS[key]).decimals, estimate["value"], estimate["low"], estimate["high"])
-    missing = [f"{estimate[name]} {name}" for name in ("undefined", "failed") if estimate.get(name)]
+    shown = _estimate(from_metric(METRICS[key]).decimals, estimate.mean, estimate.low, estimate.high)
+    counts = (("undefined", estimate.undefined), ("failed", estimate.failed))
+    missing = [f"{number} {name}" for name, number in counts if number]
     return f"{shown} ({', '.join(missing)})" if missing else shown
 
 

@@ -1,1 +1,1 @@
-"""Keeping the service running: health, meters, logs, backups."""
+"""Operation of the service: health checks, meters, logs, backups, preparation of database and storage."""

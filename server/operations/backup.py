@@ -1,7 +1,7 @@
-"""Makes a backup while the service runs: one view of the database, and every file that its submissions name.
+"""Back up the database and all submission files, also while the service runs (decision 9).
 
-The tables come from a single transaction that sees one state. An accepted file is in place before its row is, and
-stays for good, so the files may be copied after that transaction has ended.
+The tables are read in one transaction with a consistent snapshot. An accepted file is in place before its row and is
+never removed, so the files can be copied after that transaction has ended.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class FinishedBackup:
-    """A backup that was made."""
+    """A finished backup."""
 
     path: Path
     size: int
@@ -50,8 +50,8 @@ class FinishedBackup:
 def make_backup(settings: Settings, target: Path) -> FinishedBackup:
     """Write a backup to the file ``target``, or into the folder ``target`` under a name with the time.
 
-    Raises OperationError, leaving nothing behind, where something is in the way, the database does not answer, or a
-    submission's file is missing or not what its row says.
+    Raises OperationError, leaving no file, where the target exists, the database does not answer, or a submission's
+    file is missing or differs from its row.
     """
     check_url(settings.database_url)
     path = target / f"leaderboard-{now():%Y%m%dT%H%M%SZ}.zip" if target.is_dir() else target
@@ -86,7 +86,7 @@ def _write(archive: zipfile.ZipFile, engine: Engine, folder: Path) -> BackupMani
 
 @contextmanager
 def _one_view(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that sees one state of the database to its end; SQLite's always do."""
+    """Open a transaction with a consistent snapshot: SQLite's always have one, PostgreSQL's at REPEATABLE READ."""
     with engine.connect() as connection:
         if engine.dialect.name == "postgresql":
             connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -111,7 +111,7 @@ def _add_table(archive: zipfile.ZipFile, connection: Connection, name: str) -> B
 
 
 def _add_files(archive: zipfile.ZipFile, folder: Path, wanted: Sequence[tuple[str, int]]) -> dict[str, int]:
-    """Copy the submissions' files and verify each; all that are wrong are named together."""
+    """Copy the submissions' files and verify each. Raises OperationError naming all wrong ones."""
     wrong = [sha256 for sha256, size in wanted if not _add_file(archive, folder / f"{sha256}.zip", sha256, size)]
     if wrong:
         named = ", ".join(wrong[:SHOWN]) + (f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else "")
@@ -123,7 +123,7 @@ def _add_files(archive: zipfile.ZipFile, folder: Path, wanted: Sequence[tuple[st
 
 
 def _add_file(archive: zipfile.ZipFile, path: Path, sha256: str, size: int) -> bool:
-    """Copy one file and return whether it is what its row says."""
+    """Copy one file and return whether size and SHA-256 are those of its row."""
     try:
         source = path.open("rb")
     except FileNotFoundError:

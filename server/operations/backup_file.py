@@ -1,7 +1,7 @@
-"""The form of a backup: a zip that holds each table as Parquet, each submission file as it came, and a manifest.
+"""The file format of a backup: a zip with each table as Parquet, each submission file unchanged, and a manifest.
 
-Everything is stored uncompressed (Parquet and submissions are compressed already) under names that the manifest lists
-with size and SHA-256. Nothing in it depends on the kind of database that it came from.
+Members are stored uncompressed (Parquet and submissions are compressed already); the manifest lists them with size and
+SHA-256. The format does not depend on the kind of database.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import Field, NonNegativeInt, ValidationError
 
+from codec_superb.metrics.record import Record
 from codec_superb.server.errors import OperationError
 
 MANIFEST = "manifest.json"
@@ -24,10 +25,8 @@ Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 TableName = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
 
 
-class Part(BaseModel):
+class Part(Record):
     """One file in the backup."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     bytes: NonNegativeInt
     sha256: Sha256
@@ -39,19 +38,17 @@ class BackupTable(Part):
     rows: NonNegativeInt
 
 
-class BackupManifest(BaseModel):
-    """What a backup holds; a backup that holds anything else is damaged."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class BackupManifest(Record):
+    """The content of a backup; a backup with other members is damaged."""
 
     format: Literal["codec-superb backup 1"] = "codec-superb backup 1"
     created: str
-    """UTC, ISO 8601: when the transaction began whose view of the database this is."""
+    """Start of the transaction that read the tables, ISO 8601, UTC."""
     program: str
     """Version of codec-superb."""
     schema_revision: str
     database: str
-    """Kind of the database that it was taken from."""
+    """Kind of the source database."""
     tables: dict[TableName, BackupTable]
     files: dict[Sha256, NonNegativeInt]
     """Size of each submission file, by its SHA-256."""
@@ -74,7 +71,7 @@ def file_name(sha256: str) -> str:
 
 
 class HashingStream:
-    """Passes on what is written and knows its size and SHA-256; enough of a file for Arrow to write to."""
+    """Forwards written data and counts and hashes it; implements the methods of a file that Arrow needs."""
 
     def __init__(self, target: IO[bytes]) -> None:
         self._target = target
@@ -96,7 +93,7 @@ class HashingStream:
         """Leave flushing to the target."""
 
     def close(self) -> None:
-        """Say that nothing follows; whoever opened the target closes it."""
+        """Mark the stream as closed; the target is closed by its owner."""
         self.closed = True
 
     @property
@@ -106,7 +103,7 @@ class HashingStream:
 
 
 class BackupFile:
-    """A backup that is open for reading; its manifest has been read, its parts are verified as they are."""
+    """A backup open for reading; the manifest is read at once, parts are verified when they are extracted."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self.path = path
@@ -137,7 +134,7 @@ class BackupFile:
 
 @contextmanager
 def open_backup(path: Path) -> Iterator[BackupFile]:
-    """Open a backup. Raises OperationError when it is none, or damaged."""
+    """Open a backup. Raises OperationError when it is not one, or damaged."""
     with _damage_named(path):
         archive = zipfile.ZipFile(path)
     with archive:
@@ -146,7 +143,7 @@ def open_backup(path: Path) -> Iterator[BackupFile]:
 
 @contextmanager
 def _damage_named(path: Path) -> Iterator[None]:
-    """Turn whatever a damaged zip makes its reader raise into one sentence."""
+    """Convert the exceptions of reading a damaged zip to one OperationError."""
     try:
         yield
     except (zipfile.BadZipFile, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
@@ -155,7 +152,7 @@ def _damage_named(path: Path) -> Iterator[None]:
         fault = error.errors()[0]
         raise _damaged(path, f"manifest: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
     except FileNotFoundError as error:
-        raise OperationError(f"expected a backup at {path}, but nothing is there") from error
+        raise OperationError(f"expected a backup at {path}, found no file") from error
 
 
 def _damaged(path: Path, reason: str) -> OperationError:

@@ -1,16 +1,22 @@
-"""What machines ask about the service itself: is it alive, is it ready, how does it do."""
+"""Endpoints for monitoring: liveness (/healthz), readiness (/readyz) and Prometheus metrics (/metrics-internal)."""
 
 from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from sqlalchemy.exc import SQLAlchemyError
 
-from codec_superb.server.database.session import database_of
+from codec_superb.server.database import migrate
+from codec_superb.server.database.session import Database, database_of
 from codec_superb.server.errors import Unavailable
 from codec_superb.server.operations.meters import meters
-from codec_superb.server.operations.readiness import problems
 from codec_superb.server.people.access import Caller
+from codec_superb.server.settings import MEGABYTE, Settings
 
 router = APIRouter(include_in_schema=False)
 _NEVER_KEPT = {"Cache-Control": "no-store"}
@@ -18,15 +24,15 @@ _NEVER_KEPT = {"Cache-Control": "no-store"}
 
 @router.get("/healthz")
 async def healthz(response: Response) -> dict[str, str]:
-    """Say that the process answers; it asks nothing else, so that a lost database does not restart the service."""
+    """Answer that the process is alive; the database is not checked, so that its loss does not restart the service."""
     response.headers.update(_NEVER_KEPT)
     return {"status": "alive"}
 
 
 @router.get("/readyz")
 def readyz(request: Request, response: Response) -> dict[str, str]:
-    """Say whether an upload would work right now; 503 with the reasons otherwise."""
-    found = problems(database_of(request), request.app.state.settings)
+    """Answer whether an upload would work now; 503 with the reasons otherwise."""
+    found = _problems(database_of(request), request.app.state.settings)
     if found:
         raise Unavailable("the service is not ready", problems=found, headers=_NEVER_KEPT)
     response.headers.update(_NEVER_KEPT)
@@ -35,7 +41,45 @@ def readyz(request: Request, response: Response) -> dict[str, str]:
 
 @router.get("/metrics-internal")
 def metrics_internal(request: Request, caller: Caller) -> Response:
-    """Give Prometheus its numbers: to bearers of the scope ``metrics``, or to anybody where the settings say so."""
+    """Return the metrics for Prometheus: to tokens of scope ``metrics``, or to anybody where the settings allow it."""
     if not request.app.state.settings.internal_metrics:
         caller.require("metrics")
     return Response(meters(request.app).exposition(), media_type=CONTENT_TYPE_LATEST, headers=_NEVER_KEPT)
+
+
+Problem = dict[str, str]
+"""``{path, expected, got, how_to_fix}``, as in every error."""
+
+
+def _problems(database: Database, settings: Settings) -> list[Problem]:
+    """Check everything that an upload needs; an empty list means ready. Paths, addresses and messages are omitted."""
+    return [*_database(database), *_storage(settings.storage, settings.free_bytes)]
+
+
+def _database(database: Database) -> list[Problem]:
+    try:
+        with database.engine.connect() as connection:
+            revision = migrate.current(connection)
+    except SQLAlchemyError as error:
+        return [_problem("database", "an answer", type(error).__name__, "check that it runs and can be reached")]
+    if revision == migrate.head():
+        return []
+    fix = "restart the service: codec-superb serve upgrades the schema; a newer schema needs a newer program"
+    return [_problem("schema", migrate.head(), str(revision), fix)]
+
+
+def _storage(folder: Path, least: int) -> list[Problem]:
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"ready")
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return [_problem("storage", "a writable folder", error.strerror or "an error", "repair the disk")]
+    if free >= least:
+        return []
+    got = f"{free // MEGABYTE} MB"
+    return [_problem("disk", f"{least // MEGABYTE} MB free", got, "free some space, or lower free_bytes")]
+
+
+def _problem(path: str, expected: str, got: str, how_to_fix: str) -> Problem:
+    return {"path": path, "expected": expected, "got": got, "how_to_fix": how_to_fix}

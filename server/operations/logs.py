@@ -11,15 +11,15 @@ import structlog
 from structlog.stdlib import BoundLogger, ProcessorFormatter
 
 QUIET = ("alembic", "asyncio", "multipart", "uvicorn")
-"""Libraries whose remarks below a warning are of no use to a maintainer."""
+"""Libraries whose messages below the level warning are not logged."""
 LOGGED_MARK = "_codec_superb_told"
 """Attribute of an exception whose traceback has been logged."""
 
 
 def get_logger(name: str) -> BoundLogger:
-    """Return a logger whose events are words and whose facts are keywords: ``log.info("checked", seconds=1.2)``.
+    """Return a structured logger, used as ``log.info("checked", seconds=1.2)``.
 
-    It needs no configuration: without one, events go to Python's own logging like those of any library.
+    Without configuration, events go to Python's logging like those of any library.
     """
     made: BoundLogger = structlog.wrap_logger(
         logging.getLogger(name),
@@ -35,7 +35,7 @@ def get_logger(name: str) -> BoundLogger:
 
 
 def configure(log_format: str, stream: TextIO | None = None) -> None:
-    """Send everything that is logged in this process to ``stream`` (stderr), as ``json`` or ``text``."""
+    """Send all log records of this process to ``stream`` (default: stderr), as ``json`` or ``text``."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(
         ProcessorFormatter(
@@ -66,6 +66,6 @@ def _processors(log_format: str, *, colours: bool) -> Sequence[Any]:
 
 
 def _once(record: logging.LogRecord) -> bool:
-    """Drop what the server says about an exception that we have logged already, with the number of its request."""
+    """Drop uvicorn's record of an exception that was already logged with its request id."""
     error = record.exc_info[1] if record.exc_info else None
     return error is None or not (record.name.startswith("uvicorn") and getattr(error, LOGGED_MARK, False))

@@ -1,7 +1,8 @@
-"""What Prometheus reads: counters and histograms of one application, and one method for each thing to count.
+"""Prometheus metrics of one application: counters, gauges and histograms, with one method for each event.
 
-An application has its own registry. Where several processes serve the same address, each counts into files of the
-folder ``PROMETHEUS_MULTIPROC_DIR`` (``codec-superb serve --workers`` makes one), and any of them answers for all.
+An application has its own registry. With several processes, each writes to files in the folder
+``PROMETHEUS_MULTIPROC_DIR`` (``codec-superb serve --workers`` creates one), and any of them answers for all, which is
+prometheus_client's multiprocess mode.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sqlalchemy import Engine, event
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 UNMATCHED = "unmatched"
-"""Route of a request that no route takes: what strangers ask for must not become label values."""
+"""Label of requests without a matching route; requested paths would give unbounded label values."""
 Outcome = Literal["accepted", "known", "refused", "failed"]
 _FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SLOW = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160)
@@ -73,10 +74,10 @@ class Meters:
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answered request; ``route`` is the template, never the address that was asked for."""
+        """Count an answered request; ``route`` is the path template, never the requested path."""
         key = (method if method in METHODS else "other", route, status)
         found = self._children.get(key)
-        if found is None:  # finding children by labels costs more than counting
+        if found is None:  # looking up children by labels costs more than counting
             found = self._children[key] = (
                 self._requests.labels(key[0], route, str(status)),
                 self._request_seconds.labels(key[0], route),
@@ -85,12 +86,12 @@ class Meters:
         found[1].observe(seconds)
 
     def upload(self, outcome: Outcome) -> None:
-        """Count an upload: accepted, known (the same file again), refused by its check, failed on our side."""
+        """Count an upload: accepted, known (the same file again), refused by its check, failed in the service."""
         self._uploads.labels(outcome).inc()
 
     @contextmanager
     def checking(self) -> Iterator[None]:
-        """Measure a check of a submission, whatever its result."""
+        """Measure the duration of a submission's check."""
         with self._check_seconds.time():
             yield
 
@@ -107,17 +108,17 @@ class Meters:
             yield
 
     def cache(self, name: str, *, hit: bool) -> None:
-        """Count a look into the cache ``name``."""
+        """Count a hit or miss of the cache ``name``."""
         self._cache.labels(name, "hit" if hit else "miss").inc()
 
     def watch(self, engine: Engine) -> None:
-        """Follow the connections of an engine's pool."""
+        """Count the connections of an engine's pool."""
         event.listen(engine, "connect", lambda *_: self._opened.inc())
         event.listen(engine, "checkout", lambda *_: self._connections.inc())
         event.listen(engine, "checkin", lambda *_: self._connections.dec())
 
     def exposition(self) -> bytes:
-        """Return everything in Prometheus' text format, of all processes that serve together."""
+        """Return all metrics in Prometheus' text format, summed over all processes."""
         if not self._together:
             return generate_latest(self.registry)
         together = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""What must be there before the service or a maintainer's command works: storage, a database, the newest schema."""
+"""Prepare the service's storage folders and database schema, for ``serve`` and the ``admin`` commands."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _EXPECTED = "expected a database URL, sqlite:///FILE or postgresql+psycopg://USE
 
 
 def prepare(settings: Settings) -> str:
-    """Make the storage folders and bring the schema up to date; safe in several processes at once.
+    """Create the storage folders and upgrade the schema; safe in several processes at once.
 
-    Returns the database and the storage in words, without password. Raises OperationError with one sentence on what
-    is wrong and what to do.
+    Returns a description of database and storage without the password. Raises OperationError with one sentence on
+    what is wrong and what to do.
     """
     database = check_url(settings.database_url)
     make_storage(settings)
@@ -30,8 +30,8 @@ def prepare(settings: Settings) -> str:
         raise unusable(settings, error) from error
     except CommandError as error:
         raise OperationError(
-            f"the schema of {database} is of another version than this program knows ({error}); "
-            "install the version of codec-superb that made it, or a newer one"
+            f"expected a database schema that this program knows, got another one in {database} ({error}); "
+            "install the version of codec-superb that created it, or a newer one"
         ) from error
     except OSError as error:
         raise OperationError(
@@ -44,7 +44,7 @@ def check_url(url: str) -> str:
     """Return the URL without its password. Raises OperationError for one that the service cannot use."""
     try:
         parsed = make_url(url)
-    except ArgumentError as error:  # it cannot be shown: where its password would be is not known
+    except ArgumentError as error:  # the text is not shown: it may contain a password, which cannot be located
         raise OperationError(f"{_EXPECTED}, got something else") from error
     hidden = parsed.render_as_string(hide_password=True)
     if parsed.drivername not in DRIVERS:
@@ -56,7 +56,7 @@ def check_url(url: str) -> str:
 
 
 def make_storage(settings: Settings) -> None:
-    """Make the folders and try to write a file. Raises OperationError where that is not allowed."""
+    """Create the folders and test that they are writable. Raises OperationError where they are not."""
     try:
         for folder in (settings.storage, settings.files, settings.incoming):
             folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def make_storage(settings: Settings) -> None:
 
 
 def unusable(settings: Settings, error: DBAPIError) -> OperationError:
-    """Say in one sentence that the database does not work, in its own words."""
+    """Return the error for a database that does not work, with the database's own message."""
     reason = str(error.orig).strip().splitlines()[0]
     database = make_url(settings.database_url).render_as_string(hide_password=True)
-    return OperationError(f"cannot use the database {database}: {reason}; see that it runs, or name another")
+    return OperationError(f"cannot use the database {database}: {reason}; check that it runs, or name another")

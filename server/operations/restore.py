@@ -1,7 +1,8 @@
-"""Puts a backup in place of a database and its files: verified first, then all of it or nothing.
+"""Restore a backup into a database and storage folder: verified first, then completely or not at all (decision 9).
 
-Everything is unpacked beside the target and verified. One transaction then removes what was there, makes the schema of
-the backup's revision, inserts the rows, and upgrades to the newest schema; files are in place before it is committed.
+Everything is unpacked beside the target and verified. One transaction then removes the existing tables, creates the
+schema of the backup's revision, inserts the rows, and upgrades to the newest schema; files are in place before it is
+committed.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from codec_superb.server.operations.table_dump import read_table
 from codec_superb.server.settings import Settings
 
 PREPARED = frozenset({AuditEntry.__tablename__, Dataset.__tablename__, Revision.__tablename__})
-"""Tables that have rows in a service nobody has used yet."""
+"""Tables that have rows in a newly started service."""
 
 
 def verify_backup(path: Path) -> BackupManifest:
-    """Read a whole backup and return its manifest. Raises OperationError where anything is not as it says."""
+    """Verify a whole backup and return its manifest. Raises OperationError where a part differs from the manifest."""
     with open_backup(path) as backup, Path(os.devnull).open("wb") as nowhere:
         for name in backup.manifest.parts:
             backup.extract(name, nowhere)
@@ -39,10 +40,10 @@ def verify_backup(path: Path) -> BackupManifest:
 
 
 def restore_backup(settings: Settings, path: Path, *, replace: bool = False) -> BackupManifest:
-    """Make database and storage what they were when the backup was made; the kind of database may be another.
+    """Restore database and storage to their state at the time of the backup; the kind of database may differ.
 
-    ``replace`` allows to remove what is there. Raises OperationError, with everything as it was before, where the
-    backup is damaged or made by a newer program, or the target is not empty.
+    ``replace`` allows the removal of existing data. Raises OperationError, leaving everything unchanged, where the
+    backup is damaged or of a newer program, or the target is not empty.
     """
     check_url(settings.database_url)
     with open_backup(path) as backup:
@@ -73,14 +74,14 @@ def _put(settings: Settings, manifest: BackupManifest, staged: Path, *, replace:
     except DBAPIError as error:
         raise unusable(settings, error) from error
     except CommandError as error:
-        raise OperationError(f"cannot remove the schema that is there: {error}; give an empty database") from error
+        raise OperationError(f"cannot remove the existing schema: {error}; give an empty database") from error
     finally:
         engine.dispose()
 
 
 @contextmanager
 def _unpacked(backup: BackupFile, storage: Path) -> Iterator[Path]:
-    """Unpack and verify everything in a folder on the file system of the target."""
+    """Unpack and verify everything in a folder on the target's file system, so that files can be renamed into place."""
     staged = storage / f"restore-{secrets.token_hex(4)}"
     try:
         for name in backup.manifest.parts:
@@ -97,9 +98,9 @@ def _unpacked(backup: BackupFile, storage: Path) -> Iterator[Path]:
 
 @contextmanager
 def _one_transaction(engine: Engine) -> Iterator[Connection]:
-    """Begin a transaction that holds schema and rows alike; whoever does not commit it has changed nothing."""
+    """Begin a transaction for schema and rows; DDL is transactional on both databases."""
     with engine.connect().execution_options(write=True) as connection:
-        if engine.dialect.name == "sqlite":  # before the transaction begins, or SQLite does not listen
+        if engine.dialect.name == "sqlite":  # SQLite ignores this pragma within a transaction
             connection.connection.cursor().execute("PRAGMA foreign_keys=OFF")
         else:
             connection.execute(text("SET LOCAL lock_timeout = '30s'"))
@@ -107,7 +108,7 @@ def _one_transaction(engine: Engine) -> Iterator[Connection]:
 
 
 def _refuse_used(connection: Connection, settings: Settings) -> None:
-    """Raise OperationError where the database has rows that somebody made."""
+    """Raise OperationError where the database has rows beyond those of a newly started service."""
     known = [table for table in Base.metadata.sorted_tables if table.name not in PREPARED]
     there = set(inspect(connection).get_table_names())
     used = [
@@ -123,7 +124,7 @@ def _refuse_used(connection: Connection, settings: Settings) -> None:
 
 
 def _clear(connection: Connection) -> int:
-    """Remove the schema that is there and return the number of its last public change; 0 for none."""
+    """Remove the existing schema and return its revision number of public data; 0 for none."""
     there = inspect(connection).get_table_names()
     number = connection.execute(select(func.max(Revision.number))).scalar() if Revision.__tablename__ in there else 0
     migrate.downgrade_within(connection, "base")
@@ -131,13 +132,13 @@ def _clear(connection: Connection) -> int:
 
 
 def _outdate(connection: Connection, number: int) -> None:
-    """Count public changes on from both pasts: what a running process has cached is old in any case."""
+    """Set the revision number above those of both databases, so that all caches of running processes are outdated."""
     newest = max(number, connection.execute(select(Revision.number)).scalar_one())
     connection.execute(update(Revision).values(number=newest + 1))
 
 
 def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> None:
-    """Make the backup's schema and insert its rows; the tables are those of that schema, not of the models."""
+    """Create the backup's schema and insert its rows; the tables are reflected from that schema, not the models."""
     migrate.upgrade_within(connection, manifest.schema_revision)
     found = MetaData()
     found.reflect(connection, only=list(manifest.tables))
@@ -154,7 +155,7 @@ def _load(connection: Connection, manifest: BackupManifest, staged: Path) -> Non
 
 @contextmanager
 def _files_in_place(staged: Path, folder: Path, wanted: Sequence[str]) -> Iterator[None]:
-    """Move files to where the service reads them; take those that are new away again if the body raises."""
+    """Move files into the service's folder; remove the new ones again if the body raises."""
     placed = []
     try:
         for sha256 in wanted:
@@ -171,7 +172,7 @@ def _files_in_place(staged: Path, folder: Path, wanted: Sequence[str]) -> Iterat
 
 
 def _sync(folder: Path) -> None:
-    """Make the folder's new names durable."""
+    """Sync the folder, so that its new names survive a power loss (fsync(2) of the file alone does not cover them)."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Tables as Parquet, the same from SQLite and from PostgreSQL, in bounded memory; JSON stays the text that it was."""
+"""Write and read tables as Parquet, equally for SQLite and PostgreSQL, in bounded memory; JSON stays text."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from codec_superb.server.operations.backup_file import HashingStream
 
 GROUP_ROWS = 2_000
 GROUP_BYTES = 8_000_000
-"""A row group ends with whichever comes first."""
+"""Limits of a row group, whichever is reached first."""
 FETCHED = 16
-"""Rows fetched at a time: a row of ``clip_blocks`` may have megabytes."""
+"""Rows fetched at a time: a row of ``clip_blocks`` may have several megabytes."""
 _ARROW: Mapping[type, pa.DataType] = MappingProxyType({
     JSON: pa.string(), Boolean: pa.bool_(), Integer: pa.int64(), Float: pa.float64(),
     DateTime: pa.timestamp("us", tz="UTC"), LargeBinary: pa.binary(), String: pa.string(),
 })  # fmt: skip
 _PREFIX = "given_"
-"""Of parameters' names: those of columns are SQLAlchemy's own."""
+"""Prefix of parameter names, since SQLAlchemy reserves the names of columns."""
 
 
 def write_table(connection: Connection, table: Table, stream: HashingStream) -> int:
@@ -64,7 +64,7 @@ def write_table(connection: Connection, table: Table, stream: HashingStream) -> 
 
 
 def read_table(connection: Connection, table: Table, path: Path) -> int:
-    """Insert the rows of a file that :func:`write_table` wrote and return how many the table has then."""
+    """Insert the rows of a file of :func:`write_table`; return the table's number of rows afterwards."""
     statement = _insert(table, connection.dialect.name)
     with pq.ParquetFile(path) as file:
         for index in range(file.num_row_groups):
@@ -103,7 +103,7 @@ def _is_json(column: Column[Any]) -> bool:
 
 
 def _insert(table: Table, dialect: str) -> Insert:
-    """Insert rows as they are read: JSON is text here, and PostgreSQL must be told what becomes of it."""
+    """Return the INSERT statement for rows of a file: JSON is text there, which PostgreSQL must cast to json."""
     values = {}
     for column in table.columns:
         given = bindparam(_PREFIX + column.name, type_=Text() if _is_json(column) else column.type)
@@ -112,7 +112,7 @@ def _insert(table: Table, dialect: str) -> Insert:
 
 
 def _continue_counting(connection: Connection, table: Table) -> None:
-    """Let the sequence of the primary key go on after the rows that came with numbers of their own."""
+    """Set the sequence of the primary key after the largest inserted key; explicit values do not advance it."""
     for column in table.primary_key.columns:
         if isinstance(column.type, Integer):
             name = connection.execute(

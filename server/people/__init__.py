@@ -1,1 +1,1 @@
-"""Who may do what: tokens, sessions of moderators, rate limits, the audit log."""
+"""Authentication and authorisation: API tokens, moderators' sessions, rate limits, the audit log."""

@@ -1,4 +1,4 @@
-"""Who sends a request: an account by its API token, or nobody in particular."""
+"""Identify the sender of a request: an account by its API token, or an anonymous client."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Scope = Literal["submit", "moderate", "metrics"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 ANONYMOUS = "anonymous"
 _USE_IS_NEWS = timedelta(hours=1)
-"""How old ``last_used`` may be: a token that is used often shall not make a write of every request."""
+"""Resolution of ``last_used``, so that a frequently used token does not cause a write with every request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who sends a request."""
+    """The sender of a request."""
 
     account_id: int | None
-    """None for nobody in particular."""
+    """None for an anonymous client."""
     name: str
-    """Name of the account, or ``anonymous``: what the audit log says."""
+    """Name of the account, or ``anonymous``, as in the audit log."""
     scopes: frozenset[str] = frozenset()
     token_id: int | None = None
 
@@ -40,7 +40,7 @@ class Identity:
         return self.account_id is None
 
     def require(self, scope: Scope) -> None:
-        """Raise Unauthenticated for nobody, Forbidden for an account without the scope."""
+        """Raise Unauthenticated for an anonymous client, Forbidden for an account without the scope."""
         if self.anonymous:
             raise Unauthenticated(
                 f"expected an API token of scope {scope!r} (Authorization: Bearer …), got none; a maintainer makes one",
@@ -53,22 +53,22 @@ class Identity:
 
 
 def secret_hash(secret: str) -> str:
-    """Hash a token's secret. It has 256 random bits, so one round of SHA-256 cannot be searched."""
+    """Hash a token's secret; with 256 random bits it cannot be guessed, so a slow password hash is not needed."""
     return sha256(secret.encode()).hexdigest()
 
 
 def identity_of_secret(session: Session, secret: str) -> Identity:
-    """Find whose token it is. Raises Unauthenticated for one that is unknown, expired or revoked.
+    """Return the owner of a token. Raises Unauthenticated for an unknown, expired or revoked token.
 
-    For a secret that comes with a request, call :func:`identify`, which counts wrong ones.
+    For a secret of a request use :func:`identify`, which counts wrong ones.
     """
     return identity_of_token(_valid_token(session, Token.secret_sha256 == secret_hash(secret)))
 
 
 def identify(request: Request, session: Session, secret: str) -> Identity:
-    """Find whose token came with a request, in its header or in a form; a wrong one counts against the address.
+    """Return the owner of a request's token, from its header or a form; wrong tokens are counted per address.
 
-    Raises Unauthenticated for a wrong one, TooManyRequests where the address has sent too many of them.
+    Raises Unauthenticated for a wrong token, TooManyRequests where the address has sent too many of them.
     """
     check_wrong_tokens(request)
     try:
@@ -79,12 +79,12 @@ def identify(request: Request, session: Session, secret: str) -> Identity:
 
 
 def valid_token(session: Session, token_id: int) -> Token:
-    """Return a token by its id. Raises Unauthenticated for one that is unknown, expired or revoked."""
+    """Return a token by its id. Raises Unauthenticated for an unknown, expired or revoked token."""
     return _valid_token(session, Token.id == token_id)
 
 
 def identity_of_token(token: Token) -> Identity:
-    """Describe the bearer of a valid token."""
+    """Return the identity of the bearer of a valid token."""
     return Identity(token.account_id, token.account.name, frozenset(map(str, token.scopes)), token.id)
 
 
@@ -100,13 +100,13 @@ def _valid_token(session: Session, which: ColumnElement[bool]) -> Token:
 
 
 def last_use_is_old(session: Session, token_id: int | None) -> bool:
-    """Whether the last use that is stored of a token is older than an hour."""
+    """Whether the stored last use of a token is older than an hour."""
     token = session.get_one(Token, token_id)
     return token.last_used is None or token.last_used < now() - _USE_IS_NEWS
 
 
 def note_use(database: Database, token_id: int) -> None:
-    """Store that a token was used now, unless that was stored within the hour."""
+    """Store the current time as the last use of a token, unless one was stored within the last hour."""
     with database.transaction(write=True) as session:
         session.execute(
             update(Token)
@@ -116,7 +116,7 @@ def note_use(database: Database, token_id: int) -> None:
 
 
 def _caller(request: Request, session: ReadTransaction, background: BackgroundTasks) -> Identity:
-    """Identify the sender by the header ``Authorization: Bearer …``; nobody without it."""
+    """Identify the sender by the header ``Authorization: Bearer …`` (RFC 6750); anonymous without it."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if not scheme:
         return Identity(None, ANONYMOUS)
@@ -124,14 +124,14 @@ def _caller(request: Request, session: ReadTransaction, background: BackgroundTa
         raise Unauthenticated("expected the header Authorization: Bearer TOKEN", headers={"WWW-Authenticate": "Bearer"})
     caller = identify(request, session, secret)
     if caller.token_id is not None and last_use_is_old(session, caller.token_id):
-        # After the answer: the endpoint's own transaction may hold the only right to write that SQLite gives.
+        # After the answer: the endpoint's own transaction may hold SQLite's single write lock.
         background.add_task(note_use, database_of(request), caller.token_id)
     request.state.identity = caller  # for the log
     return caller
 
 
 Caller = Annotated[Identity, Depends(_caller, scope="function")]
-"""Who sends the request."""
+"""The sender of the request."""
 
 
 def _moderating(caller: Caller) -> Identity:
@@ -140,4 +140,4 @@ def _moderating(caller: Caller) -> Identity:
 
 
 ModeratingCaller = Annotated[Identity, Depends(_moderating, scope="function")]
-"""Bearer of the scope ``moderate``; put it before a transaction that writes, so that nobody else begins one."""
+"""A sender with scope ``moderate``; declare it before a WriteTransaction, so that others never begin one."""

@@ -1,4 +1,4 @@
-"""The audit log: who did what, written in the transaction that does it."""
+"""Write the audit log, in the transaction of the audited action."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from codec_superb.server.database.models import AuditEntry
 
 
 def record(session: Session, actor: str, action: str, subject: str, **detail: Any) -> None:
-    """Add an entry; ``action`` is ``<thing>.<what happened to it>``, such as ``submission.accepted``."""
+    """Add an entry; ``action`` has the form ``<object>.<event>``, such as ``submission.accepted``."""
     session.add(AuditEntry(actor=actor[:200], action=action, subject=subject[:200], detail=detail))

@@ -1,7 +1,7 @@
-"""Tokens in forms that act by cookie: signed, and worthless in any other session.
+"""CSRF tokens of forms: signed and bound to a session.
 
-A form of a moderator is bound to the session. The login form has none yet: it is bound to a random cookie that its page
-sets, so that nobody can be logged in as somebody else without knowing.
+A moderator's form is bound to the session. The login form, which has no session yet, is bound to a random cookie that
+its page sets, which prevents login CSRF (logging a victim in to the attacker's account).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from codec_superb.server.people.sessions import session_of, set_cookie
 from codec_superb.server.settings import Settings
 
 FIELD = "csrf"
-"""Name of the hidden field."""
+"""Name of the hidden form field."""
 _FORM_SECONDS = 3600
-"""How long a login form may stay open."""
+"""Seconds for which a login form is valid."""
 
 
 def issue(request: Request) -> str | None:
-    """Return the token for the forms of a page; None for visitors, whose forms act by nothing that a browser adds."""
+    """Return the token for the forms of a page; None for visitors, whose forms use no cookie for authentication."""
     session = session_of(request)
     return None if session is None else _serializer(request, "form").dumps(session.name)
 
@@ -39,13 +39,13 @@ def verify(request: Request, value: str) -> None:
 
 
 def issue_for_login(request: Request) -> tuple[str, str]:
-    """Return the token for a login form, and the random word that :func:`bind_login` puts into a cookie."""
+    """Return the token for a login form, and the nonce that :func:`bind_login` sets as a cookie."""
     nonce = secrets.token_urlsafe(18)
     return _serializer(request, "login").dumps(nonce), nonce
 
 
 def bind_login(request: Request, response: Response, nonce: str) -> None:
-    """Set the cookie that a login form's token is bound to; '' takes it back."""
+    """Set the cookie that a login form's token is bound to; '' removes it."""
     settings: Settings = request.app.state.settings
     set_cookie(response, settings, _cookie(settings), nonce, seconds=_FORM_SECONDS if nonce else 0)
 

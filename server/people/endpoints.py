@@ -27,7 +27,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/login")
 def login_form(request: Request, next: str = HOME) -> Response:  # noqa: A002 - the usual name of the parameter
-    """Show the form; who is logged in is led on."""
+    """Show the login form; redirect a logged-in moderator."""
     if session_of(request) is not None:
         return RedirectResponse(safe_redirect_target(next), 303)
     return _form_page(request, next)
@@ -60,7 +60,7 @@ def logout(request: Request, form: Form, moderator: Moderator, session: WriteTra
 
 
 def _form_page(request: Request, target: str, error: ServerError | None = None) -> Response:
-    """Render the form, with the reason where a login was refused; each one has a token of its own."""
+    """Render the login form with a new CSRF token, and with the reason where a login was refused."""
     token, nonce = issue_for_login(request)
     page = render(
         "login.html.j2",

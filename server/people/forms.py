@@ -1,4 +1,4 @@
-"""Reads the small forms of moderators: a handful of text fields, within a limit on what is held in memory."""
+"""Parse the small URL-encoded forms of moderators, with limits on size and number of fields."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from fastapi import Depends, Request
 from codec_superb.server.errors import BadRequest, TooLarge
 
 LIMIT = 65_536
-"""Bytes of a form."""
+"""Largest form in bytes."""
 _FIELDS = 20
 _TYPE = "application/x-www-form-urlencoded"
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """Return the fields by name, the last of each. Raises TooLarge, or BadRequest for another kind of body."""
+    """Return the fields by name, the last one of repeated names. Raises TooLarge, or BadRequest for another body."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _TYPE:
         raise BadRequest(f"expected a form ({_TYPE}), got {kind[:80] or 'no content type'}")

@@ -1,4 +1,4 @@
-"""Rate limits per token, and per address where there is none; counted in this process."""
+"""Rate limits per token, or per address for anonymous clients; counted in the memory of this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codec_superb.server.people.rate_counters import Kind, address_of, count_req
 
 
 def check_limit(request: Request, caller: Identity, kind: Kind) -> None:
-    """Count the request. Raises TooManyRequests, with the seconds to wait, when the limit is used up."""
+    """Count the request. Raises TooManyRequests, with the seconds to wait, when the limit is exceeded."""
     count_request(request, kind, f"token {caller.token_id}" if caller.token_id is not None else address_of(request))
 
 
@@ -25,4 +25,4 @@ def _dependency(kind: Kind) -> object:
 
 
 CountedComputation = Annotated[None, Depends(_dependency("computations"))]
-"""Put it into an endpoint that computes on every request."""
+"""Dependency that limits the rate of an endpoint that computes on every request."""

@@ -1,4 +1,4 @@
-"""What every page needs to know about the request: who is logged in, which token its forms carry."""
+"""The template context that every page needs: title, path, the logged-in moderator and the CSRF token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from codec_superb.web.site.page import PageContext
 
 
 def page_context_of(request: Request, title: str) -> PageContext:
-    """Describe the frame of a page. For a moderator it is personal: such a page must not be kept for others."""
+    """Return the context of a page. A moderator's is personal: such a page must not be cached for others."""
     session = session_of(request)
     if session is None:
         return public_page_context(request, title)
@@ -21,5 +21,5 @@ def page_context_of(request: Request, title: str) -> PageContext:
 
 
 def public_page_context(request: Request, title: str) -> PageContext:
-    """Describe the frame of a page that is the same for everybody."""
+    """Return the context of a page that is the same for everybody."""
     return PageContext(title=title, path=request.scope["path"], version=__version__)

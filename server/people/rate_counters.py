@@ -1,4 +1,4 @@
-"""Counts requests per token or address, in the memory of this process: no address is ever stored."""
+"""Request counters per token or address (package ``limits``) in the memory of this process; no address is stored."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from codec_superb.server.settings import Settings
 
 Kind = Literal["uploads", "logins", "computations", "wrong tokens"]
 _NETWORK_OF_A_CLIENT = 64
-"""Bits of an IPv6 address that name a customer: who has one address has all of its network."""
+"""Prefix length of an IPv6 client: a subnet has 64 bits of prefix (RFC 4291), and a client may use all addresses of
+it."""
 
 
 def make_limiter() -> MovingWindowRateLimiter:
-    """Make the counter that ``app.state.limiter`` holds."""
+    """Create the limiter of ``app.state.limiter``."""
     return MovingWindowRateLimiter(MemoryStorage())
 
 
 def count_request(request: Request, kind: Kind, who: str) -> None:
-    """Count one request of ``who``. Raises TooManyRequests, with the seconds to wait, when the limit is used up."""
+    """Count one request of ``who``. Raises TooManyRequests, with the seconds to wait, when the limit is exceeded."""
     item = _item(request.app.state.settings, kind)
     if not _limiter(request).hit(item, kind, who):
         raise _refusal(request, item, kind, who)
 
 
 def check_wrong_tokens(request: Request) -> None:
-    """Raise TooManyRequests for an address that has sent too many wrong tokens: its next guess is not looked at."""
+    """Raise TooManyRequests for an address that has sent too many wrong tokens, before its token is looked up."""
     kind: Kind = "wrong tokens"
     item, who = _item(request.app.state.settings, kind), address_of(request)
     if not _limiter(request).test(item, kind, who):
@@ -41,19 +42,19 @@ def check_wrong_tokens(request: Request) -> None:
 
 
 def count_wrong_token(request: Request) -> None:
-    """Count a token that is unknown, expired or revoked against the address it came from."""
+    """Count an unknown, expired or revoked token for the sender's address."""
     count_request(request, "wrong tokens", address_of(request))
 
 
 def address_of(request: Request) -> str:
-    """Return who is behind the connection, ``address …``: the client as the trusted proxies name it, or the peer.
+    """Return the client's address as a counter key, ``address …``: as given by trusted proxies, or the peer's.
 
-    An IPv6 client is its network of 64 bits, an IPv4 client in IPv6 notation is the IPv4 address.
+    An IPv6 client is represented by its /64 network, an IPv4-mapped IPv6 address by the IPv4 address.
     """
     host = request.client.host if request.client else "unknown"
     try:
         address = ipaddress.ip_address(host)
-    except ValueError:  # a Unix socket, or what a trusted proxy calls its client
+    except ValueError:  # a Unix socket, or an identifier from a trusted proxy
         return f"address {host}"
     if isinstance(address, ipaddress.IPv4Address):
         return f"address {address}"

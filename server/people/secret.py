@@ -1,4 +1,4 @@
-"""The key that signs cookies and form tokens: configured, or made once and kept beside the data."""
+"""The key that signs cookies and form tokens: configured, or generated once and stored in the storage folder."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SHORTEST = 32
 
 
 def secret_key(settings: Settings) -> str:
-    """Return the key of ``settings``, or of the file ``secret_key`` in its storage folder, made where there is none.
+    """Return the key of ``settings``, or of the file ``secret_key`` in its storage folder, which is created if missing.
 
-    Processes that start together get the same key. Raises ValueError for a file that holds no key.
+    Processes that start together get the same key. Raises ValueError for a file without a valid key.
     """
     if settings.secret_key is not None:
         return settings.secret_key
@@ -43,7 +43,7 @@ def key_of(request: Request) -> str:
 
 
 def _make(file: Path) -> None:
-    """Write a new key, readable by this user alone; a key that somebody else wrote meanwhile stays."""
+    """Write a new key, readable by this user only; a key that another process wrote concurrently is kept."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{FILE}-", dir=file.parent)  # with mode 0600
     try:
@@ -51,7 +51,7 @@ def _make(file: Path) -> None:
             out.write(secrets.token_urlsafe(48) + "\n")
             out.flush()
             os.fsync(out.fileno())
-        # Unlike a rename, a link never takes the place of a file that is there, and never shows half of one.
+        # link(2) fails where the target exists, unlike rename(2), and the file is complete when it gets its name.
         Path(file).hardlink_to(name)
     except FileExistsError:
         pass

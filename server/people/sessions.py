@@ -1,8 +1,8 @@
-"""Sessions of moderators: a signed cookie that names the token they logged in with.
+"""Sessions of moderators: a signed cookie that names the token of the login.
 
-The cookie holds no secret and gives no right by itself: each request looks the token up, so that revoking it ends the
-session at once. Who has logged out is known from the audit log, in which every session has its name.
-Visitors who do not log in never get this cookie, and their requests ask the database nothing.
+The cookie holds no secret and grants nothing by itself: each request looks the token up, so that revoking it ends the
+session at once. Logouts are recorded in the audit log under the session's name and looked up there.
+Visitors who do not log in never get this cookie, and their requests cause no session queries.
 """
 
 from __future__ import annotations
@@ -32,39 +32,40 @@ HOME = "/moderation"
 _OWN_PAGE = re.compile(r"/moderation(/[a-z0-9]{1,12})?")
 _SALT = "session"
 _CLOCK = timedelta(minutes=1)
-"""How far the times of two entries of the audit log may lie the wrong way round."""
+"""Tolerance for clock differences between the cookie's time stamp and the audit log."""
 
 
 class LoginNeeded(Unauthenticated):
-    """A page for moderators was asked for without a session: the answer leads to the form and back."""
+    """A page for moderators was requested without a session; the answer redirects to the login form and back."""
 
     status = 303
 
 
 @dataclass(frozen=True, slots=True)
 class ModeratorSession:
-    """A session that was found valid in this request."""
+    """A valid session of the request."""
 
     name: str
-    """Random; what CSRF tokens are bound to and what the audit log calls it."""
+    """Random name, to which CSRF tokens are bound and which the audit log records."""
     identity: Identity
 
 
 def cookie_name(settings: Settings) -> str:
-    """Return the cookie's name; under HTTPS browsers then accept it from this host alone, for all of its paths."""
+    """Return the cookie's name; browsers accept the prefix ``__Host-`` only from this host, with Secure and Path=/."""
     return "__Host-session" if settings.https else "session"
 
 
 def has_cookie(request: Request) -> bool:
-    """Whether the request may come from a moderator: pages that are kept for everybody must not be, then.
+    """Whether the request has a session cookie; its answer must then not come from the public cache.
 
-    Only a cookie that we signed counts, which takes no database: nobody gets past the kept answers by inventing one.
+    Only a correctly signed cookie counts, which is verified without the database, so that forged cookies cannot bypass
+    the cache.
     """
     return _signed(request) is not None
 
 
 def open_session(request: Request, response: Response, session: Session, identity: Identity) -> None:
-    """Log ``identity`` in: a new session each time, so that nobody can prepare one for somebody else."""
+    """Log ``identity`` in with a new session name each time, which prevents session fixation."""
     settings: Settings = request.app.state.settings
     name = secrets.token_urlsafe(18)
     record(session, identity.name, OPENED, name, token=identity.token_id)
@@ -75,21 +76,21 @@ def open_session(request: Request, response: Response, session: Session, identit
 
 
 def close_session(request: Request, response: Response, session: Session, current: ModeratorSession) -> None:
-    """Log out: the cookie is taken back, and a copy of it is worth nothing."""
+    """Log out: remove the cookie, and record the logout, which invalidates copies of it."""
     settings: Settings = request.app.state.settings
     record(session, current.identity.name, CLOSED, current.name)
     set_cookie(response, settings, cookie_name(settings), "", seconds=0)
 
 
 def set_cookie(response: Response, settings: Settings, name: str, value: str, *, seconds: int) -> None:
-    """Set a cookie that scripts cannot read and other sites cannot send; ``seconds`` 0 takes it back."""
+    """Set a cookie with HttpOnly and SameSite=Strict; ``seconds`` 0 removes it."""
     response.set_cookie(name, value, max_age=seconds, path="/", secure=settings.https, httponly=True, samesite="strict")
 
 
 def session_of(request: Request) -> ModeratorSession | None:
     """Return the valid session of a request, looked up once; None for everybody else.
 
-    For code that has no transaction of its own, such as the frame of a page.
+    For code without a transaction of its own, such as the page context.
     """
     if not has_cookie(request):
         return None
@@ -101,7 +102,7 @@ def session_of(request: Request) -> ModeratorSession | None:
 
 
 def _signed(request: Request) -> tuple[int, str, datetime] | None:
-    """Read the cookie: token, name of the session and when it was opened; None for one that is forged or too old."""
+    """Return token id, session name and start time of the cookie; None for a forged or expired one."""
     settings: Settings = request.app.state.settings
     value = request.cookies.get(cookie_name(settings))
     if not value:
@@ -129,7 +130,7 @@ def _look_up(request: Request, session: Session) -> ModeratorSession | None:
 
 
 def _was_closed(session: Session, name: str, opened: datetime) -> bool:
-    """Whether the audit log says so; only entries since the session began are looked at, by the index on time."""
+    """Whether the audit log has a logout; only entries since the session began are searched, by the index on time."""
     statement = select(AuditEntry.id).where(
         AuditEntry.at >= opened - _CLOCK, AuditEntry.action == CLOSED, AuditEntry.subject == name
     )
@@ -141,7 +142,7 @@ def _serializer(request: Request) -> URLSafeTimedSerializer:
 
 
 def _moderator(request: Request, session: ReadTransaction) -> ModeratorSession:
-    """Let only moderators through; a page leads others to the form, a form that was sent says what happened."""
+    """Return the moderator's session; otherwise redirect GET requests to the login form and refuse others."""
     if has_cookie(request):
         request.state.moderator = _look_up(request, session)
         if request.state.moderator is not None:
@@ -152,9 +153,9 @@ def _moderator(request: Request, session: ReadTransaction) -> ModeratorSession:
 
 
 def safe_redirect_target(target: str) -> str:
-    """Return where a login leads: ``target`` if it is a page of moderators, their first page for anything else.
+    """Return the target of the redirect after a login: ``target`` if it is a moderators' page, else their first page.
 
-    No address from outside ever gets into a redirect.
+    This prevents open redirects.
     """
     return target if _OWN_PAGE.fullmatch(target) else HOME
 

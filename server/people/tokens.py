@@ -1,4 +1,4 @@
-"""API tokens: made, listed and revoked by maintainers. A secret is shown once and never stored."""
+"""API tokens: created, listed and revoked by maintainers. A secret is shown once; only its hash is stored."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from codec_superb.server.people.access import SCOPES, secret_hash
 from codec_superb.server.people.audit import record
 
 MARK = "cs_"
-"""How every token begins, so that scanners for leaked secrets find it."""
+"""Prefix of every token, by which scanners for leaked secrets can find it."""
 PREFIX = len(MARK) + 8
-"""Letters of the secret that are kept to recognise it by; the 208 random bits behind them are not."""
+"""Characters of the secret that are stored to identify it; the 208 random bits after them are not."""
 NAME_LIMIT = 200
 DAYS_LIMIT = 3650
 _LARGEST_ID = 2**31 - 1
@@ -28,7 +28,7 @@ _LARGEST_ID = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """What may be known about a token."""
+    """The public facts of a token."""
 
     id: int
     account: str
@@ -40,15 +40,15 @@ class TokenRow:
     expires: datetime | None
     revoked: datetime | None
     last_used: datetime | None
-    """Within the hour."""
+    """Exact to one hour."""
 
 
 def create(
     session: Session, name: str, scopes: Sequence[str], *, actor: str, expires_days: int | None = None
 ) -> tuple[TokenRow, str]:
-    """Make a token of the account ``name``, which is added where there is none; return it with its secret.
+    """Create a token of the account ``name``, which is created if necessary; return it with its secret.
 
-    Raises BadRequest for a name, a scope or a number of days that cannot be.
+    Raises BadRequest for an invalid name, scope or number of days.
     """
     _check(name, scopes, expires_days)
     secret = MARK + secrets.token_urlsafe(32)
@@ -68,9 +68,9 @@ def create(
 
 
 def revoke(session: Session, which: str, *, actor: str) -> TokenRow:
-    """End a token, named by id or by the letters it begins with. Sessions that were opened with it end too.
+    """Revoke a token, named by id or prefix. Sessions that were opened with it end too.
 
-    Raises NotFound for none, Conflict for several and for one that was revoked before.
+    Raises NotFound for no match, Conflict for several matches and for a token that was revoked before.
     """
     found = _find(session, which)
     if not found:
@@ -86,14 +86,14 @@ def revoke(session: Session, which: str, *, actor: str) -> TokenRow:
 
 
 def all_tokens(session: Session) -> list[TokenRow]:
-    """List all tokens in the order in which they were made."""
+    """List all tokens in order of creation."""
     return [
         _row(token) for token in session.scalars(select(Token).options(joinedload(Token.account)).order_by(Token.id))
     ]
 
 
 def account_of(session: Session, name: str) -> Account:
-    """Find an account by its name, or add it; two that add it at once get the same."""
+    """Return the account of a name, created if necessary; concurrent calls get the same account."""
     statement = select(Account).where(Account.name == name)
     found = session.scalars(statement).one_or_none()
     if found is None:
@@ -107,7 +107,7 @@ def account_of(session: Session, name: str) -> Account:
 
 
 def check_name(name: str) -> None:
-    """Raise BadRequest for a name that an account cannot have: empty, long, padded, or with invisible characters."""
+    """Raise BadRequest for an invalid account name: empty, too long, padded, or with invisible characters."""
     hidden = any(unicodedata.category(letter).startswith("C") for letter in name)
     if not name or name != name.strip() or len(name) > NAME_LIMIT or hidden or name == "anonymous":
         raise BadRequest(

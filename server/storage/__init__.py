@@ -1,1 +1,1 @@
-"""Files and blocks of accepted submissions: kept on disk and in the database, read by part."""
+"""Storage of accepted submissions: their files on disk, clip blocks in the database, and reading parts of them."""

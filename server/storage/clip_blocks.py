@@ -1,4 +1,4 @@
-"""Reads clip blocks, the rows of one submission on one dataset as the ingest stored them: only what is asked for."""
+"""Read clip blocks, the rows of one submission on one dataset as Parquet (decision 8), restricted to needed columns."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Columns:
     clips: tuple[str, ...]
     categories: tuple[str, ...]
     values: dict[str, Values]
-    """Metric key to one value a clip; NaN where the metric is undefined, failed, or the clip has no resynthesis."""
+    """One value per clip, by metric key; NaN where the metric is undefined, failed, or the clip has no resynthesis."""
 
 
 def block_rows(data: bytes, name: str) -> list[ClipRow]:
-    """Read all rows; ``name`` is what errors call the block. ClipTableError when it does not hold what it should.
+    """Read all rows; ``name`` identifies the block in errors. Raises ClipTableError for an invalid block.
 
-    The pages were compressed here after the check of the file that came, so the limits on foreign files do not apply.
+    The block was written by this service after the check of the upload, so the limits on foreign files do not apply.
     """
     import pyarrow.parquet as pq
 
@@ -42,7 +42,7 @@ def block_rows(data: bytes, name: str) -> list[ClipRow]:
 
 
 def block_row(data: bytes, clip: str, name: str) -> ClipRow | None:
-    """Read the row of one clip; None where the block has none of it."""
+    """Read the row of one clip; None where the block has none."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
@@ -54,7 +54,7 @@ def block_row(data: bytes, clip: str, name: str) -> ClipRow | None:
 
 
 def block_columns(data: bytes, wanted: Sequence[str]) -> Columns:
-    """Read the metrics of ``wanted`` that the block has, and nothing else of it."""
+    """Read the columns of those metrics of ``wanted`` that the block has."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(io.BytesIO(data), pre_buffer=False) as file:
@@ -95,5 +95,5 @@ def lengths(data: bytes, clips: Iterable[str]) -> Mapping[str, tuple[int, int]]:
 
 
 def _floats(column: Any) -> Values:
-    """Nulls become NaN, as everywhere in the statistics."""
+    """Convert a column to float64; nulls become NaN."""
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

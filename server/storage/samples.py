@@ -1,4 +1,4 @@
-"""Listening samples out of the stored zip: only members that the submission lists, with the hash it gives them."""
+"""Read listening samples from the stored zip: only members that the submission lists, verified by SHA-256."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Side = Literal["reference", "resynthesis"]
 
 
 def samples_of(submission: Submission) -> Sequence[Sample]:
-    """Read which samples the submission lists; their member names follow the schema's pattern."""
+    """Return the samples that the submission lists; their member names follow the schema's pattern."""
     return tuple(Sample.model_validate(entry) for entry in submission.document.get("samples", ()))
 
 
 def sample(submission: Submission, number: int) -> Sample:
-    """Return the sample of a number, counted from 0. Raises NotFound."""
+    """Return the sample with a number, counted from 0. Raises NotFound."""
     listed = samples_of(submission)
     if not 0 <= number < len(listed):
         have = f"samples 0 to {len(listed) - 1}" if listed else "no sample"
@@ -32,14 +32,14 @@ def sample(submission: Submission, number: int) -> Sample:
 
 
 def digest(chosen: Sample, side: Side) -> str:
-    """SHA-256 of one sound of the sample, as the submission gives it."""
+    """Return the SHA-256 of one sound of the sample, as given in the submission."""
     return chosen.reference_sha256 if side == "reference" else chosen.resynthesis_sha256
 
 
 def stored_sound(files: Path, submission: Submission, chosen: Sample, side: Side) -> bytes:
-    """Read one Ogg Opus file of the sample out of ``files/<sha256>.zip``.
+    """Read one Ogg Opus file of the sample from ``files/<sha256>.zip``.
 
-    Raises NotFound where the zip or the member is not there, Refused where the member is not what the submission says.
+    Raises NotFound where the zip or the member is missing, Refused where the member is damaged or has another SHA-256.
     """
     member = chosen.reference if side == "reference" else chosen.resynthesis
     try:

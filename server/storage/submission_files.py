@@ -1,8 +1,8 @@
-"""The folder of accepted files: what is in it is durable before the database names it, and never named falsely.
+"""The folder of accepted files: a file is durable before the database refers to it (decision 8).
 
-A file is moved in and named in one critical section that others share; removing files that nobody names needs the
-section alone. Both is done with a lock of the operating system, so a killed process leaves no lock behind. The storage
-folder belongs to one machine (or to a file system that has ``flock``).
+A file is moved in and recorded in the database under a shared lock; removing orphaned files needs the exclusive lock.
+Both use flock(2), which the kernel releases with the process. The storage folder must be on one machine, or on a file
+system with ``flock``.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from codec_superb.server.database.session import Database
 from codec_superb.server.settings import Settings
 
 ORPHAN_AGE_S = 600.0
-"""Seconds after which a leftover is surely one; an upload that is received or checked was written to more recently."""
+"""Age in seconds from which a file counts as orphaned; files of running uploads and checks are newer."""
 _NAME = re.compile(r"([0-9a-f]{64})\.zip")
 
 
 def submission_path(settings: Settings, sha256: str) -> Path:
-    """Where the submission with this SHA-256 lies."""
+    """Return the path of the submission with this SHA-256."""
     return settings.files / f"{sha256}.zip"
 
 
 @contextmanager
 def hold_off_cleaning(settings: Settings) -> Iterator[None]:
-    """Hold off cleaning while a file is moved in and named in the database; any number of processes at once."""
+    """Hold the shared lock, which prevents the removal of orphans, while a file is moved in and recorded."""
     with _locked(settings, fcntl.LOCK_SH):
         yield
 
 
 def move_in(settings: Settings, upload: Path, sha256: str) -> Path:
-    """Move a received file, which is on the disk already, to its place, and make the move durable."""
+    """Move a received and synced file to its place, and sync the folder, so that the move survives a power loss."""
     place = submission_path(settings, sha256)
     upload.replace(place)
     folder = os.open(settings.files, os.O_RDONLY)
@@ -55,9 +55,10 @@ def move_in(settings: Settings, upload: Path, sha256: str) -> Path:
 
 
 def remove_orphans(settings: Settings, database: Database, *, older_than: float | None = None) -> int:
-    """Remove uploads that were broken off and files that no submission names; return how many.
+    """Remove aborted uploads and files without a submission; return their number.
 
-    ``older_than`` in seconds, by default what an upload can take at most. Does nothing while another process is adding.
+    ``older_than`` in seconds, by default the longest duration of an upload. Stored files are not removed while another
+    process adds one.
     """
     age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
     removed = sum(_remove(path) for path in _old(settings.incoming, age))
@@ -79,7 +80,7 @@ def _old(folder: Path, age: float) -> list[Path]:
         try:
             if path.is_file() and path.stat().st_mtime < before:
                 found.append(path)
-        except FileNotFoundError:  # another process cleans, or an upload has ended
+        except FileNotFoundError:  # removed by another process, or an upload has ended
             continue
     return found
 
@@ -97,9 +98,9 @@ def _locked(settings: Settings, kind: int) -> Iterator[None]:
 
 
 def public_file(settings: Settings, sha256: str, *, has_contact: bool) -> Path:
-    """Return the file of a submission as anybody may have it: as received, or without the submitter's contact.
+    """Return the public file of a submission: as received, or without the submitter's contact.
 
-    The second form has hashes of its own, passes ``check`` like the first, and is made when first asked for.
+    The second form has its own hashes, passes ``check`` like the first, and is created on first request.
     """
     original = submission_path(settings, sha256)
     if not has_contact:

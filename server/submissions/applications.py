@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import nan
 from typing import Any
 
-from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
-from codec_superb.pipeline.runs.info import ProbeInfo
+from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.web.application_rows import application_rows
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow
@@ -28,7 +27,7 @@ def stored_applications(
         for dataset in datasets or ()
     }
     rows = application_rows(codec, figures, probes, lambda _: nan)
-    return [row for row in rows if row.figure in APPLICATIONS]
+    return [row for row in rows if row.numbers.figure in APPLICATIONS]
 
 
 def by_dataset(rows: Sequence[ApplicationRow]) -> dict[str, dict[str, ApplicationRow]]:
@@ -39,7 +38,8 @@ def by_dataset(rows: Sequence[ApplicationRow]) -> dict[str, dict[str, Applicatio
     found: dict[str, dict[str, ApplicationRow]] = {}
     datasets: dict[str, list[ApplicationRow]] = {}
     for row in rows:
-        found.setdefault(row.dataset, {})[row.figure] = row
-        datasets.setdefault(row.figure, []).append(row)
+        numbers = row.numbers
+        found.setdefault(numbers.dataset, {})[numbers.figure] = row
+        datasets.setdefault(numbers.figure, []).append(row)
     alone = {key: those[0] for key, those in datasets.items() if len(those) == 1}
     return {**found, "": {**alone, **found.get("", {})}} if rows else {}

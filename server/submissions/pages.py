@@ -7,6 +7,7 @@ from fastapi.responses import HTMLResponse
 
 from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.people.page_context import page_context_of
+from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.submissions import repository, service
 from codec_superb.server.submissions.endpoints import Identity
 from codec_superb.web.site.page import render
@@ -23,6 +24,7 @@ def submission_page(request: Request, session: ReadTransaction, identity: Identi
         "submission.html.j2",
         page_context_of(request, f"{found.codec.name}, version {found.version}"),
         it=service.detail(session, identity),
+        custom=custom_results(found.document),
         previous=previous.id if previous else None,
         versions=service.history(session, found.codec.name).versions,
     )

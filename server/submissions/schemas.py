@@ -5,16 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
+from codec_superb.metrics.results import ResultSummary
+from codec_superb.metrics.table import Category
+from codec_superb.server.http.api_model import ApiModel
 from codec_superb.server.ingest.schemas import Status
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class SubmissionItem(_Answer):
+class SubmissionItem(ApiModel):
     """One public submission, in a list."""
 
     id: str
@@ -33,7 +30,7 @@ class SubmissionItem(_Answer):
     """No clip failed and no dataset was cut short."""
 
 
-class SubmissionList(_Answer):
+class SubmissionList(ApiModel):
     """A page of the list."""
 
     total: int
@@ -42,32 +39,14 @@ class SubmissionList(_Answer):
     submissions: list[SubmissionItem]
 
 
-class ResultItem(_Answer):
-    """Aggregates for one category, over all datasets (``dataset`` is '') or on one."""
+class CategoryResults(ApiModel):
+    """Everything of one category."""
 
-    category: str
-    dataset: str
-    datasets: list[str]
-    complete: bool
-    clips: int
-    ok: int
-    failed: int
-    seconds: float
-    """Audio of the clips that are ok."""
-    kbps: float | None
-    """Measured: all bits over all seconds."""
-    tokens_per_second: float | None
-    compression_ratio: float | None
-    encode_rtf: float | None
-    decode_rtf: float | None
-    largest_lag: int | None
-    clipped_samples: int
-    score: float | None
-    low: float | None
-    """Lower end of the 95 % bootstrap interval."""
-    high: float | None
-    metrics: dict[str, dict[str, float | int | None]]
-    """Metric key to value, low, high, n, undefined, failed, sd."""
+    category: Category
+    overall: ResultSummary
+    """Over all datasets."""
+    datasets: list[ResultSummary]
+    """On each dataset."""
 
 
 class SubmissionDetail(SubmissionItem):
@@ -87,10 +66,10 @@ class SubmissionDetail(SubmissionItem):
     notes: list[str]
     reason: str | None
     """Why it was accepted, where a moderator said so."""
-    results: list[ResultItem]
+    results: list[CategoryResults]
 
 
-class SubmissionVersion(_Answer):
+class SubmissionVersion(ApiModel):
     """One version of a codec's results in its history."""
 
     version: int
@@ -103,14 +82,14 @@ class SubmissionVersion(_Answer):
     """Why it was accepted, rejected or withdrawn."""
 
 
-class History(_Answer):
+class History(ApiModel):
     """The versions of a codec's results, newest first, but those that wait for a moderator."""
 
     codec: str
     versions: list[SubmissionVersion]
 
 
-class Change(_Answer):
+class Change(ApiModel):
     """One thing that differs; None where one side does not have it."""
 
     what: str
@@ -118,7 +97,7 @@ class Change(_Answer):
     new: Any
 
 
-class AggregateChange(_Answer):
+class AggregateChange(ApiModel):
     """One aggregate in both versions."""
 
     category: str
@@ -132,7 +111,7 @@ class AggregateChange(_Answer):
     """``new - old``; None where one of them is missing."""
 
 
-class Diff(_Answer):
+class Diff(ApiModel):
     """What changed from one version to another."""
 
     codec: str

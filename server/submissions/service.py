@@ -9,16 +9,17 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from codec_superb.server.database.models import PUBLIC, ClipBlock, Result, Submission
+from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import BadRequest, NotFound
 from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import public_file
 from codec_superb.server.submissions import repository
 from codec_superb.server.submissions.schemas import (
     AggregateChange,
+    CategoryResults,
     Change,
     Diff,
     History,
-    ResultItem,
     SubmissionDetail,
     SubmissionItem,
     SubmissionList,
@@ -26,7 +27,7 @@ from codec_superb.server.submissions.schemas import (
 )
 
 _QUANTITIES = (
-    *("score", "kbps", "tokens_per_second", "compression_ratio", "encode_rtf", "decode_rtf", "seconds"),
+    *("kbps", "tokens_per_second", "compression_ratio", "encode_rtf", "decode_rtf", "seconds"),
     *("clips", "ok", "failed", "largest_lag", "clipped_samples"),
 )
 _COUNTED = ("manifest_hash", "clips", "selected", "ok", "failed", "undefined")
@@ -64,8 +65,21 @@ def detail(session: Session, identity: str) -> SubmissionDetail:
         document=found.document,
         notes=found.notes,
         reason=found.reason,
-        results=[ResultItem.model_validate(result, from_attributes=True) for result in found.results],
+        results=_categories(found.results),
     )
+
+
+def _categories(rows: Sequence[Result]) -> list[CategoryResults]:
+    """Put the results of each category together, in the order of the submission."""
+    return [
+        CategoryResults(
+            category=row.category,
+            overall=to_summary(row),
+            datasets=[to_summary(part) for part in rows if part.dataset and part.category == row.category],
+        )
+        for row in rows
+        if not row.dataset
+    ]
 
 
 def download(session: Session, settings: Settings, identity: str) -> tuple[Path, str]:
@@ -178,5 +192,6 @@ def _aggregates(old: Sequence[Result], new: Sequence[Result]) -> Iterator[Aggreg
 
 
 def _numbers(row: Result) -> dict[str, float | None]:
-    numbers: dict[str, float | None] = {name: getattr(row, name) for name in _QUANTITIES}
-    return numbers | {key: estimate["value"] for key, estimate in row.metrics.items()}
+    summary = to_summary(row)
+    numbers: dict[str, float | None] = {name: getattr(summary, name) for name in _QUANTITIES}
+    return {"score": summary.score.value, **numbers, **{key: found.mean for key, found in summary.metrics.items()}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support_metrics import speech
+from support_stranger import Copy, guide_blocks
 
 from codec_superb.applications import catalogue
-from codec_superb.applications.catalogue import BackendEntry, choose, open_backend
+from codec_superb.applications.catalogue import NO_FILE, BackendEntry, choose, open_backend
 from codec_superb.applications.interface import Item, ScoringInput, Sound
-
-GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-backend.md"
 
 
 @pytest.fixture
 def mel_voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Add the backend of the guide to the catalogue, from the two blocks of code that stand there; give its name."""
-    code, row = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
+    code, row, _ = guide_blocks("adding-a-backend.md")
     (tmp_path / "mel_voice.py").write_text(code)
     specification = importlib.util.spec_from_file_location("mel_voice_of_the_guide", tmp_path / "mel_voice.py")
     assert specification is not None
@@ -30,7 +28,9 @@ def mel_voice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     monkeypatch.setitem(sys.modules, "mel_voice_of_the_guide", module)
-    entry = replace(eval(row, {"BackendEntry": BackendEntry}), target="mel_voice_of_the_guide:MelVoice")
+    entry = replace(
+        eval(row, {"BackendEntry": BackendEntry, "NO_FILE": NO_FILE}), target="mel_voice_of_the_guide:MelVoice"
+    )
     monkeypatch.setitem(catalogue.BACKENDS, entry.name, entry)
     return str(entry.name)
 
@@ -63,3 +63,14 @@ def test_the_order_of_a_batch_changes_no_bit(mel_voice: str) -> None:
     alone = [backend.predict([sound])[0] for sound in reversed(sounds)]
     for one, two in zip(together, reversed(alone), strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(two))
+
+
+def test_a_model_is_a_class_a_row_and_a_test(tmp_path: Path) -> None:
+    """Followed word for word in a copy, the guide touches three files, and the tests that know all backends pass."""
+    code, row, test = guide_blocks("adding-a-backend.md")
+    copy = Copy(tmp_path)
+    copy.write("applications/asv/mel_voice.py", code)
+    copy.insert("applications/catalogue.py", ")  # fmt: skip\n\nBACKENDS: dict", row)
+    copy.write("tests/applications/asv/test_mel_voice.py", test)
+    copy.test("tests/applications/asv/test_mel_voice.py", "tests/applications/test_availability.py")
+    assert len(copy.touched) == 3

@@ -17,7 +17,7 @@ from sklearn.metrics import roc_curve
 from support_profile import examples
 
 from codec_superb.applications import verification
-from codec_superb.applications.asv.speechbrain_import import import_speechbrain
+from codec_superb.applications.asv.speechbrain_ecapa import import_speechbrain
 from codec_superb.applications.metric_functions import Evidence
 from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.applications.verification import equal_error_rate, minimum_detection_cost

@@ -17,7 +17,7 @@ from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.families.codec2 import Codec2
 from codec_superb.base_codec.families.lc3 import Lc3Codec
 from codec_superb.base_codec.families.libav import LibavCodec
-from codec_superb.base_codec.families.pcm import from_pcm, to_format, to_int16, to_int24
+from codec_superb.base_codec.families.pcm import SAMPLE_FORMATS, from_pcm, to_format, to_int16, to_int24, to_uint8
 
 TONE = (0.3 * np.sin(2 * np.pi * 440 * np.arange(16000) / 16000)).astype(np.float32)[None]
 
@@ -40,6 +40,8 @@ def changed(name: str, settings: dict[str, Any] | None = None, **fields: Any) ->
         ("opus_12k", {"encoder": "libnothing"}, {}, "no encoder libnothing"),
         ("opus_12k", {"decoder": "libnothing"}, {}, "no decoder libnothing"),
         ("opus_12k", {"encoder": "libdav1d"}, {}, "libdav1d"),
+        ("opus_12k", {"sample_format": "u8"}, {}, r"a sample_format that libopus takes .*\(flt, s16\), got u8"),
+        ("opus_12k", {"encoder": "pcm_s64le"}, {}, r"pcm_s64le takes .*\(there is none\), got"),
         ("opus_12k", {}, {"channels": (1, 6)}, r"expected 1 or 2 channels, got \[6\]"),
     ],
 )
@@ -182,8 +184,27 @@ def test_sample_formats_share_one_grid() -> None:
     assert to_int16(over).tolist() == [[-32768, 32767]]
     assert to_int24(over).tolist() == [[-(2**31), (2**23 - 1) * 256]]
     assert to_format(over, "fltp") is over
-    with pytest.raises(ValueError, match="expected one of s16, s32, flt"):
-        to_format(over, "u8")
+
+
+@pytest.mark.parametrize("sample_format", sorted(SAMPLE_FORMATS))
+def test_every_sample_format_comes_back_within_half_a_step(sample_format: str) -> None:
+    """Sound on the grid of 8 bits is on that of every format, and silence is silence in all of them."""
+    grid = np.arange(-128, 128, dtype=np.float32)[None] / 128
+    assert np.array_equal(from_pcm(to_format(grid, sample_format)), grid)
+    assert to_uint8(np.array([[-3.0, 0.0, 3.0]], dtype=np.float32)).tolist() == [[0, 128, 255]]
+
+
+@pytest.mark.parametrize("encoder", ["pcm_u8", "pcm_s8", "pcm_s8_planar", "pcm_f64le", "pcm_s16be_planar"])
+@pytest.mark.parametrize("channels", [1, 2])
+def test_an_entry_is_enough_for_what_ffmpeg_encodes(encoder: str, channels: int) -> None:
+    """A card that names encoder, decoder and sample format is a whole codec, to half a step of its resolution."""
+    kind = {"pcm_u8": "u8", "pcm_s8": "u8", "pcm_s8_planar": "u8p", "pcm_f64le": "dbl", "pcm_s16be_planar": "s16p"}
+    settings = {"encoder": encoder, "decoder": encoder, "sample_format": kind[encoder], "granule": 1}
+    codec = LibavCodec(make_card(sampling_rate=16000, channels=(1, 2), delay_samples=0, settings=settings))
+    clip = np.repeat(TONE, channels, axis=0)
+    encoded = codec.encode(clip, 16000)
+    assert encoded.bits == clip.size * {"u": 8, "d": 64, "s": 16}[kind[encoder][0]]
+    assert np.abs(codec.decode(encoded) - clip).max() <= 0.5 / 128
 
 
 def test_a_card_of_another_rate_is_noticed_at_the_decoder() -> None:

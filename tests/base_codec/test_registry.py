@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support_stranger import Copy
 from support_timing import quickest
 
 from codec_superb.base_codec import registry
@@ -19,6 +20,7 @@ from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import merge, read_catalogue
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, RefusedSetting, UnknownCodec
 from codec_superb.cli.main import call
+from codec_superb.plugins import PluginWarning
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-codec.md"
 HEAVY = ("av", "soxr", "scipy", "torch", "lc3", "pycodec2", "soundfile", "pyarrow", "plotly", "numba")
@@ -148,10 +150,16 @@ def test_a_name_taken_twice_shows_both_targets(other_package: Path) -> None:
         registry.names()
 
 
-def test_an_entry_point_without_a_file_is_named(other_package: Path) -> None:
-    """An entry point that leads to no catalogue file is an error that names it and the form."""
-    with pytest.raises(CatalogueError, match=r"entry point other \(other_codecs:codecs.yaml\): expected package:file"):
-        registry.names()
+def test_an_entry_point_without_a_file_costs_itself(other_package: Path) -> None:
+    """One that leads to no catalogue file, or to a bad one, is named once with its distribution; the others stay."""
+    expected = r"entry point other \(other_codecs:codecs.yaml\) of other-codecs 1.0: expected package:file"
+    with pytest.warns(PluginWarning, match=expected):
+        assert "opus_12k" in registry.names()
+    assert "opus_12k" in registry.names()
+    (other_package / "codecs.yaml").write_text("family: x")
+    registry.reload_catalogue()
+    with pytest.warns(PluginWarning, match=r"of other-codecs 1.0 is not a catalogue file"):
+        assert "opus_12k" in registry.names()
 
 
 @pytest.mark.parametrize(
@@ -279,6 +287,15 @@ def test_the_guides_catalogue_is_valid() -> None:
     (text,) = guide_blocks("yaml")
     (entry,) = read_catalogue(text, "guide")
     assert entry.card.token_kbps == entry.card.nominal_kbps == 6
+
+
+def test_a_codec_of_ffmpeg_is_one_file(tmp_path: Path) -> None:
+    """The guide's catalogue entry, put into a copy, passes what every codec must, and no other file changes."""
+    entry = next(block for block in guide_blocks("yaml") if "pcm8_128k" in block)
+    copy = Copy(tmp_path)
+    copy.write("base_codec/catalogue/pcm8.yaml", entry)
+    copy.test("tests/base_codec/test_every_codec.py", "-k", "pcm8_128k")
+    assert len(copy.touched) == 1
 
 
 def test_the_guide_explains_every_field_of_a_card() -> None:

@@ -75,5 +75,5 @@ def test_layers_that_the_configuration_leaves_out_are_named(tmp_path: Path) -> N
 def test_a_graphics_card_that_is_not_there_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was torch's assertion."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(RefusedSetting, match="torch sees no graphics card here; take --device auto, or cpu"):
+    with pytest.raises(RefusedSetting, match="torch finds no CUDA device; use --device auto or --device cpu"):
         open_codec("encodec_24k_6bps", "cuda", CodecOptions(weights=str(checkpoint("encodec"))))

@@ -40,7 +40,7 @@ class TestNarrowTerminal:
         out = capsys.readouterr().out
         assert "opus_12k incomplete  11.46  3.969" in out
         assert "0.965" not in out
-        assert "no room for stoi" in out
+        assert "no space for stoi" in out
         assert "…" not in out
 
     def test_columns_that_matter_are_never_cut(self, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ class TestBench:
         """Of these three, more bits are better, and the measured bitrates are near what the names say."""
         ranking = json.loads((bench / "bench.json").read_text())["ranking"]
         assert [row["codec"] for row in ranking] == ["opus_64k", "opus_12k", "codec2_3200"]
-        assert ranking[2]["kbps"] == pytest.approx(3.2, rel=0.15)
+        assert ranking[2]["summary"]["kbps"] == pytest.approx(3.2, rel=0.15)
 
 
 class TestCheck:

@@ -48,7 +48,7 @@ def test_ctrl_c_says_how_to_go_on(module: str, arguments: list[str]) -> None:
         os.kill(process.pid, signal.SIGINT)
         _, error = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    assert error == "\ncodec-superb: stopped; the same command does what is left\n"
+    assert error == "\ncodec-superb: stopped; run the same command again to continue\n"
 
 
 class TestPlacesThatCannotBeWritten:

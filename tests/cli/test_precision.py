@@ -48,7 +48,7 @@ def test_precision_prints_and_writes_what_half_precision_costs(
     line += ["stft", "--weights", str(checkpoint("encodec")), "--out", str(out), "--workers", "1", "--device", "cpu"]
     assert call(line) == 0
     told = capsys.readouterr().out
-    assert "nobody trained this model" in told
+    assert "untrained weights: these differences" in told
     assert "== bfloat16 against float32" in told
     assert f"{NAME} (dtype float16) (first) against {NAME} (usual settings) (second)" in told
     assert "overall score by category" in told

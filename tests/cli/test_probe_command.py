@@ -113,7 +113,7 @@ class TestProbe:
             (["--application", "ars"], "There is no application 'ars'. Did you mean"),
             (["--application", "asr", "--backend", "wisper"], "There is no backend 'wisper'"),
             (["--application", "er"], "Emotion recognition (er) needs the label emotion"),
-            (["--application", "aec"], "looks at audio and music, and none of the runs has such clips"),
+            (["--application", "aec"], "needs clips of audio and music, and none of the runs has any"),
             ([], "expected --application NAME"),
         ],
     )
@@ -160,7 +160,7 @@ class TestBench:
         out = tmp_path / "runs"
         command = ["bench", "--codec", "g711_alaw", "--dataset", str(speech), "--out", str(out), "--metric", "si_sdr"]
         assert call([*command, "--application", "dnsmos", "--backend", "levels:random"]) == 0
-        assert "random weights, a model nobody trained: measured, never packed" in capsys.readouterr().err
+        assert "untrained weights: measured, never packed" in capsys.readouterr().err
         assert (out / "report.html").is_file()
         assert not list(out.glob("*.zip"))
 

@@ -29,17 +29,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Results]:
 def test_every_figure_arrives_whole(results: list[Results]) -> None:
     """Value, ceiling, loss, counts and model are those of the aggregates and of the run."""
     rows = report_data(results, rank(results), "Test").applications
-    found = {(row.codec, row.figure): row for row in rows}
+    found = {(row.codec, row.numbers.figure): row for row in rows}
     assert {codec for codec, _ in found} == {"opus_16k", "opus_24k"}
     for entry in results:
         for aggregate in entry.aggregates.applications:
             row = found[entry.card.name, aggregate.figure]
-            assert (row.value.value, row.value.low, row.value.high) == tuple(
-                aggregate.resynthesis.model_dump().values()
-            )
-            assert (row.reference.value, row.loss.value) == (aggregate.reference.value, aggregate.loss.value)
-            assert (row.value.n, row.left_out, row.value.failed) == (aggregate.n, aggregate.left_out, aggregate.failed)
-            assert (row.pairs, row.totals) == (aggregate.pairs, aggregate.totals)
+            assert row.numbers == aggregate
+            assert (row.value.mean, row.value.n) == (aggregate.resynthesis.value, aggregate.n)
     assert found["opus_16k", "asr_wer_pct"].model.backend == "model:0"
     assert found["opus_24k", "asr_wer_pct"].model.sha256 == "a" * 64
 

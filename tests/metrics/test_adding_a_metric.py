@@ -1,52 +1,32 @@
-"""The guide's example is a working metric."""
+"""The guide's metric is three files and nothing else, and the page of definitions has the overall score's metrics."""
 
 from __future__ import annotations
 
-import importlib.util
-import re
-import sys
-from dataclasses import replace
-from math import inf
 from pathlib import Path
 
-import numpy as np
-import pytest
-from support_metrics import speech
+from support_stranger import Copy, guide_blocks
 
-from codec_superb.metrics.score import metric_function, score_pair
-from codec_superb.metrics.table import METRICS, Metric
+from codec_superb.metrics.table import METRICS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-metric.md"
 
 
-@pytest.fixture
-def level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Metric:
-    """Add the metric of the guide to the table, from the two blocks of code that stand there."""
-    function, row = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
-    (tmp_path / "level.py").write_text(function)
-    specification = importlib.util.spec_from_file_location("level_of_the_guide", tmp_path / "level.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    monkeypatch.setitem(sys.modules, "level_of_the_guide", module)
-    metric = replace(eval(row, {"Metric": Metric, "inf": inf}), target="level_of_the_guide:level")
-    monkeypatch.setitem(METRICS, metric.key, metric)
-    return metric
+def test_a_metric_is_a_function_a_row_and_a_test(tmp_path: Path) -> None:
+    """Followed word for word in a copy, the guide touches three files, and the tests that know all metrics pass."""
+    function, row, test = guide_blocks("adding-a-metric.md")
+    copy = Copy(tmp_path)
+    copy.write("metrics/level.py", function)
+    copy.insert("metrics/table.py", ")\n\nMETRICS: dict", row)
+    copy.write("tests/metrics/test_level.py", test)
+    copy.test(
+        "tests/metrics/test_level.py", "tests/metrics/test_table.py", "tests/metrics/test_signals.py",
+        "tests/metrics/test_pinned.py", "tests/server/codecs/test_parts.py", "tests/metrics/test_adding_a_metric.py",
+        "-k", "level or test_table or TestScales or published or definition",
+    )  # fmt: skip
+    assert len(copy.touched) == 3
 
 
-def test_the_metric_of_the_guide_scores_pairs(level: Metric) -> None:
-    """Half the amplitude gives 6.02 dB, silence is undefined, beside any other metric."""
-    x = speech(seconds=1.0)
-    values = score_pair(x, 0.5 * x, 16_000, [level.key, "sdr"])
-    assert values["level"].value == pytest.approx(6.0206, abs=1e-4)
-    assert values["sdr"].value == pytest.approx(6.0206, abs=1e-4)
-    silent = score_pair(x, np.zeros_like(x), 16_000, [level.key])["level"]
-    assert (silent.status, silent.reason) == ("undefined", "the resynthesis is silent")
-    metric_function.cache_clear()
-
-
-def test_every_metric_has_its_definition_in_the_docs() -> None:
-    """The page of definitions names every metric of the table."""
-    page = (GUIDE.parent / "metrics.md").read_text()
-    assert [key for key in METRICS if f"`{key}`" not in page] == []
+def test_every_metric_of_the_overall_score_has_its_definition_in_the_docs() -> None:
+    """The page of definitions names every metric that a score rests on; rows, lists and pages define the others."""
+    page = (GUIDE.parent / "metrics.md").read_text(encoding="utf-8")
+    assert [key for key, row in METRICS.items() if row.overall and f"`{key}`" not in page] == []

@@ -56,3 +56,22 @@ def test_kept_code_follows_the_functions_it_calls(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
         found.append(done.stdout.split())
     assert found == [["21.0", "0"], ["21.0", "1"], ["31.0", "0"]]
+
+
+def test_code_of_another_version_is_compiled_anew(tmp_path: Path) -> None:
+    """An index that names a class which an update renamed is stale, not an error."""
+    part = tmp_path / "part"
+    part.mkdir()
+    (part / "__init__.py").touch()
+    (part / "compiled.py").write_text(Path(module.__file__).read_text())
+    for name in ("Pair", "Two"):
+        (part / "outer.py").write_text(
+            "from typing import NamedTuple\nfrom part.compiled import compiled\n"
+            f"class {name}(NamedTuple):\n    a: float\n    b: float\n"
+            f"@compiled()\ndef outer(x):\n    return x.a + x.b\nmake = {name}\n"
+        )
+        program = "from part.outer import make, outer; print(outer(make(1.0, 2.0)))"
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.stdout, done.stderr) == ("3.0\n", "")

@@ -16,6 +16,7 @@ from support_runs import contents, speech_folder
 from support_timing import PATIENCE_S
 
 from codec_superb.pipeline.runs.journal import Journal
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 
 PLAIN = f"{HERE}:Plain"
 Runner = Callable[..., subprocess.CompletedProcess[str]]
@@ -37,9 +38,9 @@ def order(tmp_path: Path) -> dict[str, Any]:
 
 def _finished(run: Path) -> set[str]:
     """Give the clips in the journal that have a resynthesis."""
-    with Journal(run / "journal" / "resynth.jsonl") as journal:
+    with Journal(run / "journal" / "resynth.jsonl", ResynthesisRow) as journal:
         names = [f"clip{number:02}.wav" for number in range(10)] + ["long/clip00.wav", "long/clip01.wav"]
-        return {name for name in names if (journal.last(name) or {}).get("status") == "ok"}
+        return {name for name in names if (row := journal.last(name)) is not None and row.status == "ok"}
 
 
 def test_a_file_that_may_not_grow_ends_the_run_and_keeps_what_is_finished(
@@ -49,8 +50,8 @@ def test_a_file_that_may_not_grow_ends_the_run_and_keeps_what_is_finished(
     refused = _run(command(**order, file_limit=40_000))
     run = tmp_path / "runs" / "plain" / "clips"
     assert refused.returncode == 1
-    assert refused.stderr.startswith("no room to write ")
-    assert "make room and call it again" in refused.stderr
+    assert refused.stderr.startswith("no space to write ")
+    assert "free space and run it again" in refused.stderr
     finished = _finished(run)
     assert len(finished) >= 9
     assert not list(run.rglob(".part-*"))
@@ -95,7 +96,7 @@ def test_resynth_on_a_tiny_disk_goes_on_when_there_is_room(tmp_path: Path, order
     place, kept = tmp_path / "disk", tmp_path / "kept"
     done = _on_a_tiny_disk(place, kept, size, order | {"out": str(place)})
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("no room to write ") == 1
+    assert done.stderr.count("no space to write ") == 1
     assert "Traceback" not in done.stderr
     assert _run(command(**order)).returncode == 0
     assert contents(kept / "plain" / "clips") == contents(tmp_path / "runs" / "plain" / "clips")

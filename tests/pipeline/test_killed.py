@@ -20,6 +20,7 @@ from support_timing import PATIENCE_S, quickest
 
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.journal import Journal
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 
 KILLS = amount(5, 20)
 SLOW = f"{HERE}:Slow"
@@ -51,7 +52,7 @@ def _score(out: Path) -> dict[str, Any]:
 
 def _made(run: Path) -> dict[Path, int]:
     """Give the audio of the clips in the journal, and when it was written."""
-    with Journal(run / "journal" / "resynth.jsonl") as journal:
+    with Journal(run / "journal" / "resynth.jsonl", ResynthesisRow) as journal:
         paths = [RunFolder(run).audio_path(f"clip{n:02}.wav") for n in range(30) if f"clip{n:02}.wav" in journal]
     return {path: path.stat().st_mtime_ns for path in paths}
 

@@ -135,7 +135,7 @@ class TestRefusals:
         """Without FastAPI the command names the exact way to install it."""
         before = WITHOUT_HEAVY.replace('"torch"', '"fastapi"')
         message = self._message("--storage", str(tmp_path), before=before)
-        assert message.endswith('needs fastapi, which is missing: pip install "codec-superb[server]"')
+        assert message.endswith("needs fastapi, which is not installed: pip install 'codec-superb[server]'")
 
     @pytest.mark.parametrize(
         ("url", "words"),
@@ -174,7 +174,7 @@ class TestRefusals:
         prepare(settings)
         with closing(sqlite3.connect(tmp_path / "leaderboard.sqlite")) as connection, connection:
             connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        with pytest.raises(OperationError, match="of another version than this program knows"):
+        with pytest.raises(OperationError, match="expected a database schema that this program knows"):
             prepare(settings)
 
     def test_a_storage_that_cannot_be_written(self, tmp_path: Path) -> None:

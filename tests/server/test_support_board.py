@@ -7,10 +7,10 @@ from sqlalchemy import select
 from support_board import make_submission
 
 from codec_superb.base_codec.card import Card
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.session import Database
-from codec_superb.web.rows import Estimate
 
 
 def test_a_submission_is_complete(database: Database) -> None:

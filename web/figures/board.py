@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from codec_superb.metrics.results import NO_SCORE, Estimate
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import BoardRow, CodecResult, Estimate
+from codec_superb.web.rows import BoardRow, CodecResult
 from codec_superb.web.theme import family_styles
 
 MOST_FAMILIES = 16
@@ -27,7 +28,7 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
     """
     mixed = len({_table(row) for row in rows}) > 1
     asked = [found for row in rows if (found := row.applications.get(quantity.key)) is not None]
-    apart = len({(found.model, found.dataset) for found in asked}) > 1
+    apart = len({(found.model, found.numbers.dataset) for found in asked}) > 1
     results = [_drawn(row, quantity, mixed=mixed, apart=apart) for row in rows]
     styles = family_styles(result.family for result in results)
     lines = len(styles) <= MOST_FAMILIES and len(results) <= MOST_CODECS
@@ -44,7 +45,7 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
 def application_value(row: BoardRow, key: str) -> Estimate:
     """Return a row's figure of an application; without a value where it has none."""
     found = row.applications.get(key)
-    return Estimate(None) if found is None else found.value
+    return NO_SCORE.over(0, 0) if found is None else found.value
 
 
 def chart_family(row: BoardRow) -> str:
@@ -65,4 +66,5 @@ def _drawn(row: BoardRow, quantity: Quantity, *, mixed: bool, apart: bool) -> Co
     found = row.applications.get(quantity.key)
     if apart and found is not None and row.source != "literature":  # of a table the family names the source already
         result = replace(result, family=f"{result.family} ({found.model.backend})")
-    return replace(result, metrics={quantity.key: application_value(row, quantity.key)})
+    metrics = {quantity.key: application_value(row, quantity.key)}
+    return replace(result, summary=result.summary.model_copy(update={"metrics": metrics}))

@@ -7,11 +7,12 @@ from itertools import groupby
 from math import ceil, floor, log2, log10
 from typing import Any
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.web.figures.labels import fitting_labels
 from codec_superb.web.figures.layout import Figure, base_axis, base_layout, padded_range
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.text import chart_text, count, interval, kbps, shortened
 from codec_superb.web.theme import CEILING_SYMBOL, LIGHT, Style
 
@@ -62,16 +63,16 @@ def _empty(layout: dict[str, Any]) -> Figure:
 
 def _points(results: Sequence[CodecResult], quantity: Quantity) -> list[_Point]:
     pairs = ((result, quantity.of(result)) for result in results)
-    return [(row, e) for row, e in pairs if e is not None and e.value is not None and row.kbps > 0]
+    return [(row, e) for row, e in pairs if e is not None and e.mean is not None and row.kbps > 0]
 
 
 def _value(estimate: Estimate) -> float:
-    assert estimate.value is not None  # _points keeps no other
-    return estimate.value
+    assert estimate.mean is not None  # _points keeps no other
+    return estimate.mean
 
 
 def _ends(estimate: Estimate) -> list[float]:
-    return [end for end in (estimate.value, estimate.low, estimate.high) if end is not None]
+    return [end for end in (estimate.mean, estimate.low, estimate.high) if end is not None]
 
 
 def _by_family(points: Iterable[_Point]) -> list[tuple[str, list[_Point]]]:
@@ -116,14 +117,14 @@ def _dots_trace(members: list[_Point], quantity: Quantity) -> dict[str, Any]:
         "meta": {"role": "points"},
         "mode": "markers",
         "marker": {
-            "symbol": ["circle" if row.complete else "circle-open" for row, _ in members],
+            "symbol": ["circle" if row.summary.complete else "circle-open" for row, _ in members],
             "size": 6,
             "color": LIGHT.families[0],
             "opacity": 0.55,
         },
         "x": [row.kbps for row, _ in members],
         "y": [_value(e) for _, e in members],
-        "hovertext": [f"<b>{chart_text(row.title)}</b><br>{quantity.write(e.value)}" for row, e in members],
+        "hovertext": [f"<b>{chart_text(row.title)}</b><br>{quantity.write(e.mean)}" for row, e in members],
         "hoverinfo": "text",
     }
 
@@ -154,7 +155,7 @@ def _marker_trace(members: list[_Point], quantity: Quantity, colour: str, symbol
         "name": chart_text(members[0][0].family),
         "mode": "markers",
         "marker": {
-            "symbol": [symbol if row.complete else f"{symbol}-open" for row, _ in members],
+            "symbol": [symbol if row.summary.complete else f"{symbol}-open" for row, _ in members],
             "size": size,
             "color": colour,
             "line": {"width": 1.5, "color": colour},
@@ -189,18 +190,21 @@ def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
 
     Without clips nothing was measured: bitrate and value are as somebody else published them.
     """
-    rate = f"{kbps(row.kbps)} kbps {'measured' if row.clips else 'nominal'}"
-    if row.clips and row.nominal_kbps is not None:
+    summary = row.summary
+    rate = f"{kbps(row.kbps)} kbps {'measured' if summary.clips else 'nominal'}"
+    if summary.clips and row.nominal_kbps is not None:
         rate += f", {kbps(row.nominal_kbps)} nominal"
-    value = f"{chart_text(quantity.title)}: <b>{quantity.write(estimate.value)}</b>"
+    value = f"{chart_text(quantity.title)}: <b>{quantity.write(estimate.mean)}</b>"
     ends = interval(estimate.low, estimate.high, quantity.decimals)
     lines = [f"<b>{chart_text(row.title)}</b>", rate, f"{value}  {ends}".rstrip()]
-    lines.append(f"over {count(estimate.n, 'clip')}" if row.clips else "published, not re-run here")
+    lines.append(f"over {count(estimate.n, 'clip')}" if summary.clips else "published, not re-run here")
     if row.lossless:
         lines.append("lossless: a ceiling")
-    if not row.complete:
+    if not summary.complete:
         lines.append(
-            f"incomplete: {count(row.failed, 'clip')} failed" if row.failed else "incomplete: clips or datasets missing"
+            f"incomplete: {count(summary.failed, 'clip')} failed"
+            if summary.failed
+            else "incomplete: clips or datasets missing"
         )
     return "<br>".join(lines)
 

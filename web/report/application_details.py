@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from codec_superb.metrics.results import Score
 from codec_superb.web.applications import APPLICATIONS, Application
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
+from codec_superb.web.rows import ApplicationRow, ProbeModel
 from codec_superb.web.text import MISSING, interval, number
 
 LABELS = {"text": "a transcript", "speaker": "a speaker", "emotion": "an emotion", "events": "its sound events"}
@@ -26,7 +27,7 @@ class NumbersTable:
 def numbers_table(rows: Sequence[ApplicationRow], names: Mapping[str, str], first: str = "Codec") -> NumbersTable:
     """Write all numbers of rows of one figure; ``names`` gives what the first column says, by codec."""
     fields = _counted(rows)
-    pairs = any(row.pairs for row in rows)
+    pairs = any(row.numbers.pairs for row in rows)
     heads = [first, "Original", "Resynthesis", "Loss", "Clips", "Left out", "Failed"]
     heads += ["Pairs"] if pairs else []
     return NumbersTable(
@@ -36,20 +37,20 @@ def numbers_table(rows: Sequence[ApplicationRow], names: Mapping[str, str], firs
 
 
 def _numbers(row: ApplicationRow, fields: Sequence[str], *, pairs: bool) -> list[str]:
-    quantity = APPLICATIONS[row.figure]
-    clips = (row.value.n, row.left_out, row.value.failed, *((row.pairs,) if pairs else ()))
+    numbers, quantity = row.numbers, APPLICATIONS[row.numbers.figure]
+    clips = (numbers.n, numbers.left_out, numbers.failed, *((numbers.pairs,) if pairs else ()))
     return [
-        with_interval(row.reference, quantity),
-        with_interval(row.value, quantity),
-        signed(row.loss, quantity),
+        with_interval(numbers.reference, quantity),
+        with_interval(numbers.resynthesis, quantity),
+        signed(numbers.loss, quantity),
         *(f"{amount:,}" for amount in clips),
-        *(_amounts(row.totals, name) for name in fields),
+        *(_amounts(numbers.totals, name) for name in fields),
     ]
 
 
 def _counted(rows: Sequence[ApplicationRow]) -> list[str]:
     """Names of what is counted, without the side."""
-    return list(dict.fromkeys(key.rpartition(".")[2] for row in rows for key in row.totals))
+    return list(dict.fromkeys(key.rpartition(".")[2] for row in rows for key in row.numbers.totals))
 
 
 def _amounts(totals: Mapping[str, float], name: str) -> str:
@@ -59,18 +60,18 @@ def _amounts(totals: Mapping[str, float], name: str) -> str:
     return " → ".join(f"{totals[side + name]:,.0f}" for side in _SIDED if side + name in totals) or MISSING
 
 
-def with_interval(estimate: Estimate, quantity: Quantity) -> str:
+def with_interval(score: Score, quantity: Quantity) -> str:
     """Write a value with its interval."""
-    return f"{quantity.write(estimate.value)} {interval(estimate.low, estimate.high, quantity.decimals)}".rstrip()
+    return f"{quantity.write(score.value)} {interval(score.low, score.high, quantity.decimals)}".rstrip()
 
 
-def signed(loss: Estimate, quantity: Quantity) -> str:
-    """Write a loss with its sign and its interval: ``+2.10 [1.05, 3.20]``."""
+def signed(loss: Score, quantity: Quantity, *, ends: bool = True) -> str:
+    """Write a loss with its sign and, unless without ``ends``, its interval: ``+2.10 [1.05, 3.20]``."""
     if loss.value is None:
         return MISSING
     text = number(loss.value, quantity.decimals)
     sign = "+" if loss.value > 0 and text.strip("0.") else ""
-    return f"{sign}{text} {interval(loss.low, loss.high, quantity.decimals)}".rstrip()
+    return f"{sign}{text} {interval(loss.low, loss.high, quantity.decimals) if ends else ''}".rstrip()
 
 
 def model_facts(application: Application, model: ProbeModel) -> list[tuple[str, str]]:

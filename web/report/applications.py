@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 
+from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.web.applications import APPLICATION_METRICS, Application
 from codec_superb.web.figures.application import Ceiling, with_ceilings
 from codec_superb.web.figures.layout import Figure
@@ -16,7 +18,7 @@ from codec_superb.web.figures.rate import rate_chart
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import NumbersTable, model_facts, numbers_table, signed
 from codec_superb.web.report.columns import Badge, Order
-from codec_superb.web.rows import ApplicationRow, CodecResult, Estimate, ProbeModel
+from codec_superb.web.rows import ApplicationRow, CodecResult, ProbeModel
 from codec_superb.web.text import MISSING, count, interval
 from codec_superb.web.theme import Style
 
@@ -42,9 +44,9 @@ class RowGroup:
         return self.application.quantity
 
     @property
-    def ceiling(self) -> Estimate:
-        """What the original sound gives, on the most clips that any codec of the group has."""
-        return max(self.rows, key=lambda row: row.value.n).reference
+    def largest(self) -> ApplicationAggregate:
+        """Return the numbers over the most clips that any codec of the group has: their reference is the ceiling."""
+        return max((row.numbers for row in self.rows), key=lambda numbers: numbers.n)
 
     @property
     def order(self) -> Order:
@@ -147,7 +149,7 @@ def group_application_rows(rows: Sequence[ApplicationRow]) -> list[RowGroup]:
     """Sort rows into groups, in the order of the table of figures; of one figure those with most codecs first."""
     found: dict[tuple[str, str, ProbeModel], list[ApplicationRow]] = defaultdict(list)
     for row in rows:
-        found[row.figure, row.dataset, row.model].append(row)
+        found[row.numbers.figure, row.numbers.dataset, row.model].append(row)
     places = {key: place for place, key in enumerate(APPLICATION_METRICS)}
 
     def place(key: tuple[str, str, ProbeModel]) -> tuple[object, ...]:
@@ -162,25 +164,35 @@ def group_application_rows(rows: Sequence[ApplicationRow]) -> list[RowGroup]:
 
 
 def _best_first(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
-    sign = -1 if APPLICATION_METRICS[rows[0].figure].quantity.higher_is_better else 1
+    sign = -1 if APPLICATION_METRICS[rows[0].numbers.figure].quantity.higher_is_better else 1
 
     def place(row: ApplicationRow) -> tuple[bool, float, str]:
-        return row.value.value is None, sign * (row.value.value or 0.0), row.codec
+        value = row.numbers.resynthesis.value
+        return value is None, sign * (value or 0.0), row.codec
 
     return sorted(rows, key=place)
 
 
 def _figure(group: RowGroup, codecs: Mapping[str, CodecResult], styles: Mapping[str, Style]) -> Figure:
-    quantity, ceiling = group.quantity, group.ceiling.value
+    quantity, ceiling = group.quantity, group.largest.reference.value
     figure = rate_chart([_as_result(row, codecs[row.codec]) for row in group.rows], quantity, styles)
     ceilings = [] if ceiling is None else [Ceiling(group.model.backend, ceiling)]
     return with_ceilings(figure, quantity, ceilings)
 
 
 def _as_result(row: ApplicationRow, result: CodecResult) -> CodecResult:
-    clips, failed = row.value.n + row.value.failed, row.value.failed
-    values = {row.figure: row.value}
-    return replace(result, kbps=row.kbps, metrics=values, clips=clips, failed=failed, complete=not failed)
+    numbers = row.numbers
+    summary = result.summary.model_copy(
+        update={
+            "kbps": None if isnan(row.kbps) else row.kbps,
+            "metrics": {numbers.figure: row.value},
+            "clips": numbers.n + numbers.failed,
+            "ok": numbers.n,
+            "failed": numbers.failed,
+            "complete": not numbers.failed,
+        }
+    )
+    return replace(result, summary=summary)
 
 
 def _part(dataset: str, groups: Sequence[RowGroup], codecs: Mapping[str, CodecResult]) -> DatasetPart:
@@ -201,13 +213,13 @@ def _part(dataset: str, groups: Sequence[RowGroup], codecs: Mapping[str, CodecRe
 
 
 def _ceiling_cell(group: RowGroup) -> ApplicationCell:
-    found, quantity = group.ceiling, group.quantity
+    found, quantity = group.largest.reference, group.quantity
     ends = interval(found.low, found.high, quantity.decimals)
-    return ApplicationCell(quantity.write(found.value), ends, title=f"Over {count(found.n, 'clip')}")
+    return ApplicationCell(quantity.write(found.value), ends, title=f"Over {count(group.largest.n, 'clip')}")
 
 
 def _line(result: CodecResult, rows: Sequence[ApplicationRow | None], groups: Sequence[RowGroup]) -> Line:
-    failed = max((row.value.failed for row in rows if row is not None), default=0)
+    failed = max((row.numbers.failed for row in rows if row is not None), default=0)
     badges: tuple[Badge, ...] = ()
     if result.lossless:
         badges += (Badge("ceiling", "Lossless: the best that can be reached."),)
@@ -222,15 +234,15 @@ def _line(result: CodecResult, rows: Sequence[ApplicationRow | None], groups: Se
 def _cell(row: ApplicationRow | None, quantity: Quantity) -> ApplicationCell:
     if row is None:
         return ApplicationCell(MISSING, title="not computed with this model")
-    value = row.value
-    parts = [f"Over {count(value.n, 'clip')}"]
-    parts += [f"{n} {what}" for n, what in ((row.left_out, "left out"), (value.failed, "failed")) if n]
-    parts += [count(row.pairs, "pair")] if row.pairs else []
-    parts += [f"loss {signed(row.loss, quantity)}"]
+    numbers, value, loss = row.numbers, row.numbers.resynthesis, row.numbers.loss
+    parts = [f"Over {count(numbers.n, 'clip')}"]
+    parts += [f"{n} {what}" for n, what in ((numbers.left_out, "left out"), (numbers.failed, "failed")) if n]
+    parts += [count(numbers.pairs, "pair")] if numbers.pairs else []
+    parts += [f"loss {signed(loss, quantity)}"]
     return ApplicationCell(
         text=quantity.write(value.value),
         small=interval(value.low, value.high, quantity.decimals),
-        loss=signed(Estimate(row.loss.value), quantity) if row.loss.value is not None else "",
+        loss=signed(loss, quantity, ends=False) if loss.value is not None else "",
         sort="" if value.value is None else repr(value.value),
         title=", ".join(parts),
     )

@@ -9,20 +9,20 @@ from math import isfinite
 from codec_superb.metrics.table import Metric
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.errors import ReportError
-from codec_superb.web.rows import CodecResult, Estimate, ReportData
+from codec_superb.web.rows import CodecResult, ReportData
 
 
 def check(data: ReportData, table: Mapping[str, Metric]) -> None:
     """Raise :class:`ReportError` unless the data fit each other, the metric table and JSON."""
     if not data.results:
         raise ReportError("a report needs the result of at least one codec, got none: score a run first")
-    repeated = [pair for pair, n in Counter((row.codec, row.category) for row in data.results).items() if n > 1]
+    repeated = [pair for pair, n in Counter((row.codec, row.summary.category) for row in data.results).items() if n > 1]
     if repeated:
         codec, category = repeated[0]
         raise ReportError(f"codec {codec!r} comes twice in category {category!r}: give each codec one result")
     for row in data.results:
         _check_result(row, table)
-    known = {(row.codec, row.category) for row in data.results}
+    known = {(row.codec, row.summary.category) for row in data.results}
     for point in data.clips:
         where = f"clip {point.clip!r} of {point.codec!r}"
         if (point.codec, point.category) not in known:
@@ -36,29 +36,19 @@ def _check_applications(data: ReportData) -> None:
     codecs = {row.codec for row in data.results}
     seen = set()
     for row in data.applications:
-        where = f"{row.figure} of {row.codec!r} on {row.dataset or 'all datasets'}"
+        where = f"{row.numbers.figure} of {row.codec!r} on {row.numbers.dataset or 'all datasets'}"
         if row.codec not in codecs:
             raise ReportError(f"{where} has no result in any category: score the run too")
-        if row.figure not in APPLICATIONS:
+        if row.numbers.figure not in APPLICATIONS:
             raise ReportError(f"{where}: the table of applications lacks it; it knows {', '.join(APPLICATIONS)}")
-        for estimate in (row.reference, row.value, row.loss):
-            _check_finite(_numbers(estimate), where)
-        key = (row.codec, row.figure, row.dataset, row.model)
+        key = (row.codec, row.numbers.figure, row.numbers.dataset, row.model)
         if key in seen:
             raise ReportError(f"{where} comes twice with {row.model.name}: give it once")
         seen.add(key)
 
 
 def _check_result(row: CodecResult, table: Mapping[str, Metric]) -> None:
-    where = f"codec {row.codec!r} in {row.category!r}"
-    _check_keys(row.metrics, table, where)
-    for estimate in (row.score, *row.metrics.values()):
-        _check_finite(_numbers(estimate), where)
-
-
-def _numbers(estimate: Estimate) -> list[float]:
-    parts = (estimate.value, estimate.low, estimate.high, estimate.sd)
-    return [part for part in parts if part is not None]
+    _check_keys(row.summary.metrics, table, f"codec {row.codec!r} in {row.summary.category!r}")
 
 
 def _check_keys(metrics: Mapping[str, object], table: Mapping[str, Metric], where: str) -> None:

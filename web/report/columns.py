@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from math import inf, isnan
 from typing import Literal
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.text import MISSING, count, interval, kbps, rank, significant
 
 Order = Literal["ascending", "descending"]
@@ -89,7 +90,7 @@ def filled(columns: Sequence[RankingColumn], ordered: Sequence[CodecResult]) -> 
 
 
 def _by_score(row: CodecResult) -> float:
-    return -row.score.value if row.score.value is not None else inf
+    return -row.summary.score.value if row.summary.score.value is not None else inf
 
 
 def codec_column() -> RankingColumn:
@@ -99,15 +100,19 @@ def codec_column() -> RankingColumn:
 
 
 def _codec_cell(row: CodecResult) -> RankingCell:
-    badges = []
+    badges, summary = [], row.summary
     if row.lossless:
         badges.append(Badge("ceiling", "Lossless: shows the best that can be reached; not part of the Pareto front."))
-    if not row.complete:
-        text = f"{count(row.failed, 'clip')} failed" if row.failed else "Clips or datasets of the category are missing"
+    if not summary.complete:
+        text = (
+            f"{count(summary.failed, 'clip')} failed"
+            if summary.failed
+            else "Clips or datasets of the category are missing"
+        )
         badges.append(Badge("incomplete", f"{text}: the score rests on the others.", warning=True))
-    if row.largest_lag is not None and abs(row.largest_lag) > 1:
+    if summary.largest_lag is not None and abs(summary.largest_lag) > 1:
         text = "The resynthesis is shifted in time by up to so many samples; metrics that compare moments suffer."
-        badges.append(Badge(f"lag {count(abs(row.largest_lag), 'sample')}", text, warning=True))
+        badges.append(Badge(f"lag {count(abs(summary.largest_lag), 'sample')}", text, warning=True))
     return RankingCell(
         row.title, row.codec if row.codec != row.title else "", row.title.casefold(), badges=tuple(badges)
     )
@@ -123,12 +128,24 @@ def _rate_cell(row: CodecResult) -> RankingCell:
     return RankingCell(MISSING, nominal) if isnan(row.kbps) else RankingCell(kbps(row.kbps), nominal, repr(row.kbps))
 
 
-def _plain(value: float | None, digits: int) -> RankingCell:
-    return RankingCell(significant(value, digits), sort="" if value is None else repr(value))
+def _plain(field: str, digits: int) -> Callable[[CodecResult], RankingCell]:
+    """Fill a column with a number of the summary."""
+
+    def fill(row: CodecResult) -> RankingCell:
+        value: float | None = getattr(row.summary, field)
+        return RankingCell(significant(value, digits), sort="" if value is None else repr(value))
+
+    return fill
 
 
 def _score_column(explanation: str) -> RankingColumn:
-    return RankingColumn(SCORE.key, "Score", explanation, "descending", lambda row: estimate_cell(row.score, SCORE))
+    return RankingColumn(SCORE.key, "Score", explanation, "descending", _score_cell)
+
+
+def _score_cell(row: CodecResult) -> RankingCell:
+    estimate = SCORE.of(row)
+    assert estimate is not None  # every result has a score, if one without a value
+    return estimate_cell(estimate, SCORE)
 
 
 def _rank_column() -> RankingColumn:
@@ -145,7 +162,7 @@ def _metric_column(metric: Quantity, explanation: str) -> RankingColumn:
     best: Order = "descending" if metric.higher_is_better else "ascending"
 
     def fill(row: CodecResult) -> RankingCell:
-        estimate = row.metrics.get(metric.key)
+        estimate = row.summary.metrics.get(metric.key)
         return RankingCell(MISSING, title="not computed") if estimate is None else estimate_cell(estimate, metric)
 
     arrow = "↑" if metric.higher_is_better else "↓"
@@ -161,8 +178,8 @@ def estimate_cell(estimate: Estimate, quantity: Quantity) -> RankingCell:
     if estimate.sd is not None:
         parts.append(f"standard deviation {quantity.write(estimate.sd)}")
     parts += [f"{n} {what}" for n, what in ((estimate.undefined, "undefined"), (estimate.failed, "failed")) if n]
-    key = "" if estimate.value is None else repr(estimate.value)
-    return RankingCell(quantity.write(estimate.value), ends, key, title=", ".join(parts))
+    key = "" if estimate.mean is None else repr(estimate.mean)
+    return RankingCell(quantity.write(estimate.mean), ends, key, title=", ".join(parts))
 
 
 def _cost_columns() -> list[RankingColumn]:
@@ -172,20 +189,20 @@ def _cost_columns() -> list[RankingColumn]:
     ratio = "Compression ratio against 16-bit PCM at the clip’s own sampling rate."
     clipped = "Samples of the resynthesis beyond full scale."
     return [
-        RankingColumn("tps", "TPS", tokens, "ascending", lambda row: _plain(row.tokens_per_second, 3), unit="1/s"),
+        RankingColumn("tps", "TPS", tokens, "ascending", _plain("tokens_per_second", 3), unit="1/s"),
         RankingColumn("clips", "Clips", clips, "descending", _clips_cell),
-        RankingColumn("encode", "Encode", speed, "ascending", lambda row: _plain(row.encode_rtf, 2), unit="RTF"),
-        RankingColumn("decode", "Decode", speed, "ascending", lambda row: _plain(row.decode_rtf, 2), unit="RTF"),
-        RankingColumn("ratio", "Ratio", ratio, "descending", lambda row: _plain(row.compression_ratio, 2), unit="×"),
+        RankingColumn("encode", "Encode", speed, "ascending", _plain("encode_rtf", 2), unit="RTF"),
+        RankingColumn("decode", "Decode", speed, "ascending", _plain("decode_rtf", 2), unit="RTF"),
+        RankingColumn("ratio", "Ratio", ratio, "descending", _plain("compression_ratio", 2), unit="×"),
         RankingColumn("clipped", "Clipped", clipped, "ascending", _clipped_cell, unit="samples"),
     ]
 
 
 def _clips_cell(row: CodecResult) -> RankingCell:
-    undefined = sum(estimate.undefined for estimate in row.metrics.values())
-    marks = [f"{n} {what}" for n, what in ((row.failed, "failed"), (undefined, "undefined")) if n]
-    return RankingCell(f"{row.clips - row.failed} ok", ", ".join(marks), repr(row.clips - row.failed))
+    undefined = sum(estimate.undefined for estimate in row.summary.metrics.values())
+    marks = [f"{n} {what}" for n, what in ((row.summary.failed, "failed"), (undefined, "undefined")) if n]
+    return RankingCell(f"{row.summary.ok} ok", ", ".join(marks), repr(row.summary.ok))
 
 
 def _clipped_cell(row: CodecResult) -> RankingCell:
-    return RankingCell(f"{row.clipped_samples:,}", sort=repr(row.clipped_samples))
+    return RankingCell(f"{row.summary.clipped_samples:,}", sort=repr(row.summary.clipped_samples))

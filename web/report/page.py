@@ -93,12 +93,12 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
 
 
 def _categories(data: ReportData) -> list[Category]:
-    present = {row.category for row in data.results}
+    present = {row.summary.category for row in data.results}
     return [category for category in CATEGORIES if category in present]
 
 
 def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], styles: Mapping[str, Style]) -> Panel:
-    results = by_bitrate([row for row in data.results if row.category == category])
+    results = by_bitrate([row for row in data.results if row.summary.category == category])
     points = [point for point in data.clips if point.category == category]
     listening = [clip for clip in data.listening if clip.category == category]
     rates = [rate for rate in data.rates if rate.category == category]
@@ -111,8 +111,8 @@ def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], st
     return Panel(
         category=category,
         results=results,
-        clips=max(row.clips for row in results),
-        datasets=sorted({name for row in results for name in row.datasets}),
+        clips=max(row.summary.clips for row in results),
+        datasets=sorted({name for row in results for name in row.summary.datasets}),
         quantities=(SCORE, *quantities),
         overall=overall,
         table=ranking_table(results, quantities, explanations),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import gzip
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import PurePath
 from types import MappingProxyType
 
-from codec_superb.web.site.colours import colour_rules
+from codec_superb.web.theme import DARK, LIGHT, Palette
 
 MEDIA_TYPES = MappingProxyType({
     ".css": "text/css; charset=utf-8",
@@ -34,8 +34,6 @@ class Asset:
     """With its hash, as in the address."""
     media_type: str
     content: bytes
-    compressed: bytes | None
-    """With gzip; None where that saves nothing."""
 
 
 def asset_url(name: str) -> str:
@@ -46,6 +44,11 @@ def asset_url(name: str) -> str:
 def asset_named(name: str) -> Asset:
     """Find a file by its plain name; KeyError for a file that is not there."""
     return _by_name()[name]
+
+
+def asset_names() -> Collection[str]:
+    """Return the names of all files, as in their addresses."""
+    return _by_hash().keys()
 
 
 def asset(hashed: str) -> Asset | None:
@@ -69,21 +72,33 @@ def _by_hash() -> dict[str, Asset]:
 
 def _asset(name: str, content: bytes) -> Asset:
     path = PurePath(name)
-    compressed = gzip.compress(content, 9, mtime=0)
     return Asset(
         name=f"{path.stem}.{sha256(content).hexdigest()[:16]}{path.suffix}",
         media_type=MEDIA_TYPES[path.suffix],
         content=content,
-        compressed=compressed if len(compressed) < len(content) else None,
     )
 
 
 def _style() -> bytes:
     parts = files("codec_superb.web") / "static" / "site" / "style"
-    texts = [colour_rules(), *((parts / f"{name}.css").read_text(encoding="utf-8") for name in _STYLE_PARTS)]
+    texts = [_colour_rules(), *((parts / f"{name}.css").read_text(encoding="utf-8") for name in _STYLE_PARTS)]
     return "\n".join(texts).encode()
 
 
 def _plotly() -> bytes:
     """Return the plotly.js that the package plotly brings along: no content delivery network is asked."""
     return (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+
+
+def _colour_rules() -> str:
+    """Write the custom properties of both palettes; paper is always light."""
+    light, dark = _declarations(LIGHT), _declarations(DARK)
+    return (
+        f":root {{ {light} }}\n"
+        f'@media screen and (prefers-color-scheme: dark) {{ :root:not([data-theme="light"]) {{ {dark} }} }}\n'
+        f'@media screen {{ :root[data-theme="dark"] {{ {dark} }} }}\n'
+    )
+
+
+def _declarations(palette: Palette) -> str:
+    return " ".join(f"--{name}: {colour};" for name, colour in palette.variables().items())

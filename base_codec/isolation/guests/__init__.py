@@ -1,1 +1,1 @@
-"""Guests: one module a family, run inside its private environment; none imports anything of this package."""
+"""Guests: one module per codec family, run inside its private environment; none imports this package."""

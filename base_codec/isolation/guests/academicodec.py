@@ -1,4 +1,4 @@
-"""HiFi-Codec of AcademiCodec, run by its authors' repository."""
+"""Guest for HiFi-Codec of AcademiCodec, with the code of its authors' repository."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import guest_tools
 
 
 class Guest:
-    """Two groups of channels, two codebooks each: the first half of a group's sound, then what is left of it."""
+    """Group-residual quantisation: two groups of channels with two codebooks each, the second on the residual."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -19,7 +19,7 @@ class Guest:
         self.torch = torch
         name = card["settings"]["file"]
         path = guest_tools.weights_folder(card, (name,)) / name
-        # The package's own class would want the device on which the checkpoint was written.
+        # The package's own class loads the checkpoint onto the device on which it was saved.
         stored = torch.load(path, map_location="cpu", weights_only=True)
         facts = SimpleNamespace(**card["settings"]["model"])
         self.encoder, self.quantizer, self.generator = (
@@ -46,7 +46,7 @@ class Guest:
         return model.eval()
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio; the package would drop what does not fill a frame."""
+        """Return tokens ``(codebooks, frames)`` of mono audio, zero-padded: the package drops an incomplete frame."""
         padded = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, -audio.shape[1] % self.hop))
         with self.torch.inference_mode():
             return self.torch.stack(self.quantizer(self.encoder(padded[None]))[2]).numpy()

@@ -1,6 +1,6 @@
-"""AudioDec, run by its authors' repository: its autoencoder listens, its vocoder speaks.
+"""Guest for AudioDec, with the code of its authors' repository: the autoencoder encodes, the vocoder decodes.
 
-As in the authors' demo for files, both halves have heard silence before the sound, so that they start as on a stream.
+As in the authors' demo for files, both process silence before the clip, so that their buffers are those of a stream.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ AUTOENCODER = "autoencoder/symAD_libritts_24000_hop300/checkpoint-500000steps.pk
 VOCODER = "vocoder/AudioDec_v1_symAD_libritts_24000_hop300_clean/checkpoint-500000steps.pkl"
 CONFIG = "config.yml"
 SILENCE = 8192
-"""Samples heard before the first sound, as the authors' class has it."""
+"""Samples of silence before the clip, as in the authors' class."""
 
 
 class Guest:
-    """Eight codebooks at 80 Hz; a stream that is wound back before each clip."""
+    """Eight codebooks at 80 Hz; the state of the stream is reset before each clip."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
 
-        # The repository calls its packages so; in this environment nothing else does.
+        # The repository's packages are called `models`; nothing else in this environment uses that name.
         from models.autoencoder.AudioDec import StreamGenerator as Autoencoder  # type: ignore[import-not-found]
         from models.vocoder.HiFiGAN import StreamGenerator as Vocoder  # type: ignore[import-not-found]
 
@@ -56,16 +56,16 @@ class Guest:
         self.offsets = size * torch.arange(card["codebooks"])[:, None]  # the package numbers all codebooks through
 
     def _read(self, checkpoint: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return a model's facts and parameters, both read as data."""
+        """Return a model's configuration and parameters, both read as plain data."""
         import yaml
 
         stored = self.torch.load(checkpoint, map_location="cpu", weights_only=True)
         return yaml.safe_load(checkpoint.with_name(CONFIG).read_text()), stored["model"]["generator"]
 
     def _vocoder(self, kind: Any, facts: dict[str, Any]) -> Any:
-        """Make the vocoder with room for the mean and scale of its input, which its checkpoint holds.
+        """Create the vocoder with buffers for the mean and scale of its input, which its checkpoint holds.
 
-        The package would first read them from another file, whose path in the authors' folders the config names.
+        The package would first read them from another file, by a path on the authors' machine that the config names.
         """
         vocoder = kind(**{**facts, "stats": None})
         for name in ("mean", "scale"):
@@ -74,7 +74,7 @@ class Guest:
         return vocoder
 
     def _rewind(self) -> None:
-        """Forget the last clip."""
+        """Reset the buffers to their state after the initial silence."""
         for module, buffer in self.start:
             module.pad_buffer = buffer
 

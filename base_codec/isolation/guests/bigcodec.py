@@ -1,4 +1,4 @@
-"""BigCodec: its authors' checkpoint in the modules of the package ``bigcodec``, which another made of their code."""
+"""Guest for BigCodec: its authors' checkpoint in the package ``bigcodec``, a third party's packaging of their code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHECKPOINT = "bigcodec.pt"
 
 
 class Guest:
-    """One codebook; a token for every 12.5 ms."""
+    """One codebook, one token per 12.5 ms."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -22,7 +22,7 @@ class Guest:
         stored = torch.load(file, map_location="cpu", weights_only=True)
         listener, speaker = stored["CodecEnc"], stored["generator"]
         entries, dimensions = speaker["quantizer.layers.0._codebook.weight"].shape
-        # The checkpoint has no configuration: its tensors tell the widths, which are the modules' own but in tests.
+        # The checkpoint has no configuration: widths come from tensor shapes; the published ones are the defaults.
         features = speaker["quantizer.layers.0.out_proj.bias"].numel()
         self.encoder = CodecEncoder(ngf=listener["block.0.bias"].numel(), out_channels=features)
         self.decoder = CodecDecoder(

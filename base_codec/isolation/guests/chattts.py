@@ -1,4 +1,4 @@
-"""The DVAE of ChatTTS with its Vocos, run by the package ``chattts``: it codes a mel spectrogram."""
+"""Guest for the DVAE of ChatTTS with its Vocos decoder, by the package ``chattts``: it codes a mel spectrogram."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 FILES = ("DVAE.safetensors", "Vocos.safetensors")
 FOLDER = "asset"
-"""Where they lie at the hub."""
+"""Their folder in the hub's repository."""
 
 
 class Guest:
@@ -42,11 +42,11 @@ class Guest:
         )
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio; silence fills it up, or its end would not come back.
+        """Return tokens ``(codebooks, frames)`` of mono audio, zero-padded so that the decoder restores its end.
 
-        A spectrogram whose frames lie in the middle of their windows has one frame more than hops; Vocos gives one hop
-        less than frames. With one hop less than whole frames nothing is lost. The window mirrors what a clip of one
-        frame has not.
+        A centred STFT has one frame more than hops; Vocos returns one hop less than frames. Padding to one hop less
+        than whole frames loses nothing. At least two frames are coded, since the STFT pads by reflection, which needs
+        more samples than one frame has.
         """
         samples = audio.shape[1]
         frames = max(-(-(samples + self.hop) // self.frame), 2)
@@ -61,9 +61,9 @@ class Guest:
 
 
 def without_language_model() -> Path:
-    """Make the package's modules importable one by one, and return its folder.
+    """Register empty parent packages so that single modules can be imported, and return the package's folder.
 
-    The package itself imports its language model, with transformers and numba, which no codec needs.
+    ``ChatTTS/__init__.py`` imports the language model with transformers and numba, which the codec does not need.
     """
     import importlib.util
     import sys
@@ -81,7 +81,7 @@ def without_language_model() -> Path:
 
 
 def models() -> tuple[Any, Any]:
-    """Return the package's DVAE and Vocos, which have one size."""
+    """Return the package's DVAE and Vocos, untrained, at their only published size."""
     from dataclasses import asdict
 
     from ChatTTS.config.config import Config  # type: ignore[import-not-found]  # in the private environment alone
@@ -98,7 +98,7 @@ def models() -> tuple[Any, Any]:
 
 
 def load(model: Any, file: Path) -> None:
-    """Fill a model from a file that must hold every parameter."""
+    """Load the parameters of a model from a file that must hold all of them."""
     from safetensors.torch import load_file
 
     model.load_state_dict(load_file(file))

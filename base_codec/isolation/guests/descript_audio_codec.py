@@ -1,4 +1,4 @@
-"""DAC at 44.1 kHz, run by its authors' package ``descript-audio-codec``."""
+"""Guest for DAC at 44.1 kHz, with its authors' package ``descript-audio-codec``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import guest_tools
 
 CHECKPOINT = "weights_44khz_8kbps_0.0.1.pth"
-"""As the package calls the file in its own cache."""
+"""Name of the file in the package's own cache."""
 
 
 class Guest:
-    """A prefix of the model's nine codebooks, which are trained to be cut short."""
+    """The first codebooks of the model's nine; quantizer dropout in training allows any number of them."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -20,7 +20,7 @@ class Guest:
         self.torch = torch
         file = guest_tools.weights_file(card, CHECKPOINT)
         guest_tools.expect_hash(card, file)
-        # The package's own loader would run code out of the file, and pass over parameters that do not fit.
+        # The package's own loader unpickles arbitrary objects and ignores parameters that do not fit.
         stored = torch.load(file, map_location="cpu", weights_only=True)
         model = DAC(**stored["metadata"]["kwargs"])
         model.load_state_dict(stored["state_dict"])

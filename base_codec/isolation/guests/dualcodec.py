@@ -1,4 +1,4 @@
-"""DualCodec, run by its authors' package ``dualcodec``: Wav2Vec2-BERT hears the content, a second encoder the rest."""
+"""Guest for DualCodec, with its authors' package ``dualcodec``: a semantic (Wav2Vec2-BERT) and an acoustic encoder."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import guest_tools
 STATISTICS = "w2vbert2_mean_var_stats_emilia.pt"
 LISTENER = ("config.json", "model.safetensors", "preprocessor_config.json")
 LAYERS = 17
-"""Of Wav2Vec2-BERT: what comes out of the seventeenth is coded."""
+"""Layers of Wav2Vec2-BERT: the output of the seventeenth is coded."""
 LOST = 4
-"""Samples that the decoder gives less than its frames have."""
+"""Samples by which the decoder's output is shorter than its frames."""
 WINDOW = 120
 """Samples (5 ms) by which the last window of Wav2Vec2-BERT's spectrum reaches beyond its frame."""
 
 
 class Guest:
-    """A codebook of content and, one after another, codebooks of what it leaves; computed in float32."""
+    """One semantic codebook, then residual acoustic codebooks; computed in float32."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
 
         self.torch, self.device, self.used = torch, device, card["codebooks"]
-        # The package imports a program that fetches files by itself; the guest hands it files, so it is not installed.
+        # dualcodec imports cached_path to download files; the guest passes local files, so it is not installed.
         sys.modules.setdefault("cached_path", ModuleType("cached_path")).cached_path = str  # type: ignore[attr-defined]
         name = card["settings"]["model"]
         folder = guest_tools.weights_folder(card, (f"{name}.safetensors", STATISTICS))
@@ -50,7 +50,7 @@ class Guest:
         config = yaml.safe_load(text)
         own = {key: value for key, value in config["model"].items() if key != "_target_"}
         self.model = dualcodec.DualCodec(**{**own, "sample_rate": config["SAMPLE_RATE"]}).eval()
-        load_model(self.model, file)  # every parameter must be there
+        load_model(self.model, file)  # strict by default: a missing parameter raises
         self.model.to(self.device)
 
     def _open_listener(self, folder: Path, statistics: Path) -> None:
@@ -58,18 +58,18 @@ class Guest:
 
         opened: Any = Wav2Vec2BertModel.from_pretrained(folder, dtype=self.torch.float32, output_loading_info=True)
         model, report = opened
-        # The mask is for training alone.
+        # masked_spec_embed is used by the masking of training only.
         lacking = {*report["missing_keys"], *report["mismatched_keys"]} - {"masked_spec_embed"}
         if lacking:
             raise ValueError(f"{folder / LISTENER[1]} lacks parameters of Wav2Vec2-BERT: {', '.join(sorted(lacking))}")
-        model.encoder.layers = model.encoder.layers[:LAYERS]  # nobody asks for what is above
+        model.encoder.layers = model.encoder.layers[:LAYERS]  # the output of later layers is not used
         self.listener = model.eval().to(self.device)
         self.extractor = SeamlessM4TFeatureExtractor.from_pretrained(folder)
         stored = self.torch.load(statistics / STATISTICS, map_location=self.device, weights_only=True)
         self.mean, self.deviation = stored["mean"], stored["var"].sqrt()
 
     def _content(self, audio: Any) -> Any:
-        """Return what Wav2Vec2-BERT hears in audio ``(1, samples)``: ``(1, 1024, frames)``, as it was normalised."""
+        """Return the normalised Wav2Vec2-BERT features ``(1, 1024, frames)`` of audio ``(1, samples)``."""
         from torchaudio.functional import resample
 
         heard = resample(audio, self.model.dac.sample_rate, self.extractor.sampling_rate)
@@ -80,7 +80,7 @@ class Guest:
         return self.torch.nn.functional.avg_pool1d(normal.transpose(1, 2), factor, factor)
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio; silence fills the last frame."""
+        """Return tokens ``(codebooks, frames)`` of mono audio, the last frame padded with silence."""
         frames = ceil((audio.shape[1] + LOST) / self.hop)
         padding = frames * self.hop + WINDOW - audio.shape[1]
         with self.torch.inference_mode():

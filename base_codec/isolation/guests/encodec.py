@@ -1,4 +1,4 @@
-"""EnCodec at 24 kHz, run by its authors' package ``encodec``."""
+"""Guest for EnCodec at 24 kHz, with its authors' package ``encodec``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHECKPOINT = "encodec_24khz-d7cc33bc.th"
 
 
 class Guest:
-    """A prefix of the model's codebooks, as many as the card's bitrate takes."""
+    """The first codebooks of the model, as many as the card's bitrate selects."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch

@@ -1,4 +1,4 @@
-"""FocalCodec and FocalCodec-Stream, run by their authors' repository ``focalcodec``."""
+"""Guest for FocalCodec and FocalCodec-Stream, with the code of their authors' repository ``focalcodec``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FILES = ("config.json", "model.safetensors")
 
 
 class Guest:
-    """One token of binary digits a frame, between layers of WavLM that listen and a decoder that speaks."""
+    """One token of binary digits per frame, between layers of WavLM as encoder and a waveform decoder."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -20,10 +20,10 @@ class Guest:
 
         self.torch = torch
         folder = guest_tools.weights_folder(card, FILES)
-        # FlexAttention is the same attention compiled for a GPU; on a CPU it would look for a compiler.
+        # FlexAttention computes the same attention through torch.compile, which needs a C++ compiler on a CPU.
         plain = {"encoder_config.use_flex_attention": False}
         model = FocalCodec.from_config(str(folder / FILES[0]), pretrained=False, overrides=plain)
-        # Its own loader finds only files that are named as at no publisher; names of version 0.0.1 are translated.
+        # Its own loader expects other file names than the published ones; it renames parameters of version 0.0.1.
         state = load_file(folder / FILES[1])
         model.load_state_dict(model._remap_state_dict(state, list(model.state_dict())))  # noqa: SLF001
         self.model = model.eval().to(device)
@@ -37,7 +37,7 @@ class Guest:
         )  # fmt: skip
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(1, frames)`` of mono audio, its last frame filled with silence: the package drops a part."""
+        """Return tokens ``(1, frames)`` of mono audio, zero-padded: the package drops an incomplete last frame."""
         whole = np.pad(audio, ((0, 0), (0, -audio.shape[1] % self.frame)))
         if self.rates[0] != self.rates[1]:
             import soxr
@@ -54,7 +54,7 @@ class Guest:
 
 
 def _beyond_last_frame(encoder: Any) -> int:
-    """Return how many samples after a frame WavLM's convolutions look at, which are not padded."""
+    """Return how many samples after a frame the unpadded convolutions of WavLM need."""
     sees, step = 1, 1
     for kernel, stride in zip(encoder.kernel_sizes, encoder.strides):  # noqa: B905 - as long as each other
         sees += (kernel - 1) * step

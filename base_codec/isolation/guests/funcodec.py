@@ -1,4 +1,4 @@
-"""FunCodec, run by its authors' package ``funcodec``: on the waveform, or on magnitude and phase (FreqCodec)."""
+"""Guest for FunCodec, with its authors' package ``funcodec``: on waveforms, or on magnitude and phase (FreqCodec)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 FILES = ("config.yaml", "model.pth")
 ONLY_FOR_TRAINING = ("discriminator.", "mel_spec_transforms.", "phaseaug.")
-"""Parameters of losses, which the publisher's file holds beside the codec's."""
+"""Prefixes of parameters of training losses, which the publisher's file holds beside the codec's."""
 
 
 class Guest:
-    """All codebooks of a model, and the loudness that a clip was divided by, which the decoder needs."""
+    """All codebooks of a model, and the loudness by which a clip is normalised, as side information."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -39,7 +39,7 @@ class Guest:
         )
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio, and in four bytes the loudness it was divided by."""
+        """Return tokens ``(codebooks, frames)`` of mono audio, and its loudness as a float32 of four bytes."""
         samples = audio.shape[1]
         filled = np.pad(audio, ((0, 0), (0, self._length(samples) - samples)))
         with self.torch.inference_mode():
@@ -49,10 +49,10 @@ class Guest:
         return tokens if scale is None else (tokens, scale.numpy().astype("<f4").tobytes())
 
     def _length(self, samples: int) -> int:
-        """Return the length up to which silence fills a clip.
+        """Return the length in samples to which a clip is zero-padded.
 
-        The package turns a spectrum back into whole hops, up to one less than went in, and mirrors half a window at
-        both ends, which a shorter clip has not.
+        The package's inverse STFT returns whole hops only, and its centred STFT pads half a window by reflection at
+        both ends, which needs a longer clip than that.
         """
         if self.spectrum is None:
             return samples
@@ -68,16 +68,16 @@ class Guest:
 
 
 def refuse_untrained(state: Any) -> None:
-    """Raise ValueError for codebooks that no clip has filled: the package would fill them with the first it codes."""
+    """Raise ValueError for uninitialised codebooks: the package would initialise them from the first clip."""
     for name, value in state.items():
         if name.endswith("inited") and not bool(value.all()):
             raise ValueError(f"expected trained codebooks in {FILES[1]}, got {name} 0")
 
 
 def without_losses(config: Any) -> Any:
-    """Return the model of a configuration without what only training needs: the package computes it on a GPU alone.
+    """Return the model of a configuration without its training losses, which the package builds only on a GPU.
 
-    Raises ValueError for a model that codes a clip in pieces, whose tokens overlap.
+    Raises ValueError for a model that codes a clip in overlapping segments.
     """
     from argparse import Namespace
 

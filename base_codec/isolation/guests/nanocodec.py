@@ -1,4 +1,4 @@
-"""NanoCodec of NVIDIA NeMo, run by the package ``nanocodec-torch``, which is not its authors' own."""
+"""Guest for NanoCodec of NVIDIA NeMo, with the third-party package ``nanocodec-torch``."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ KINDS = {
     "audio_decoder": "CausalHiFiGANDecoder",
     "vector_quantizer": "GroupFiniteScalarQuantizer",
 }
-"""Parts of the publisher's model and their classes, which the package has again."""
+"""Parts of the publisher's model and their classes, which the package reimplements."""
 TAKEN = {
     "audio_encoder": ("down_sample_rates", "encoded_dim", "base_channels"),
     "audio_decoder": ("up_sample_rates", "input_dim", "base_channels", "output_activation"),
     "vector_quantizer": ("num_groups", "num_levels_per_group"),
 }
-"""Settings that the package takes."""
+"""Settings that the package's constructors accept."""
 DEFAULTS: dict[str, dict[str, str]] = {
     "audio_encoder": {"activation": "lrelu", "pad_mode": "reflect"},
     "audio_decoder": {"activation": "lrelu", "pad_mode": "zeros", "output_activation": "tanh"},
     "vector_quantizer": {},
 }
-"""What the publisher's classes take where a file is silent."""
+"""Defaults of the publisher's classes for settings that a file omits."""
 RESIDUAL = {"in_kernel_size": 7, "resblock_kernel_sizes": [3, 7, 11], "resblock_dilation_sizes": [1, 3, 5]}
 BUILT_IN: dict[str, dict[str, Any]] = {
     "audio_encoder": {**RESIDUAL, "out_kernel_size": 7, "activation": "lrelu", "pad_mode": "replicate"},
@@ -35,11 +35,11 @@ BUILT_IN: dict[str, dict[str, Any]] = {
     },
     "vector_quantizer": {"eps": 1e-3},
 }  # fmt: skip
-"""What the package builds whatever a file says; another model is refused."""
+"""Settings that are fixed in the package; a file with other values is refused."""
 
 
 class Guest:
-    """Codebooks that are lattices (FSQ), side by side and of one size; the decoder is causal, the encoder is not."""
+    """Parallel FSQ codebooks (finite scalar quantisation) of one size; the decoder is causal, the encoder is not."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         name = card["settings"]["file"]
@@ -60,7 +60,7 @@ class Guest:
         )
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio; the last frame is filled with silence."""
+        """Return tokens ``(codebooks, frames)`` of mono audio, the last frame padded with silence."""
         sound = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, -audio.shape[1] % self.frame))
         with self.torch.inference_mode():
             return self.model.encode(sound[None])[0][0].numpy()
@@ -98,7 +98,7 @@ def _model(config: dict[str, Any]) -> Any:
         chosen.append({name: settings[name] for name in TAKEN[part]})
     model = AudioCodecModel(config["sample_rate"], *chosen)
     for layer in model.audio_encoder.down_sample_conv_layers:
-        # The package pads as the strides 2, 3, 6, 7, 7 need it, whatever the strides are.
+        # The package's padding is right for the strides 2, 3, 6, 7, 7 only.
         layer.padding_left = layer.padding_right = (layer.kernel_size - layer.stride + 1) // 2
     return model
 
@@ -109,7 +109,7 @@ def _same(what: str, found: Any, expected: Any) -> None:
 
 
 class _Watched(dict[str, Any]):
-    """Remembers which of its entries were read."""
+    """A dictionary that records which of its entries were not read."""
 
     def __init__(self, entries: dict[str, Any]) -> None:
         super().__init__(entries)
@@ -121,7 +121,7 @@ class _Watched(dict[str, Any]):
 
 
 def _load(model: Any, state: dict[str, Any]) -> None:
-    """Fill a model by the package's own loader, which by itself would pass over what is missing or does not fit."""
+    """Load parameters by the package's own loader, and check them: it ignores missing and misfitting ones."""
     from nanocodec_torch.utils import weight_loader_v2 as loader  # type: ignore[import-not-found]
 
     arrays = _Watched({name: value.numpy() for name, value in state.items() if name.partition(".")[0] in KINDS})

@@ -1,4 +1,4 @@
-"""S3Tokenizer, the speech tokenizer of CosyVoice, run by the package ``s3tokenizer``; there is no way back to sound."""
+"""Guest for S3Tokenizer, the speech tokenizer of CosyVoice, with the package ``s3tokenizer``; it has no decoder."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import guest_tools
 
 FEWEST_SAMPLES = 201
-"""The spectrum mirrors half a window of 400 samples at both ends."""
+"""Shortest clip: the STFT pads half a window of 400 samples by reflection at both ends."""
 
 
 class Guest:
-    """One codebook, or a lattice of eight ternary digits (version 2); trained by recognising speech."""
+    """One codebook, or FSQ with eight ternary digits (version 2); trained by speech recognition."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import s3tokenizer  # type: ignore[import-not-found]  # in the private environment alone
@@ -24,7 +24,7 @@ class Guest:
         guest_tools.expect_hash(card, file)
         version_2 = "v2" in name
         self.model = model_v2.S3TokenizerV2(name) if version_2 else model.S3Tokenizer(name)
-        self.model.init_from_onnx(str(file))  # every parameter must be there
+        self.model.init_from_onnx(str(file))  # raises where a parameter is missing
         self.model.eval().to(device)
         hop = 160 * self.model.encoder.stride * 2
         guest_tools.expect(
@@ -33,7 +33,7 @@ class Guest:
         )  # fmt: skip
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(1, frames)`` of mono audio; the package divides what is longer than 30 s."""
+        """Return tokens ``(1, frames)`` of mono audio; the package divides clips longer than 30 s."""
         if audio.shape[1] < FEWEST_SAMPLES:
             raise ValueError(f"expected {FEWEST_SAMPLES} samples at 16 kHz or more, got {audio.shape[1]}")
         with self.torch.inference_mode():

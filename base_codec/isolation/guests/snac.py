@@ -1,4 +1,4 @@
-"""SNAC, run by its authors' package ``snac``."""
+"""Guest for SNAC, with its authors' package ``snac``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 FILES = ("config.json", "pytorch_model.bin")
 NOISE_SEED = 0
-"""The decoder adds noise of its own; a fixed seed gives the same sound for the same tokens."""
+"""The decoder adds random noise (its noise blocks); a fixed seed gives the same audio for the same tokens."""
 
 
 class Guest:
-    """Codebooks of several frame rates, laid out by the slowest: 1 + 2 + 4 (+ 8) tokens a frame, coarse to fine."""
+    """Codebooks of several frame rates, grouped by the slowest: 1 + 2 + 4 (+ 8) tokens per frame, coarse to fine."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -32,7 +32,7 @@ class Guest:
         )
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio; the package fills the last block with silence."""
+        """Return tokens ``(codebooks, frames)`` of mono audio; the package pads the last block with silence."""
         with self.torch.inference_mode():
             codes = self.model.encode(self.torch.from_numpy(audio)[None])
         return np.concatenate([code[0].numpy().reshape(-1, n).T for code, n in zip(codes, self.repeats, strict=True)])

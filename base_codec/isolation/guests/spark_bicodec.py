@@ -1,4 +1,4 @@
-"""BiCodec of Spark-TTS, run by its authors' code as the package ``spark-tts-lib`` carries it."""
+"""Guest for BiCodec of Spark-TTS, with its authors' code in the package ``spark-tts-lib``."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ FILES = (
     "BiCodec/model.safetensors", "BiCodec/config.yaml", f"{WAV2VEC2}/pytorch_model.bin", f"{WAV2VEC2}/config.json",
     f"{WAV2VEC2}/preprocessor_config.json", "config.yaml",
 )  # fmt: skip
-"""The last one lies at the top of the folder."""
+"""Paths in the folder of weights."""
 HOP, WINDOW = 320, 400
-"""Samples from one feature of wav2vec 2.0 to the next, and samples that one looks at."""
+"""Hop and receptive field of wav2vec 2.0's features in samples: 20 ms and 25 ms at 16 kHz."""
 GLOBAL_TOKENS, GLOBAL_BITS = 32, 12
 NEEDLESS = ("mel_transformer.", "masked_spec_embed")
-"""What may be missing: a window and filters that the model computes, and what wav2vec 2.0 reads in training alone."""
+"""Parameters that may be missing: the computed window and mel filters, and the mask embedding of training."""
 
 
 class Guest:
-    """A token each 20 ms for what is said, and 32 tokens a clip for the voice, which are sent beside them."""
+    """One semantic token per 20 ms, and 32 global tokens per clip for the voice as side information."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -47,7 +47,7 @@ class Guest:
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(1, frames)`` of mono audio and the tokens of its voice in 48 bytes.
 
-        The silence at the end gives the last frame a whole window; without it the package drops that frame.
+        The clip is zero-padded so that the last frame has a whole window; the package drops an incomplete one.
         """
         import soundfile
 
@@ -68,11 +68,11 @@ class Guest:
 
 
 def refuse_gaps(bicodec: Any, folder: Any) -> None:
-    """Raise ValueError where a file lacks parameters, which the package would leave at random."""
+    """Raise ValueError where a file lacks parameters, which the package would leave randomly initialised."""
     import transformers
     from safetensors.torch import load_file
 
-    wav2vec2: Any = transformers.Wav2Vec2Model  # with these arguments it gives a pair
+    wav2vec2: Any = transformers.Wav2Vec2Model  # output_loading_info makes from_pretrained return a pair
     missing, unknown = bicodec.load_state_dict(load_file(folder / FILES[0]), strict=False)
     _, found = wav2vec2.from_pretrained(folder / WAV2VEC2, output_loading_info=True)
     for file, names in ((FILES[0], missing), (FILES[2], found["missing_keys"])):
@@ -84,7 +84,7 @@ def refuse_gaps(bicodec: Any, folder: Any) -> None:
 
 
 def packed(tokens: Any) -> bytes:
-    """Return tokens of 12 bits one behind the other."""
+    """Pack 32 tokens of 12 bits, most significant bit first, into 48 bytes."""
     if tokens.shape != (GLOBAL_TOKENS,) or tokens.min() < 0 or tokens.max() >= 1 << GLOBAL_BITS:
         raise ValueError(f"expected {GLOBAL_TOKENS} tokens of {GLOBAL_BITS} bits for the voice, got {tokens}")
     bits = tokens[:, None] >> np.arange(GLOBAL_BITS)[::-1] & 1

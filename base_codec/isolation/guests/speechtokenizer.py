@@ -1,4 +1,4 @@
-"""SpeechTokenizer, run by its authors' package ``speechtokenizer``."""
+"""Guest for SpeechTokenizer, with its authors' package ``speechtokenizer``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FILES = ("config.json", "SpeechTokenizer.pt")
 
 
 class Guest:
-    """Eight codebooks at 50 Hz; the first is trained to hold what HuBERT hears."""
+    """Eight codebooks at 50 Hz; the first is distilled from HuBERT."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch

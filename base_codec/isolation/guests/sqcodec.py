@@ -1,4 +1,4 @@
-"""SQ-Codec, run by its authors' package ``sq-codec``."""
+"""Guest for SQ-Codec, with its authors' package ``sq-codec``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import guest_tools
 
 
 class Guest:
-    """One lattice of six digits with seven or nine levels each; whole blocks of attention are coded."""
+    """One FSQ codebook of six digits with seven or nine levels each; clips are coded in whole attention blocks."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import sq_codec  # type: ignore[import-not-found]  # in the private environment alone
@@ -18,7 +18,7 @@ class Guest:
 
         self.torch = torch
         name = card["settings"]["model"]
-        # The package reads its configuration through settings that environment variables may change.
+        # The package reads its configuration through settings that environment variables can override.
         config = tomllib.loads((sq_codec.CONFIG_DIR / f"{name}.toml").read_text())["network_config"]
         self.codec = sq_codec.SQCodec(SimpleNamespace(network_config=sq_codec.ModelConfig(**config)))
         network = self.codec.network
@@ -26,7 +26,7 @@ class Guest:
         files = tuple(f"{part}.pt" for part in parts)
         folder = guest_tools.weights_folder(card, files, f"weights/{name}.v0")
         for part, file in zip(parts.values(), files, strict=True):
-            # The package would leave a part whose file is missing at random.
+            # The package leaves a part whose file is missing randomly initialised.
             part.load_state_dict(torch.load(folder / file, map_location="cpu", weights_only=True))
         network.eval().to(device)  # in training the quantizer adds noise
         quantizer = network.quantizer.vq
@@ -39,14 +39,14 @@ class Guest:
         )
 
     def _check_levels(self, quantizer: Any, levels: list[int]) -> None:
-        """Refuse a ``vector-quantize-pytorch`` from 1.22.16 on: it rounds what the package then rounds again."""
+        """Refuse ``vector-quantize-pytorch`` 1.22.16 and newer: it rounds values that the package rounds again."""
         ramp = self.torch.linspace(-4, 4, 1001)[:, None].expand(-1, len(levels))
         found = [len(digit.unique()) for digit in quantizer.quantize(ramp).T]
         if found != levels:
             raise ValueError(f"expected a quantizer of {levels} levels, got {found}: check vector-quantize-pytorch")
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(1, frames)`` of mono audio; the package fills the last block with silence."""
+        """Return tokens ``(1, frames)`` of mono audio; the package pads the last block with silence."""
         with self.torch.inference_mode():
             return self.codec.encode_audio(self.torch.from_numpy(audio))[1].numpy()
 

@@ -1,4 +1,4 @@
-"""Stable Codec, run by its authors' packages ``stable-codec`` and ``stable-audio-tools``."""
+"""Guest for Stable Codec, with its authors' packages ``stable-codec`` and ``stable-audio-tools``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 FILES = ("model_config.json", "model.safetensors")
 BLOCK = 512
-"""Queries that attend at once; bounds the memory, changes nothing else."""
+"""Queries per block of attention; bounds the memory, changes nothing else."""
 
 
 class Guest:
-    """One lattice (FSQ), or several in a row, each on what the ones before left over; put in after training."""
+    """One FSQ codebook or several residual ones; the quantizer is inserted after training (post-hoc bottleneck)."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         folder = guest_tools.weights_folder(card, FILES)
@@ -36,7 +36,7 @@ class Guest:
         )
 
     def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio; the last frame is filled with silence."""
+        """Return tokens ``(codebooks, frames)`` of mono audio, the last frame padded with silence."""
         with self.torch.inference_mode():
             sound = self.codec.model.preprocess_audio_for_encoder(self.torch.from_numpy(audio), self.codec.sample_rate)
             stages = self.codec.encode(sound, posthoc_bottleneck=True)[1]
@@ -50,9 +50,9 @@ class Guest:
 
 
 def _attend_in_windows(model: Any) -> None:
-    """Give the model the attention it was trained with, which its package has for GPUs alone.
+    """Replace the model's attention by the sliding window it was trained with, which its package has only for GPUs.
 
-    Without it the package looks at the whole clip, which it calls incorrect itself.
+    Without flash-attn the package attends to the whole clip, which it calls incorrect itself.
     """
     from stable_audio_tools.models import transformer  # type: ignore[import-not-found]
 
@@ -63,11 +63,11 @@ def _attend_in_windows(model: Any) -> None:
 
 
 def windowed_attention(q: Any, k: Any, v: Any, causal: bool, window_size: list[int]) -> Any:
-    """Do what ``flash_attn_func`` of the package flash-attn does, on any device.
+    """Compute what ``flash_attn_func`` of the package flash-attn computes, on any device.
 
     ``q``, ``k``, ``v``: ``(batch, frames, heads, width)``; frame i attends to those from i - window_size[0] to
-    i + window_size[1], -1 being no limit. The package hands over half precision, as on a GPU; the result is float32,
-    where flash-attn rounds it to half precision once more.
+    i + window_size[1], -1 being no limit. The package passes half precision, as on a GPU; the result is float32, where
+    flash-attn rounds it to half precision.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""UniCodec at 24 kHz, run by ``unicodec``: the repository that corrected its authors' inference."""
+"""Guest for UniCodec at 24 kHz, with the repository ``unicodec`` that corrected its authors' inference."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CONFIG = "configs/unicodec_frame75_10s_nq1_code16384_dim512_finetune.yaml"
 """The model's sizes, in the repository: the publisher's file has parameters alone."""
 DOMAINS = {"speech": "0", "music": "1", "audio": "2"}
 PARTS = ("feature_extractor.", "backbone.", "head.")
-"""What is the codec; the file holds discriminators and the state of the training too."""
+"""Prefixes of the codec's parameters; the file also holds discriminators and the state of the training."""
 
 
 class Guest:
-    """One codebook, of which each domain has a part; the card's setting says whose part is searched."""
+    """One codebook with a part for each domain; the card's setting ``domain`` says which part is searched."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -31,7 +31,7 @@ class Guest:
         model = pretrained.Unicodec.from_hparams0802(str(Path(pretrained.__file__).parents[2] / CONFIG))
         model.load_state_dict({name: value for name, value in checkpoint.items() if name.startswith(PARTS)})
         self.model, self.domain = model.eval().to(device), DOMAINS[card["settings"]["domain"]]
-        # The decoder was made for four bitrates and trained for one.
+        # The decoder is conditioned on one of four bitrates and was trained for the first.
         self.bitrate = torch.tensor([0])
         encodec = model.feature_extractor.encodec
         guest_tools.expect(
@@ -53,7 +53,7 @@ class Guest:
 
 
 class _Unread:
-    """Takes the place of what a checkpoint holds beside numbers; its code is not run."""
+    """Placeholder for the classes of non-tensor objects in a checkpoint, whose code is not run."""
 
     def __init__(self, *_values: Any, **_named: Any) -> None:
         pass
@@ -63,7 +63,7 @@ class _Unread:
 
 
 def _read(torch: Any, file: Path) -> Any:
-    """Return the parameters of a training's checkpoint by name, read as data."""
+    """Return the parameters of a training checkpoint by name, without running code from it."""
     names = torch.serialization.get_unsafe_globals_in_checkpoint(file)
     unread = [(type("_Unread", (_Unread,), {}), name) for name in names]
     with torch.serialization.safe_globals(unread):
@@ -71,9 +71,9 @@ def _read(torch: Any, file: Path) -> Any:
 
 
 def _stand_in_for_fairseq() -> None:
-    """Let the encoder import what it takes from fairseq, which Python 3.11 cannot import.
+    """Register stand-ins for the modules of fairseq that the encoder imports; Python 3.11 cannot import fairseq.
 
-    All of it belongs to training: the mask that hides frames, and the types of its settings.
+    All of them belong to training: the masking of frames, and the types of its settings.
     """
     settings = ("EXTRACTOR_MODE_CHOICES", "MASKING_DISTRIBUTION_CHOICES", "LAYER_TYPE_CHOICES")
     networks = ("ConvFeatureExtractionModel", "TransformerEncoder")

@@ -1,4 +1,4 @@
-"""Vocos on the tokens of EnCodec 24 kHz, run by its authors' package ``vocos``: EnCodec listens, Vocos speaks."""
+"""Guest for Vocos on the tokens of EnCodec 24 kHz, with its authors' package ``vocos``: Vocos replaces the decoder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENCODEC = "encodec_24khz-d7cc33bc.th"
 
 
 class Guest:
-    """The codebooks of EnCodec that the card's bitrate takes, and a decoder trained for several bitrates."""
+    """The first codebooks of EnCodec, as the card's bitrate selects, and a decoder trained for several bitrates."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -23,7 +23,7 @@ class Guest:
         encodec = torch.load(
             guest_tools.weights_file(card, ENCODEC, card["settings"]["encodec"]), map_location="cpu", weights_only=True
         )
-        # The package would fetch EnCodec's weights by itself, past the user's folder and the offline flags.
+        # The package downloads EnCodec's weights itself and ignores the user's folder and the offline flags.
         empty = EncodecModel.encodec_model_24khz
         EncodecModel.encodec_model_24khz = staticmethod(lambda pretrained: empty(pretrained=False))  # noqa: ARG005
         model = Vocos.from_hparams(str(folder / FILES[0]))

@@ -1,4 +1,4 @@
-"""WavTokenizer, run by the code of its authors as the package ``outetts`` carries it."""
+"""Guest for WavTokenizer, with its authors' code in the package ``outetts``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CLASSES = {
     "backbone": "decoder.models.VocosBackbone",
     "head": "decoder.heads.ISTFTHead",
 }
-"""What a configuration may name: its loader would import anything."""
+"""Classes that a configuration may name; the package's loader would import any class."""
 
 
 class Guest:
-    """One codebook at 40 or 75 Hz: an encoder and quantizer like EnCodec's, and a decoder like Vocos with attention."""
+    """One codebook at 40 or 75 Hz: an encoder and quantizer as in EnCodec, and a decoder as in Vocos with attention."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -31,11 +31,11 @@ class Guest:
         self.torch = torch
         model = WavTokenizer.from_hparams0802(str(config))
         state = torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"]
-        # A checkpoint of the whole training: discriminators and losses lie beside the codec.
+        # The training checkpoint also holds discriminators and losses.
         model.load_state_dict({name: value for name, value in state.items() if name.split(".")[0] in CLASSES})
         self.model, encodec = model.eval().to(device), model.feature_extractor.encodec
         if not all(layer._codebook.inited for layer in encodec.quantizer.vq.layers):  # noqa: SLF001 - it has no other name
-            raise ValueError(f"expected a trained codebook in {checkpoint.name}, this one the first clip would make")
+            raise ValueError(f"expected a trained codebook in {checkpoint.name}, got one that is not initialised")
         self.bandwidth = torch.tensor([0])
         guest_tools.expect(
             card,
@@ -59,18 +59,18 @@ class Guest:
 
 
 def folder_of_the_code() -> Path:
-    """Return the folder where ``outetts`` keeps the authors' code, without importing its speech synthesis.
+    """Return the folder of the authors' code in ``outetts``, without importing its speech synthesis.
 
-    That code imports itself as ``decoder`` and ``encoder``: the package puts this very folder on the path as well.
+    That code imports itself as ``decoder`` and ``encoder``, so its folder goes on the import path, as in the package.
     """
     found = importlib.util.find_spec("outetts")
     if found is None or found.origin is None:
-        raise ModuleNotFoundError("expected the package outetts in the private environment; build it anew")
+        raise ModuleNotFoundError("expected the package outetts in the private environment, found none; rebuild it")
     return Path(found.origin).with_name("wav_tokenizer")
 
 
 def files_of(card: dict[str, Any]) -> tuple[Path, Path]:
-    """Return the checkpoint and its configuration, which for some models lies at another place of the publisher."""
+    """Return the checkpoint and its configuration, which for some models comes from another repository."""
     settings = card["settings"]
     checkpoint, config = settings["checkpoint"], settings["config"]
     if "config_address" not in settings:

@@ -18,6 +18,7 @@ from codec_superb.metrics.p862.tables import OPTIONS
 
 Signal = NDArray[np.float32]
 
+# in windows of 4 ms: bursts below 16 ms, pauses below 200 ms
 SHORTEST_SPEECH = 4
 """Windows; a shorter burst is not speech."""
 LONGEST_PAUSE = 50
@@ -50,6 +51,7 @@ def _energies(signal: Signal, window: int, count: int) -> Signal:
 
 @compiled(**OPTIONS)
 def _noise_threshold(energy: Signal, threshold: np.float32) -> np.float32:
+    # speech is what stands two standard deviations above the mean of everything that is not speech
     for _ in range(ROUNDS):
         noise, spread, count = _ZERO, _ZERO, 0
         for value in energy:  # to add nothing costs less than a branch

@@ -21,6 +21,7 @@ from codec_superb.metrics.p862.tables import OPTIONS
 Signal = NDArray[np.float32]
 
 _UNSURE = -(1 << 30)
+# sums that grow row by row round otherwise than a transform: nearer shifts than this are transformed (decision 4)
 _DOUBT = np.float32(2e-5)
 """By how much two ways to correlate may differ, relative to both signals' norms."""
 

@@ -21,6 +21,7 @@ from codec_superb.metrics.p862.tables import OPTIONS
 Signal = NDArray[np.float32]
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
+# the eighth root is why votes differ in their last bits from one transform to another (decision 4)
 _VOTE_POWER = 0.125
 
 

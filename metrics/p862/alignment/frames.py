@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.compiled import compiled
+from codec_superb.metrics.hann import hann
 from codec_superb.metrics.p862.arithmetic.exact_fft import (
     TwiddleFactors,
     per_thread,
@@ -37,6 +38,7 @@ from codec_superb.metrics.p862.tables import OPTIONS
 Signal = NDArray[np.float32]
 
 _NEARLY = np.float32(0.99)
+# on 90,000 frames two transforms differed by 6e-7 of both frames' norms at most (decision 4)
 _DOUBT = np.float32(4e-6)
 """By how much two transforms may differ, relative to both frames' norms; ten times what was seen."""
 _NOTHING = np.float32(1e-20)
@@ -98,13 +100,12 @@ class Workspace(NamedTuple):
 
 @per_thread
 def workspace(length: int) -> Workspace:
-    """Return the calling thread's bench for frames of ``length`` samples."""
-    angles = 2 * np.pi * np.arange(length) / length
+    """Return the calling thread's workspace for frames of ``length`` samples."""
     return Workspace(
         length=length,
         hop=length // 4,
         kernel=length // 64,
-        window=(0.5 * (1.0 - np.cos(angles))).astype(np.float32),
+        window=hann(length).astype(np.float32),
         twiddle_factors=twiddle_factors(length),
         places=reversed_bits(length),
         scale=np.full(1, 1 / length, np.float32),

@@ -18,8 +18,10 @@ from codec_superb.metrics.p862.alignment.frames import Workspace
 from codec_superb.metrics.p862.alignment.splitting import Cut, Signals, find_cut
 from codec_superb.metrics.p862.tables import SEARCH_WINDOWS
 
+# the standard's programme has room for 50 utterances and writes beyond its arrays when there are more (decision 4)
 MOST = 50
 """Utterances beyond which none is cut any more."""
+# 200 ms and 800 ms, in windows of 4 ms
 SHORTEST = 50
 """Windows; shorter speech is no utterance."""
 LONG = 200

@@ -11,6 +11,7 @@ from codec_superb.metrics.compiled import compiled
 from codec_superb.metrics.p862.arithmetic.vector import bits_of, float_of
 from codec_superb.metrics.p862.tables import OPTIONS
 
+# IEEE 754 binary64: 52 bits of mantissa, and an exponent that is stored with 1023 added
 _MANTISSA, _ONE_BITS, _EXPONENT_BITS = (1 << 52) - 1, 1023 << 52, 52
 _ROOT_OF_2 = math.sqrt(2)
 _LOG_TERMS = tuple(2 / (2 * n + 1) / math.log(2) for n in range(10))
@@ -24,6 +25,7 @@ _E0, _E1, _E2, _E3, _E4, _E5, _E6, _E7, _E8, _E9, _E10, _E11, _E12, _E13 = _EXP_
 def _log2(value: float) -> float:
     bits = bits_of(value)
     mantissa = float_of((bits & _MANTISSA) | _ONE_BITS)
+    # to within a factor of the root of 2 around 1, where |s| is at most 0.172 and ten terms of the series suffice
     upper = mantissa > _ROOT_OF_2
     exponent = np.float64((bits >> _EXPONENT_BITS) - 1023 + (1 if upper else 0))
     mantissa = mantissa * 0.5 if upper else mantissa

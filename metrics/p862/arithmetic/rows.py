@@ -40,6 +40,7 @@ class Rows:
 
     def load(self, array: Any, index: Any) -> Any:
         """Read the row of ``array`` that begins at ``index``."""
+        # float32 numbers are aligned to 4 bytes, vectors to their own size, if nothing is said
         return self.builder.load(self._place(array, index), align=4)
 
     def store(self, row: Any, array: Any, index: Any) -> None:

@@ -21,8 +21,8 @@ def _run() -> None:
     try:
         with engine.connect().execution_options(write=True) as connection:
             if engine.dialect.name == "sqlite":
-                # A copied table is dropped in between, which must not touch the rows that refer to it. SQLite listens
-                # to this outside of a transaction only, so it goes past SQLAlchemy, which would begin one.
+                # alembic's batch mode drops a table and renames its copy, which must not affect rows that refer to it.
+                # SQLite ignores this pragma within a transaction, which SQLAlchemy would begin: the driver is used.
                 connection.connection.cursor().execute("PRAGMA foreign_keys=OFF")
             _migrate(connection)
     finally:
@@ -33,9 +33,9 @@ def _migrate(connection: Connection) -> None:
     context.configure(
         connection,
         target_metadata=Base.metadata,
-        render_as_batch=True,  # SQLite cannot alter most of a table in place: alembic then copies it
+        render_as_batch=True,  # SQLite's ALTER TABLE is limited: alembic copies the table instead
         transaction_per_migration=True,
-        transactional_ddl=True,  # true of SQLite as well, since our engine begins its transactions itself
+        transactional_ddl=True,  # also on SQLite, since _begin_sqlite begins transactions explicitly
         on_version_apply=_check_references,
     )
     with context.begin_transaction():
@@ -43,7 +43,7 @@ def _migrate(connection: Connection) -> None:
 
 
 def _check_references(*_: Any, **facts: Any) -> None:
-    """Undo a step that leaves rows which refer to nothing: foreign keys were not looked after on SQLite."""
+    """Fail a migration that leaves dangling references: foreign keys are off during migrations on SQLite."""
     ctx: MigrationContext = facts["ctx"]
     assert ctx.connection is not None
     if ctx.dialect.name != "sqlite":

@@ -12,11 +12,11 @@ from support_sound_events import noise, scores, sound, tone
 
 from codec_superb.applications.aec.ast import AudioSpectrogramTransformer
 from codec_superb.applications.aec.ast_input import AstInput, filter_bank
-from codec_superb.applications.aec.windows import windows
+from codec_superb.applications.aec.torch_classifier import windows
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import MissingModel, PredictionFailed
-from codec_superb.applications.torchaudio_import import import_torchaudio
 from codec_superb.applications.transformers_checkpoint import import_transformers
+from codec_superb.base_codec.torchaudio_import import import_torchaudio
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ import torch
 from support_asv import answers, clips, save_ecapa
 
 from codec_superb.applications.asv.ecapa_parameters import read_parameters
-from codec_superb.applications.asv.speechbrain_ecapa import SpeechBrainEcapa
-from codec_superb.applications.asv.speechbrain_import import import_speechbrain
+from codec_superb.applications.asv.speechbrain_ecapa import SpeechBrainEcapa, import_speechbrain
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import MissingModel, OutOfMemory, PredictionFailed
 from codec_superb.applications.interface import Backend

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec_superb.applications.asv.trials import LIMIT, Trial, build_trials, check, sha256_of_trials
+from codec_superb.applications.asv.trials import LIMIT, build_trials, check, sha256_of_trials
 from codec_superb.applications.interface import Item
+from codec_superb.data_manifests.trials import Trial
 
 
 def _items(speakers: Sequence[str | None]) -> list[Item]:

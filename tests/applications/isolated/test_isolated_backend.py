@@ -91,11 +91,11 @@ def test_a_text_that_is_no_text_is_mended(listener: Listener) -> None:
     [
         (
             1,
-            r"the model's worker: killed by SIGKILL \(out of memory\?\); its last words: Traceback: about to be killed",
+            r"the model's worker: killed by SIGKILL \(out of memory\?\); end of its log: Traceback: about to be killed",
         ),
         (2, "ended with exit code 9"),
         (3, "no answer within 1 s"),
-        (5, "ran out of memory; its last words: (.|\n)*MemoryError"),
+        (5, "ran out of memory; end of its log: (.|\n)*MemoryError"),
     ],
 )
 def test_a_dead_worker_costs_one_clip(listener: Listener, fault: int, message: str) -> None:

@@ -82,12 +82,12 @@ def test_standard_output_harms_nothing(codec: IsolatedCodec) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        (1, r"killed by SIGKILL \(out of memory\?\); its last words: Traceback: about to be killed"),
+        (1, r"killed by SIGKILL \(out of memory\?\); end of its log: Traceback: about to be killed"),
         (2, "ended with exit code 9"),
         (3, r"no answer within 1 s"),
-        (5, "ran out of memory; its last words: (.|\n)*MemoryError"),
+        (5, "ran out of memory; end of its log: (.|\n)*MemoryError"),
         (10, "no answer within 1 s"),
-        (11, "killed by SIGSEGV; its last words: (.|\n)*Extension modules: numpy"),
+        (11, "killed by SIGSEGV; end of its log: (.|\n)*Extension modules: numpy"),
         (82, "killed by signal 40"),
         (83, "killed by SIGKILL"),
     ],

@@ -287,7 +287,7 @@ class TestCommands:
         assert call(["codecs", "env", "remove", "--all", "--json"]) == 0
         assert [each["name"] for each in json.loads(capsys.readouterr().out)] == ["tiny"]
         assert call(["codecs", "env", "remove", "--all"]) == 0
-        assert "nothing to be removed" in capsys.readouterr().out
+        assert "nothing to remove" in capsys.readouterr().out
         assert call(["codecs", "env", "remove", "tiny"]) == 2
         assert "no environment, family or codec is named 'tiny'" in capsys.readouterr().err
         assert call(["codecs", "env", "remove"]) == 2

@@ -29,8 +29,12 @@ def program(code: str) -> list[str]:
     ("code", "error", "message"),
     [
         (GREETING % 99, HandshakeFailed, "expected a worker of protocol 3, got 99"),
-        ("import os, sys; os.write(int(sys.argv[2]), b'Welcome to Python')", HandshakeFailed, "speaks no protocol"),
-        ("import sys; sys.exit('no numpy here')", WorkerDied, "exit code 1; its last words: no numpy here"),
+        (
+            "import os, sys; os.write(int(sys.argv[2]), b'Welcome to Python')",
+            HandshakeFailed,
+            "does not speak this protocol",
+        ),
+        ("import sys; sys.exit('no numpy here')", WorkerDied, "exit code 1; end of its log: no numpy here"),
     ],
 )
 def test_a_failed_handshake_says_what_came(code: str, error: type[Exception], message: str) -> None:
@@ -47,7 +51,7 @@ def test_a_program_that_never_greets_is_given_up() -> None:
 
 def test_a_program_that_is_not_there_is_named() -> None:
     """An environment that lost its interpreter is an error that says what to do."""
-    with pytest.raises(HandshakeFailed, match=r"cannot start /nowhere/python .*; build its environment anew"):
+    with pytest.raises(HandshakeFailed, match=r"cannot start /nowhere/python .*; rebuild its environment"):
         WorkerProcess(["/nowhere/python"], Timeouts())
 
 

@@ -128,7 +128,7 @@ def test_last_words_are_of_this_clip_and_readable(codec: IsolatedCodec) -> None:
         codec.encode(clip(2), 16000)
     codec.encode(clip(85), 16000)
     codec.encode(clip(), 16000)
-    with pytest.raises(WorkerDied, match=r"last words: Traceback: about to be killed$"):
+    with pytest.raises(WorkerDied, match=r"end of its log: Traceback: about to be killed$"):
         codec.encode(clip(1), 16000)
 
 

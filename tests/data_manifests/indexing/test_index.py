@@ -1,4 +1,4 @@
-"""Every one of the 21 layouts, in a small tree as its publisher lays it out, becomes the right clip list."""
+"""Every layout, in a small tree as its publisher lays it out, becomes the right clip list."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_a_root_that_is_no_folder_is_refused(tree: Tree) -> None:
         index("esc50", tree.root / "esc50.zip")
     with pytest.raises(LayoutError, match="does not exist"):
         index("esc50", tree.root / "nowhere")
-    with pytest.raises(LayoutError, match=r"--root DIR; it is had from https://github\.com/karolpiczak"):
+    with pytest.raises(LayoutError, match=r"--root DIR; it is published at https://github\.com/karolpiczak"):
         index("esc50", None)
 
 

@@ -17,7 +17,7 @@ from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.data_manifests.indexing.index import index
 from codec_superb.data_manifests.progress import ProgressUpdate
-from codec_superb.data_manifests.trials import ListedTrial, read_trials, trial_lists
+from codec_superb.data_manifests.trials import Trial, read_trials, trial_lists
 
 
 def _build(name: str, tree: Tree) -> None:
@@ -135,8 +135,8 @@ def test_trials_are_stored_with_clip_ids(tree: Tree) -> None:
     assert trial_lists("voxceleb1") == ["veri_test2"]
     first = "id10270/5r0dWxy17C8/00001"
     assert read_trials("voxceleb1", "veri_test2") == [
-        ListedTrial(same=True, enrolment=first, test="id10270/5r0dWxy17C8/00003"),
-        ListedTrial(same=False, enrolment=first, test="id10309/_z_BR0ERa9g/00002"),
+        Trial(same=True, enrolment=first, test="id10270/5r0dWxy17C8/00003"),
+        Trial(same=False, enrolment=first, test="id10309/_z_BR0ERa9g/00002"),
     ]
 
 

@@ -138,7 +138,7 @@ def test_a_wrong_file_put_by_hand_is_told_when_there_is_no_other(
     only_this_index(monkeypatch, tmp_path, f"http://127.0.0.1:{closed_port()}/simple/")
     packages_home().mkdir(parents=True)
     (packages_home() / _NAME).write_bytes(b"something else")
-    with pytest.raises(FetchError, match="the file there now has another SHA-256"):
+    with pytest.raises(FetchError, match="the existing file has another SHA-256"):
         _fetch(file)
 
 

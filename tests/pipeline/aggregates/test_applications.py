@@ -13,10 +13,11 @@ from support_probed import draw_probes
 from support_profile import examples
 from support_stats import draw_rows, failed, row
 
+from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.ultra.protocol import DATASETS
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
-from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate, aggregate
+from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics import bootstrap
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue

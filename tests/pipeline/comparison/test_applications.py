@@ -31,7 +31,7 @@ def give(folder: RunFolder, key: str, clip: str, entry: ProbeValue) -> None:
         for row in folder.rows()
     ]
     described = folder.info()
-    folder.write_rows([row.model_dump(mode="json") for row in rows], list(described.metrics), sorted(described.probes))
+    folder.write_rows(rows, list(described.metrics), sorted(described.probes))
 
 
 def similarities(folder: RunFolder) -> dict[str, float]:

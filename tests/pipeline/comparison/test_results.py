@@ -33,6 +33,21 @@ def test_a_run_and_its_submission_are_the_same_results(tmp_path: Path) -> None:
     assert not one.datasets[0].custom
 
 
+def test_a_submission_is_aggregated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its check has computed from the rows is what is loaded: nothing is drawn a second time."""
+    file = pack([write_run(tmp_path, draw_rows(1, 9), card=card())], tmp_path / "a.zip")
+    calls: list[int] = []
+
+    def counted(rows: Any, **options: Any) -> Any:
+        calls.append(len(rows))
+        return aggregate(rows, **options)
+
+    for module in ("submission.check_numbers", "comparison.results"):
+        monkeypatch.setattr(f"codec_superb.pipeline.{module}.aggregate", counted)
+    assert load_results(file).aggregates.categories
+    assert calls == [9]
+
+
 def test_applications_are_the_same_from_a_run_and_its_submission(tmp_path: Path) -> None:
     """Pairs, how probes were run, and every figure; datasets joined, each with its own."""
     runs = [write_run(tmp_path, draw_rows(n, 30, dataset=name), card=CARD) for n, name in enumerate("ab")]

@@ -298,7 +298,7 @@ class TestBeforeAnyWork:
         outcomes = resynthesise(
             [f"{HERE}:Plain"], [str(dataset)], out=tmp_path / "runs", category="music", executor=pool
         )
-        with pytest.raises(MissingLabels, match=r"DNSMOS .* looks at speech, and none of the runs has such clips"):
+        with pytest.raises(MissingLabels, match=r"DNSMOS .* needs clips of speech, and none of the runs has any"):
             probe([outcomes[0].path], applications=["dnsmos"], backends=["levels"])
 
     def test_a_missing_model_is_told_before_another_is_asked(self, run: Path, pool: Executor, asked: Asked) -> None:

@@ -11,16 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.journal import Journal
+from codec_superb.pipeline.tables.rows import ScoreLine
 
 
 def test_lines_survive_reopening(tmp_path: Path) -> None:
     """All lines of a clip come back in order, the last one as the last."""
-    with Journal(tmp_path / "new" / "j.jsonl") as journal:
+    with Journal(tmp_path / "new" / "j.jsonl", dict) as journal:
         for number in range(3):
             journal.append({"clip": "a/é\n", "number": number})
         journal.append({"clip": "b", "number": 9})
-    with Journal(tmp_path / "new" / "j.jsonl") as journal:
+    with Journal(tmp_path / "new" / "j.jsonl", dict) as journal:
         assert [entry["number"] for entry in journal.entries("a/é\n")] == [0, 1, 2]
         assert journal.last("a/é\n") == {"clip": "a/é\n", "number": 2}
         assert "b" in journal
@@ -30,7 +32,7 @@ def test_lines_survive_reopening(tmp_path: Path) -> None:
 def test_every_torn_end_is_cut_off_and_written_over(tmp_path: Path) -> None:
     """Wherever the last line was torn, the lines before it stay and a new one can follow."""
     whole = tmp_path / "whole.jsonl"
-    with Journal(whole) as journal:
+    with Journal(whole, dict) as journal:
         journal.append({"clip": "a", "text": "first"})
         keep = whole.stat().st_size
         journal.append({"clip": "b", "text": "second"})
@@ -38,7 +40,7 @@ def test_every_torn_end_is_cut_off_and_written_over(tmp_path: Path) -> None:
     for cut in range(keep, len(content)):
         torn = tmp_path / f"{cut}.jsonl"
         torn.write_bytes(content[:cut])
-        with Journal(torn) as journal:
+        with Journal(torn, dict) as journal:
             assert "b" not in journal
             journal.append({"clip": "c", "text": "third"})
         lines = [json.loads(line)["clip"] for line in torn.read_text().splitlines()]
@@ -49,9 +51,17 @@ def test_a_torn_line_longer_than_a_block_is_cut_off(tmp_path: Path) -> None:
     """The search for the last newline goes back as far as it must."""
     path = tmp_path / "j.jsonl"
     path.write_bytes(b'{"clip": "a"}\n' + b"x" * 20_000)
-    with Journal(path) as journal:
+    with Journal(path, dict) as journal:
         assert journal.last("a") == {"clip": "a"}
     assert path.read_bytes() == b'{"clip": "a"}\n'
+
+
+def test_a_line_of_another_kind_is_named(tmp_path: Path) -> None:
+    """A line that is whole, and not what this version writes, says where it differs and what to do."""
+    path = tmp_path / "j.jsonl"
+    path.write_text('{"clip": "a", "sha256": null, "metrics": {"mel": {"status": "ok", "value": 1}}}\n')
+    with Journal(path, ScoreLine) as journal, pytest.raises(RunFolderError, match=r"'a'.*mel\.version.*--overwrite"):
+        journal.last("a")
 
 
 @pytest.mark.parametrize("damage", [b"\0" * 40 + b"\n", b'{"clip": \n', b"[1]\n", b'{"clip": 3}\n', b"\xff\n"])
@@ -59,7 +69,7 @@ def test_the_journal_ends_before_the_first_damaged_line(tmp_path: Path, damage: 
     """What a power loss garbled, and what follows it, is cut off; new lines follow what is whole."""
     path = tmp_path / "j.jsonl"
     path.write_bytes(b'{"clip": "a"}\n' + damage + b'{"clip": "b"}\n')
-    with Journal(path) as journal:
+    with Journal(path, dict) as journal:
         assert "a" in journal
         assert "b" not in journal
         journal.append({"clip": "c"})
@@ -69,7 +79,7 @@ def test_the_journal_ends_before_the_first_damaged_line(tmp_path: Path, damage: 
 
 def test_a_line_longer_than_a_block_is_read_whole(tmp_path: Path) -> None:
     """A row with many metrics and reasons is longer than one read."""
-    with Journal(tmp_path / "j.jsonl") as journal:
+    with Journal(tmp_path / "j.jsonl", dict) as journal:
         journal.append({"clip": "a", "text": "y" * 10_000})
         assert journal.last("a") == {"clip": "a", "text": "y" * 10_000}
 
@@ -81,7 +91,7 @@ def test_a_line_that_does_not_fit_leaves_no_part_behind(tmp_path: Path) -> None:
         "import resource, sys; from pathlib import Path\n"
         "from codec_superb.pipeline.runs.journal import Journal\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))\n"
-        "journal = Journal(Path(sys.argv[1]))\n"
+        "journal = Journal(Path(sys.argv[1]), dict)\n"
         "try:\n"
         "    for n in range(100): journal.append({'clip': str(n), 'text': 'z' * 90})\n"
         "except OSError as error: print(n, error.errno)\n"
@@ -99,7 +109,7 @@ def test_a_line_that_does_not_fit_leaves_no_part_behind(tmp_path: Path) -> None:
 
 def test_nan_is_refused(tmp_path: Path) -> None:
     """Journals are strict JSON."""
-    with Journal(tmp_path / "j.jsonl") as journal, pytest.raises(ValueError, match="not JSON compliant"):
+    with Journal(tmp_path / "j.jsonl", dict) as journal, pytest.raises(ValueError, match="not JSON compliant"):
         journal.append({"clip": "a", "value": float("nan")})
     assert (tmp_path / "j.jsonl").read_bytes() == b""
 
@@ -111,7 +121,7 @@ def test_memory_of_a_journal_is_far_below_its_size(tmp_path: Path) -> None:
     with path.open("w") as file:
         file.writelines(json.dumps({"clip": f"clip{n}", "text": filler}) + "\n" for n in range(10_000))
     tracemalloc.start()
-    with Journal(path) as journal:
+    with Journal(path, dict) as journal:
         assert "clip9999" in journal
         peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -1,15 +1,17 @@
-"""PESQ is compiled once, by one worker, and the user hears of it."""
+"""PESQ is compiled and tried once, by one worker; the user hears of it, and of the package that takes over."""
 
 from __future__ import annotations
 
 import sys
 
+import pesq as package
 import pytest
 from support_p862 import RATE, damaged, speech
 
+from codec_superb.metrics import quality
 from codec_superb.metrics.p862 import pesq, readiness
 from codec_superb.pipeline.scoring import compile_ahead as module
-from codec_superb.pipeline.scoring.compile_ahead import EVERY_TIME, ONCE, compile_ahead
+from codec_superb.pipeline.scoring.compile_ahead import EVERY_TIME, ONCE, Trial, WorkingBackends
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import SilentProgress
 
@@ -36,9 +38,15 @@ def _compiled() -> dict[tuple[str, str], int]:
     }
 
 
+def test_the_known_answers_are_those_of_the_package() -> None:
+    """The package ``pesq`` gives the built-in pair the scores that are built in, exactly."""
+    pair = readiness.known_pair()
+    assert {mode: package.pesq(RATE, *pair, mode) for mode in ("wb", "nb")} == readiness.KNOWN_ANSWERS
+
+
 def test_everything_is_compiled_ahead() -> None:
     """What is compiled ahead is all that scoring needs: damaged speech compiles nothing more."""
-    readiness.compile_ahead()
+    assert readiness.deviation() == ""
     assert readiness.is_compiled()
     before = _compiled()
     for seed in range(30):
@@ -49,10 +57,10 @@ def test_everything_is_compiled_ahead() -> None:
 
 def test_nothing_is_said_where_it_is_compiled() -> None:
     """A second command is silent, and the worker's timeout is for clips only."""
-    readiness.compile_ahead()
+    assert readiness.deviation() == ""
     heard = Heard()
     with Executor(1, timeout=0.001) as pool:
-        compile_ahead(["pesq", "sdr"], (), pool, heard)
+        assert WorkingBackends((), pool, heard).settle(["pesq", "sdr"]) == ()
         assert pool.running == 1
         assert pool.timeout == 0.001
     assert heard.texts == []
@@ -62,16 +70,14 @@ def test_nothing_is_said_where_it_is_compiled() -> None:
 def test_no_worker_starts_where_nothing_needs_it(keys: list[str], backends: tuple[tuple[str, str], ...]) -> None:
     """Other metrics and the package ``pesq`` wait for nothing."""
     with Executor(1) as pool:
-        compile_ahead(keys, backends, pool, Heard())
+        assert WorkingBackends(backends, pool, Heard()).settle(keys) == backends
         assert pool.running == 0
 
 
-@pytest.mark.parametrize(("worth", "texts"), [(True, [ONCE]), (False, [EVERY_TIME])])
-def test_the_user_is_told(monkeypatch: pytest.MonkeyPatch, *, worth: bool, texts: list[str]) -> None:
-    """Before compiling begins; where it cannot be kept, the words say so and nothing is compiled for others."""
-    done: list[bool] = []
+@pytest.mark.parametrize(("worth", "text"), [(True, ONCE), (False, EVERY_TIME)])
+def test_the_user_is_told(monkeypatch: pytest.MonkeyPatch, *, worth: bool, text: str) -> None:
+    """Before compiling begins; where the code cannot be kept, the words say so."""
     monkeypatch.setattr(readiness, "is_compiled", lambda: False)
     monkeypatch.setattr(readiness, "is_worth_compiling", lambda: worth)
-    monkeypatch.setattr(readiness, "compile_ahead", lambda: done.append(True))
-    assert list(module._compile(None)) == texts
-    assert done == ([True] if worth else [])
+    quality.p862_fault.cache_clear()
+    assert list(module._compile(None)) == [text, Trial("")]

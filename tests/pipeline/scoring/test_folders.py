@@ -34,7 +34,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_pairs_are_made_by_path_without_ending(folders: tuple[Path, Path]) -> None:
     """Every reference meets the file of its own name: half the level is 6 dB SDR, and only there."""
-    rows = score_folders(*folders, metrics=KEYS, workers=1)
+    rows = score_folders(*folders, metrics=KEYS, workers=1).rows
     assert [row.clip for row in rows] == ["a.wav", "b.wav", "sub/a.wav"]
     assert {row.status for row in rows} == {"ok"}
     assert rows[1].metrics["sdr"].value == pytest.approx(20 * np.log10(2), abs=0.01)
@@ -71,7 +71,7 @@ def test_another_rate_another_length_and_noise_for_a_file_fail(folders: tuple[Pa
     soundfile.write(second / "a.flac", speech_like(0.6, 8000), 8000)
     soundfile.write(second / "b.wav", speech_like(0.6, RATE)[:-1], RATE)
     (second / "sub" / "a.wav").write_bytes(b"no audio")
-    rows = score_folders(first, second, metrics=KEYS, workers=1)
+    rows = score_folders(first, second, metrics=KEYS, workers=1).rows
     assert [(row.status, row.stage) for row in rows] == [("failed", "score")] * 3
     assert rows[0].error == "expected a resynthesis at 16000 Hz, got 8000 Hz"
     assert rows[1].error == "expected a resynthesis of 9600 samples, got 9599"
@@ -85,7 +85,7 @@ def test_a_delay_is_measured_and_not_repaired(folders: tuple[Path, Path]) -> Non
     first, second = folders
     audio = speech_like(0.6, RATE, seed=1)
     soundfile.write(second / "b.wav", np.concatenate([np.zeros(40, np.float32), audio[:-40]]), RATE)
-    row = score_folders(first, second, metrics=KEYS, workers=1)[1]
+    row = score_folders(first, second, metrics=KEYS, workers=1).rows[1]
     assert row.lag_samples == 40
     value = row.metrics["sdr"].value
     assert value is not None
@@ -94,7 +94,7 @@ def test_a_delay_is_measured_and_not_repaired(folders: tuple[Path, Path]) -> Non
 
 def test_the_category_chooses_the_metrics(folders: tuple[Path, Path]) -> None:
     """Without a choice the metrics are those of the category."""
-    rows = score_folders(*folders, category="audio", workers=2)
+    rows = score_folders(*folders, category="audio", workers=2).rows
     assert {(row.category, tuple(row.metrics)) for row in rows} == {("audio", metrics_for("audio"))}
 
 

@@ -60,3 +60,12 @@ def test_no_coefficient_without_variation_or_things(values: np.ndarray) -> None:
 def test_nothing_at_all() -> None:
     """An empty table gives an empty square."""
     assert correlations(np.zeros((0, 0))).coefficients.shape == (0, 0)
+
+
+def test_rounding_carries_no_coefficient_beyond_one() -> None:
+    """Values that lie on a line up or down, drawn until rounding would overshoot, have exactly 1 or -1."""
+    for seed in range(200):
+        x = np.random.default_rng(seed).normal(size=7)
+        found = correlations(np.column_stack([x, 3 * x, -0.7 * x]))
+        assert np.abs(found.coefficients).max() <= 1
+        assert found.n.dtype == np.int64

@@ -10,7 +10,7 @@ from scipy import stats
 from support_profile import examples
 from support_stats import KEYS, draw_rows, failed, ok, row
 
-from codec_superb.pipeline.statistics.paired import PairedMetric, compare_paired
+from codec_superb.pipeline.statistics.paired import PairedMetric, compare_paired, difference_of
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
 UNDEFINED = MetricValue(status="undefined", reason="no utterance")
@@ -150,3 +150,22 @@ def test_swapping_the_codecs_flips_every_sign() -> None:
         assert one.score.first_better == pytest.approx(1 - two.score.first_better)
         for here, there_ in zip(one.metrics, two.metrics, strict=True):
             assert (here.wins, here.losses) == (there_.losses, there_.wins)
+
+
+def test_the_share_of_replicates_by_hand() -> None:
+    """Two ahead, one tied and one behind are 2.5 of 4; what is undefined says nothing, and of nothing it is a half."""
+    draws = np.array([[2.0, 1.0], [2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [np.nan, 1.0]])
+    point = np.array([2.0, 1.0])
+    assert difference_of(point, draws, 9).first_better == 2.5 / 4
+    assert difference_of(point, draws, 9, -1).first_better == 1.5 / 4
+    assert difference_of(point, np.full((5, 2), np.nan), 9).first_better == 0.5
+    assert difference_of(point, np.full((5, 2), np.nan), 9).low is None
+
+
+def test_a_tie_is_neither_a_win_nor_a_loss() -> None:
+    """Of four clips one is better, two are equal and one is worse, also where less is better."""
+    values = {"a": (1.0, 2.0), "b": (3.0, 3.0), "c": (4.0, 4.0), "d": (6.0, 5.0)}
+    for key in ("pesq", "mel"):
+        first, second = ([row(clip, metrics={key: ok(pair[n])}) for clip, pair in values.items()] for n in (0, 1))
+        metric = only_metric(first, second, key)
+        assert (metric.wins, metric.losses, metric.ties) == (1, 1, 2)

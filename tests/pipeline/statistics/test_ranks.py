@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support_profile import examples
-from support_stats import draw_rows, failed
+from support_stats import draw_rows, failed, ok, row
 
-from codec_superb.pipeline.statistics.ranks import Ranking, rank_codecs
+from codec_superb.pipeline.statistics.ranks import Ranking, _places, rank_codecs
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
 LADDER = {f"codec{step}": draw_rows(step, 45, quality=0.3 * step) for step in range(4)}
@@ -120,3 +121,60 @@ def test_one_codec_is_first(category: str) -> None:
     (rank,) = rank_codecs({"only": LADDER["codec0"]})[category].ranks  # type: ignore[index]  # a category by name
     assert (rank.rank, rank.best, rank.worst) == (1, 1, 1)
     assert 0 < rank.score < 1
+
+
+FIRST, SECOND = [0.9, 0.8], [0.7, 0.8]
+"""Scores of two codecs in a replicate: in the first the first codec is ahead, in the second it is not."""
+
+
+@pytest.mark.parametrize(("turned", "best", "worst"), [(4, 2, 1), (5, 1, 2)])
+def test_the_range_of_a_rank_by_hand(turned: int, best: int, worst: int) -> None:
+    """Of 200 replicates the fifth from either end is the last within 95 %: four turned round do not count, five do."""
+    draws = np.array([SECOND] * turned + [FIRST] * (200 - turned))
+    ranks = _places(("one", "two"), np.array(FIRST), draws, spread=True)
+    assert [(rank.codec, rank.rank, rank.best, rank.worst) for rank in ranks] == [
+        ("one", 1, 1, worst),
+        ("two", 2, best, 2),
+    ]
+    unsure = _places(("one", "two"), np.array(FIRST), draws, spread=False)
+    assert {(rank.best, rank.worst) for rank in unsure} == {(1, 2)}
+
+
+def test_replicates_without_a_score_say_nothing() -> None:
+    """They are left out; where all of them are, the range of a rank is the rank."""
+    nothing = np.full((10, 2), np.nan)
+    for draws in (nothing, np.vstack([nothing, [FIRST] * 5])):
+        ranks = _places(("one", "two"), np.array(FIRST), draws, spread=True)
+        assert [(rank.rank, rank.best, rank.worst) for rank in ranks] == [(1, 1, 1), (2, 2, 2)]
+
+
+def datasets_of(runs: dict[str, str]) -> tuple[str, ...]:
+    """Rank codecs, each run on the datasets whose letters are given; return those that the ranks rest on."""
+    rows = {codec: [r for name in names for r in draw_rows(1, 6, dataset=name)] for codec, names in runs.items()}
+    return rank_codecs(rows, replicates=10)["speech"].datasets
+
+
+def test_the_combination_that_most_codecs_were_run_on() -> None:
+    """The most codecs, then the most datasets, then the first by name, whatever the order of the codecs."""
+    assert datasets_of({"a": "yz", "b": "x", "c": "x"}) == ("x",)
+    assert datasets_of({"a": "x", "b": "yz"}) == datasets_of({"a": "zy", "b": "x"}) == ("y", "z")
+    assert datasets_of({"a": "y", "b": "x"}) == ("x",)
+
+
+def test_two_clips_are_a_spread() -> None:
+    """From two shared clips on a range is drawn and no longer any rank."""
+    two = {codec: [entry for entry in rows if entry.category == "speech"][:2] for codec, rows in LADDER.items()}
+    (ranking,) = rank_codecs(two).values()
+    assert ranking.clips == 2
+    assert places(ranking)["codec3"] == (1, 1, 1)
+
+
+def test_shared_clips_without_a_shared_value_rank_nobody() -> None:
+    """Both codecs have both clips, and PESQ on one each: no clip is counted as the ground of a rank."""
+    full = {key: ok(0.5) for key in ("stft", "mel", "stoi")}
+    rows = {
+        codec: [row(clip, metrics=full | ({"pesq": ok(2.0)} if clip == codec else {})) for clip in "ab"]
+        for codec in "ab"
+    }
+    ranking = rank_codecs(rows)["speech"]
+    assert (ranking.ranks, ranking.clips, set(ranking.unranked)) == ((), 0, {"a", "b"})

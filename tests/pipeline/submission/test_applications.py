@@ -84,7 +84,7 @@ class TestPack:
         )
         rows = [row.model_dump(mode="json") for row in found.rows]
         next(row for row in rows if row["clip"] == "gone")["probes"]["asr"]["reason"] = "cannot read /home/ann/voices/a"
-        run.write_rows(rows, list(run.info().metrics), ["asr"])
+        run.write_rows(map(ClipRow.model_validate, rows), list(run.info().metrics), ["asr"])
         members = read_archive(pack([run], tmp_path / "a.zip"))
         assert not any(b"/home/ann" in data for data in members.values())
         (used,) = document(tmp_path / "a.zip").datasets[0].probes

@@ -208,7 +208,7 @@ class TestPairs:
         for row in rows:
             if row["clip"] in {twice.left, twice.right}:
                 row["probes"]["asv"]["shared"]["trials"] += 1
-        run.write_rows(rows, list(run.info().metrics), ["asv"])
+        run.write_rows(map(ClipRow.model_validate, rows), list(run.info().metrics), ["asv"])
         run.write_pairs([*found.pairs, twice])
         assert check(pack([run], tmp_path / "a.zip")).ok
 

@@ -14,7 +14,7 @@ from support_profile import examples
 from support_stats import KEYS, draw_rows
 
 from codec_superb.pipeline.errors import ClipTableError
-from codec_superb.pipeline.tables.clips import write_table
+from codec_superb.pipeline.tables.clips import open_table, write_table
 from codec_superb.pipeline.tables.parquet_footer import read_footer
 
 
@@ -70,6 +70,25 @@ def test_a_page_with_another_encoding_than_the_footer_admits_is_seen() -> None:
     lying = data.replace(places[0], places[0].replace(b"\x0e", b"\x00"))
     (chunk,) = read_footer(io.BytesIO(lying)).chunks
     assert {"PLAIN", "DELTA_BYTE_ARRAY"} <= chunk.encodings
+
+
+def test_a_table_that_unfolds_is_refused_before_arrow_unfolds_it() -> None:
+    """A few kilobytes of compressed pages that hold 64 MB cost no more memory than they say that they do."""
+    names = pa.array([f"{n}" + "a" * (1 << 20) for n in range(64)])
+    table = pq.read_table(io.BytesIO(GOOD)).take(pa.array([0] * 64))
+    bomb = io.BytesIO()
+    written = table.set_column(0, table.schema.field(0), names)
+    pq.write_table(written, bomb, compression="zstd", use_dictionary=False, store_schema=False, write_statistics=False)
+    assert len(bomb.getvalue()) < 50_000
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    try:
+        with pytest.raises(ClipTableError, match=r"expected uncompressed .* got ZSTD .*column 'clip'"):
+            open_table(bomb)
+        assert (pool.max_memory() or 0) < 1 << 20
+    finally:
+        pa.set_memory_pool(before)
 
 
 @examples(300)

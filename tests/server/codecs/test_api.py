@@ -83,7 +83,7 @@ class TestRadar:
             results = session.get_one(Submission, site.stored.second).results
             (speech,) = [row for row in results if (row.category, row.dataset) == ("speech", "")]
         keys = ("stft", "mel", "pesq", "stoi", "f0corr")
-        expected = [float(normalise(key, np.asarray(speech.metrics[key]["value"]))) for key in keys]
+        expected = [float(normalise(key, np.asarray(speech.metrics[key]["mean"]))) for key in keys]
         assert own["r"] == pytest.approx([*expected, expected[0]])
         worst, best = figure["data"][0]["r"], figure["data"][1]["r"]
         assert all(low <= high for low, high in zip(worst, best, strict=True))

@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from math import nan
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 from support_cards import make_card
 from support_report import make_points, make_results
+from support_results import changed
 from support_stats import sha, stamp
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card, Isolation, Weights
-from codec_superb.metrics.overall import normalise
-from codec_superb.metrics.table import METRICS, Category
+from codec_superb.metrics.overall import normalise, on_scale
+from codec_superb.metrics.table import METRICS, Category, Metric
 from codec_superb.pipeline.literature.tables import published_as
 from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.board.entries import BoardEntry, CodecFigures
-from codec_superb.server.codecs.band import FACTOR, axes, band_of
+from codec_superb.server.codecs.band import FACTOR, axes, band_of, scale_words
 from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
 from codec_superb.server.codecs.facts import card_facts, web_address
 from codec_superb.server.codecs.provenance import STAGES, machines
 from codec_superb.server.codecs.published import entries_of, published_page
-from codec_superb.server.codecs.scales import SCALES
 from codec_superb.server.database.models import Codec, Submission
 from codec_superb.web.rows import CodecResult
 
@@ -42,37 +41,36 @@ def test_every_stage_of_a_stamp_has_a_word() -> None:
 class TestScales:
     """Where a mean stands on the radar."""
 
-    def test_every_metric_has_one(self) -> None:
-        """A metric of the table without a scale would be missing from the radar."""
-        assert SCALES.keys() == METRICS.keys()
-
-    @pytest.mark.parametrize("key", METRICS)
-    def test_better_is_further_out_and_all_stays_within(self, key: str) -> None:
+    @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.key)
+    def test_better_is_further_out_and_all_stays_within(self, metric: Metric) -> None:
         """From the worst to the best value places rise from 0 to 1, never beyond."""
-        metric = METRICS[key]
         low, high = max(metric.minimum, -50.0), min(metric.maximum, 50.0)
-        places = [SCALES[key].of(value) for value in np.linspace(low, high, 100)]
-        ordered = places if metric.higher_is_better else places[::-1]
+        places = on_scale(metric, np.linspace(low, high, 100))
+        ordered = list(places if metric.higher_is_better else places[::-1])
         assert ordered == sorted(ordered)
         assert 0 <= ordered[0] <= ordered[-1] <= 1
         assert ordered[-1] == pytest.approx(1)
 
-    @pytest.mark.parametrize("key", ["stft", "mel", "pesq", "stoi", "f0corr"])
-    def test_metrics_of_the_score_stand_where_the_score_puts_them(self, key: str) -> None:
-        """The same normalisation, to the bit."""
-        assert SCALES[key].of(0.8) == float(normalise(key, np.asarray(0.8)))
+    @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.key)
+    def test_metrics_of_the_score_stand_where_the_score_puts_them(self, metric: Metric) -> None:
+        """The same normalisation, to the bit, and the words beside the chart say so; no other metric claims it."""
+        assert ("overall score" in scale_words(metric)) <= bool(metric.overall)
+        if metric.overall:
+            assert on_scale(metric, np.asarray(0.8)) == normalise(metric.key, np.asarray(0.8))
 
     def test_decibels(self) -> None:
         """Worked numbers: 10 dB is in the middle."""
-        assert [SCALES["si_sdr"].of(value) for value in (-90, -10, 10, 30, 90)] == [0, 0, 0.5, 1, 1]
+        assert on_scale(METRICS["si_sdr"], np.array([-90.0, -10, 10, 30, 90])).tolist() == [0, 0, 0.5, 1, 1]
+        assert scale_words(METRICS["si_sdr"]) == "0 at −10 dB and below, 1 at 30 dB and above"
+        assert scale_words(METRICS["pesq"]) == "as in the overall score: 0 at −0.5, 1 at 4.5"
 
 
 def entry(name: str, kbps: float | None, states: Mapping[str, str] = MINI, pesq: float | None = 3.0) -> BoardEntry:
     """Make a codec of the board with one metric in speech."""
     metrics = {"pesq": (pesq, None, None, 3, 0, 0, None), "stoi": (0.9, None, None, 3, 0, 0, None)}
     figures = CodecFigures(
-        tuple(states), tuple(states.values()), True, 3, 3, 0, kbps, None, None, None, None, None, 0,
-        (0.7, None, None, 3, 0, 0, None), metrics,
+        tuple(states), tuple(states.values()), True, 3, 3, 0, 9.0, kbps, None, None, None, None, None, 0,
+        (0.7, None, None), metrics,
     )  # fmt: skip
     category: Category = "speech"
     return BoardEntry(
@@ -81,11 +79,10 @@ def entry(name: str, kbps: float | None, states: Mapping[str, str] = MINI, pesq:
     )  # fmt: skip
 
 
-def own(kbps: float = 12.0) -> CodecResult:
+def own(kbps: float | None = 12.0) -> CodecResult:
     """Make the codec whose band is looked for."""
     found = next(row for row in make_results(make_points("speech", 12)) if row.codec == "opus_12k")
-    fields = {name: getattr(found, name) for name in found.__slots__}
-    return CodecResult(**{**fields, "kbps": kbps, "datasets": ("mini",)})
+    return changed(found, kbps=kbps, datasets=("mini",))
 
 
 class TestBand:
@@ -118,8 +115,8 @@ class TestBand:
         assert [member.codec for member in found.members] == ["b"]
         assert found.other_datasets == 1
 
-    @pytest.mark.parametrize("kbps", [nan, 0.0])
-    def test_needs_a_bitrate(self, kbps: float) -> None:
+    @pytest.mark.parametrize("kbps", [None, 0.0])
+    def test_needs_a_bitrate(self, kbps: float | None) -> None:
         """Without a measured bitrate there is no band."""
         assert band_of(own(kbps), MINI, {}, [entry("a", 12)]) is None
 

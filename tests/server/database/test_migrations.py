@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -16,9 +17,10 @@ from sqlalchemy import inspect, select, text
 from support_postgres import PostgresServer
 from support_rows import all_rows, fill_tables
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.server.database import migrate
 from codec_superb.server.database.migrate import downgrade, upgrade
-from codec_superb.server.database.models import Base, Revision
+from codec_superb.server.database.models import Base, Result, Revision
 from codec_superb.server.database.session import Database, bump_revision
 
 REVISIONS = [
@@ -94,6 +96,38 @@ def test_downgrade_and_upgrade_with_data(filled: Database, database_url: str, re
         assert session.scalars(select(Revision.number)).one() >= 1
     with filled.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+
+
+def _metrics(database: Database) -> list[dict[str, dict[str, float | int | None]]]:
+    """Read what is stored of metrics, without the models, which know the newest schema alone."""
+    table = sa.table("results", sa.column("id", sa.Integer()), sa.column("metrics", sa.JSON()))
+    with database.engine.connect() as connection:
+        return list(connection.execute(select(table.c.metrics).order_by(table.c.id)).scalars())
+
+
+def test_the_mean_of_a_metric_is_called_mean(
+    filled: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before 0002 it is ``value``, after it ``mean``, whatever rows fit into memory; nothing else differs, null too."""
+    script = ScriptDirectory(str(migrate.FOLDER)).get_revision("0002")
+    assert script is not None
+    monkeypatch.setattr(script.module, "AT_ONCE", 2)
+    with filled.transaction(write=True) as session:
+        row = session.scalars(select(Result).order_by(Result.id.desc()).limit(1)).one()
+        row.metrics = {"stoi": dict.fromkeys(Estimate.model_fields), "mel": {"mean": 0.1 + 0.2, "n": 3}}
+        with_none = session.scalars(select(Result).order_by(Result.id).limit(1)).one()
+        with_none.metrics = {}
+    before, rows = _metrics(filled), all_rows(filled.engine)
+    downgrade(database_url, "0001")
+    old = _metrics(filled)
+    assert [[list(estimate) for estimate in metrics.values()] for metrics in old] == [
+        [["value" if name == "mean" else name for name in estimate] for estimate in metrics.values()]
+        for metrics in before
+    ]
+    assert old[-1]["mel"]["value"] == before[-1]["mel"]["mean"] == 0.1 + 0.2
+    upgrade(database_url)
+    assert _metrics(filled) == before
+    assert all_rows(filled.engine) == rows
 
 
 def test_a_later_migration_keeps_every_row(filled: Database, database_url: str, later: Path) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from codec_superb.server.http.compression import SMALLEST, Compression, accepts_gzip
+from codec_superb.server.http.compression import WORTH_COMPRESSING, Compression, accepts_gzip
 
 TEXT = "some words " * 200
 
@@ -27,7 +28,7 @@ def client() -> Iterator[TestClient]:
     app = Starlette(
         routes=[
             Route("/text", lambda _: PlainTextResponse(TEXT)),
-            Route("/small", lambda _: PlainTextResponse("x" * (SMALLEST - 1))),
+            Route("/small", lambda _: PlainTextResponse("x" * (WORTH_COMPRESSING - 1))),
             Route("/tagged", lambda _: PlainTextResponse(TEXT, headers={"ETag": '"a"'})),
             Route("/packed", lambda _: Response(gzip.compress(b"x"), headers={"Content-Encoding": "gzip"})),
             Route("/sound", lambda _: Response(TEXT.encode(), media_type="audio/ogg")),
@@ -65,8 +66,15 @@ def test_nothing_is_compressed_twice(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("header", "expected"),
     [("gzip", True), ("br, GZIP;q=0.5", True), ("*", True), ("", False), ("br", False), ("gzip;q=0", False),
-     ("*;q=0, gzip", True), ("*, gzip;q=0.0", False)],
+     ("*;q=0, gzip", True), ("*, gzip;q=0.0", False), ("gzip ; q=0.001", True), ("x-gzip", True), ("gzip;q=1.0", True),
+     ("gzip;q=no", False), ("gzip;q=2", False), ("*;q=0", False), ("gzipped", False)],
 )  # fmt: skip
 def test_accept_encoding_is_read_by_its_weights(header: str, expected: bool) -> None:
     """A weight of 0 refuses; a named coding counts before the star."""
-    assert accepts_gzip(header) is expected
+    assert accepts_gzip(Headers({"accept-encoding": header})) is expected
+
+
+def test_accept_encoding_may_stand_on_several_lines() -> None:
+    """They are one list (RFC 9110, 5.3)."""
+    lines = [(b"accept-encoding", b"br"), (b"accept-encoding", b"gzip")]
+    assert accepts_gzip(Headers(raw=lines))

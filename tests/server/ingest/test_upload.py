@@ -52,7 +52,7 @@ class TestUpload:
             for part in expected.datasets:
                 one, over = found[part.category, "mini"], found[part.category, ""]
                 assert one.score == over.score == part.score.value
-                assert one.metrics["pesq"]["value"] == part.metrics["pesq"].mean
+                assert one.metrics["pesq"]["mean"] == part.metrics["pesq"].mean
                 assert (one.low, one.high, one.kbps) == (part.score.low, part.score.high, part.kbps)
             entry = session.scalars(select(AuditEntry).where(AuditEntry.subject == receipt["id"])).one()
             assert (entry.actor, entry.action) == ("ann", "submission.received")

@@ -20,8 +20,8 @@ from support_probed import probe_run
 from support_stats import card, draw_rows, write_run
 from support_submissions import reseal
 
+from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBE_METRICS, PROBES
-from codec_superb.pipeline.aggregates.metrics import ApplicationAggregate
 from codec_superb.pipeline.comparison.results import load_results
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.pack import pack

@@ -100,7 +100,7 @@ class TestRanks:
     def test_ranks_are_those_of_the_chosen_metric(self, snapshot: Snapshot) -> None:
         """A distance ranks upside down, and its codecs come in that order."""
         by_mel = view(snapshot, metric="mel")
-        values = [row.result.metrics["mel"].value for row in by_mel.rows if row.result.rank]
+        values = [row.result.summary.metrics["mel"].mean for row in by_mel.rows if row.result.rank]
         assert values == sorted(values, key=lambda value: value or math.nan)
         ranked = [row.result.rank for row in by_mel.rows if row.result.rank]
         assert ranked[0][0] == 1
@@ -196,7 +196,7 @@ class TestPublishedTables:
         assert found.rank_basis == "values"
         assert (found.rows[0].result.codec, found.rows[0].result.rank) == ("table3:D2", (1, 1))
         assert found.rows[-1].result.codec == "table3:E1"
-        assert found.rows[0].result.score.value == 0.864
+        assert found.rows[0].result.summary.score.value == 0.864
         assert {row.source for row in found.rows} == {"literature"}
         assert found.rows[0].source_url == "https://arxiv.org/abs/2402.13071"
 
@@ -204,13 +204,13 @@ class TestPublishedTables:
         """Only on demand, and marked."""
         found = select_all(snapshot, parse([("source", "all")]))
         assert found.rank_basis == "mixed"
-        values = [row.result.score.value for row in found.rows if row.result.rank]
+        values = [row.result.summary.score.value for row in found.rows if row.result.rank]
         assert values == sorted(values, key=lambda value: -(value or 0))
 
     def test_applications_can_be_chosen(self, snapshot: Snapshot) -> None:
         """Word error rate ranks upside down and is offered where the source has it."""
         found = view(snapshot, source="table3", metric="asr_wer_pct")
-        assert found.rows[0].applications["asr_wer_pct"].value.value == 2.96
+        assert found.rows[0].applications["asr_wer_pct"].value.mean == 2.96
         assert found.rows[0].result.rank == (1, 1)
         assert "asr_wer_pct" in found.choices.metrics
         assert "asr_wer_pct" not in view(snapshot).choices.metrics

@@ -131,8 +131,8 @@ class TestTheResultsAlone:
             ({"largest_lag": 320}, "lag", "320 samples early or late"),
             ({"clipped_samples": 40_000}, "clipping", "2.5 % of the samples"),
             ({"clipped_samples": 3, "kbps": None}, "clipping", "3 samples are clipped"),
-            ({"encode_rtf": 0.0}, "speed", "encoding took no time"),
-            ({"decode_rtf": 0.0}, "speed", "decoding took no time"),
+            ({"encode_rtf": 0.0}, "speed", "encoding took 0 s"),
+            ({"decode_rtf": 0.0}, "speed", "decoding took 0 s"),
             ({"kbps": 18.0}, "bitrate", "measured 18.0 kbps, nominal 12.0 kbps"),
             ({"kbps": 6.0}, "bitrate", "measured 6.00 kbps"),
         ],
@@ -181,4 +181,4 @@ def test_a_name_of_somebody_else(database: Database) -> None:
     assert warning == {
         "kind": "owner", "where": "", "text": "the name opus_12k belongs to ann, this file came from bob",
     }  # fmt: skip
-    assert "nobody in particular" in warned(database, owner=None)[0]["text"]
+    assert "an anonymous upload" in warned(database, owner=None)[0]["text"]

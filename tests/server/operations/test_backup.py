@@ -220,6 +220,18 @@ class TestRestore:
             assert set(connection.exec_driver_sql("SELECT motto FROM accounts").scalars()) == {"none yet"}
         engine.dispose()
 
+    def test_a_backup_of_the_first_schema_is_restored(
+        self, filled: Settings, empty: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A backup that the first program made, whose metrics have a ``value``, becomes rows of today."""
+        before = _state(filled)[0]
+        migrate.downgrade(filled.database_url, "0001")
+        with monkeypatch.context() as then:
+            then.setattr(migrate, "head", lambda: "0001")
+            old = make_backup(filled, tmp_path / "old.zip").path
+        restore_backup(empty, old)
+        assert _state(empty)[0] == before
+
     def test_a_newer_schema_is_refused(self, backup: Path, empty: Settings, tmp_path: Path) -> None:
         """A backup of a newer program names the version that it needs."""
         newer = _rewritten(backup, tmp_path, lambda manifest: manifest.update(schema_revision="9999", program="9.9"))

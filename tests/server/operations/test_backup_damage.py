@@ -156,4 +156,4 @@ def test_the_command_line_says_it(backup: Path, tmp_path: Path, capfd: pytest.Ca
     assert call(["admin", "backup", str(tmp_path), "--json", *options]) == 0
     assert Path(json.loads(capfd.readouterr().out)["file"]).parent == tmp_path
     assert call(["admin", "restore", str(tmp_path / "nothing.zip"), *options]) == 2
-    assert "but nothing is there" in capfd.readouterr().err
+    assert "found no file" in capfd.readouterr().err

@@ -8,20 +8,21 @@ from dataclasses import replace
 import plotly.graph_objects as go
 import pytest
 from support_report import make_points, make_results
+from support_results import application_row, changed, score
 
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.board import MOST_CODECS, board_chart
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.quantity import SCORE
-from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Estimate, ProbeModel, Source
+from codec_superb.web.rows import BoardRow, CodecResult, ProbeModel, Source
 
 
 def row(result: CodecResult, source: Source = "published", **applications: float) -> BoardRow:
     """Make a row of the board."""
     label = "Table 3" if source == "literature" else source
     figures = {
-        key: ApplicationRow(
-            result.codec, "mini", key, ProbeModel("x"), result.kbps, Estimate(2.0), Estimate(value), Estimate(None)
+        key: application_row(
+            result.codec, "mini", key, ProbeModel("x"), result.kbps, score(2.0), score(value), score(None)
         )
         for key, value in applications.items()
     }
@@ -42,12 +43,9 @@ def many(results: list[CodecResult], count: int) -> list[BoardRow]:
     base = next(result for result in results if not result.lossless)
     made = []
     for number in range(count):
-        score = replace(base.score, value=(number * 7919 % 1000) / 1000, low=None, high=None)
-        kbps = 1.0 + number * 104729 % 640 / 10
-        changed = replace(
-            base, codec=f"c{number}", title=f"c{number}", family=f"f{number % 60}", kbps=kbps, score=score
-        )
-        made.append(row(changed))
+        value, kbps = score((number * 7919 % 1000) / 1000), 1.0 + number * 104729 % 640 / 10
+        names = {"codec": f"c{number}", "title": f"c{number}", "family": f"f{number % 60}"}
+        made.append(row(changed(base, kbps=kbps, score=value, **names)))
     return made
 
 
@@ -61,7 +59,7 @@ def test_few_codecs_are_lines_of_families(results: list[CodecResult]) -> None:
 def test_published_figures_make_lines_of_their_own(results: list[CodecResult]) -> None:
     """A family's submissions and its published figures are never joined."""
     lossy = [result for result in results if not result.lossless]
-    rows = [row(lossy[0]), row(replace(lossy[0], codec="table3:X", kbps=3.0), "literature")]
+    rows = [row(lossy[0]), row(changed(lossy[0], codec="table3:X", kbps=3.0), "literature")]
     names = {trace["name"] for trace in board_chart(rows, SCORE)["data"] if trace["meta"]["role"] == "family"}
     assert names == {lossy[0].family, f"{lossy[0].family} (Table 3)"}
 
@@ -73,7 +71,7 @@ def test_thousands_are_points_and_a_front(results: list[CodecResult]) -> None:
     roles = {trace["meta"]["role"]: trace for trace in figure["data"]}
     assert "family" not in roles
     assert len(roles["points"]["x"]) == 2000
-    rates, values = [r.result.kbps for r in rows], [r.result.score.value or 0.0 for r in rows]
+    rates, values = [r.result.kbps for r in rows], [r.result.summary.score.value or 0.0 for r in rows]
     front = pareto_front(rates, values)
     assert roles["front"]["y"] == [values[i] for i in front]
     assert roles["front points"]["x"] == [rates[i] for i in front]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from support_board_views import board_results, board_row
+from support_results import changed
 
 from codec_superb.web.figures.board import board_chart
 from codec_superb.web.quantity import SCORE
@@ -14,7 +15,7 @@ from codec_superb.web.rows import BoardRow
 
 def published() -> BoardRow:
     """Make a codec of a published table: no clips, a stated bitrate."""
-    return board_row(replace(board_results()[3], codec="table3:E3", clips=0), 1, source="literature", submission=None)
+    return board_row(changed(board_results()[3], codec="table3:E3", clips=0), 1, source="literature", submission=None)
 
 
 @pytest.mark.parametrize(

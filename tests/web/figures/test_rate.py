@@ -1,16 +1,16 @@
 """The chart of bitrate and quality, value by value."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
 import pytest
 from support_report import TABLE, make_points, make_results
+from support_results import changed, score, summary
 
 from codec_superb.web.figures import Figure, rate_chart
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.theme import family_styles
 
 
@@ -32,12 +32,9 @@ def traces(figure: Figure, role: str) -> dict[str | None, dict[str, Any]]:
 
 def one(codec: str, kbps: float, value: float | None, **changes: Any) -> CodecResult:
     """Make a codec of its own family."""
-    estimate = Estimate(value, None if value is None else value - 0.02, None if value is None else value + 0.01, 7)
-    row = CodecResult(
-        codec, codec, codec, "speech", kbps, None, None, False, estimate, None, {}, ("mini",), 7, 0, True, 0, 0,
-        None, None, None,
-    )  # fmt: skip
-    return replace(row, **changes)
+    found = score(value) if value is None else score(value, value - 0.02, value + 0.01)
+    row = CodecResult(codec, codec, codec, None, lossless=False, summary=summary(kbps=kbps, clips=7, score=found))
+    return changed(row, **changes)
 
 
 def test_is_a_figure_that_plotly_accepts(results: list[CodecResult]) -> None:
@@ -51,13 +48,13 @@ def test_a_family_is_a_line_by_ascending_bitrate(results: list[CodecResult]) -> 
     opus = traces(chart(results), "family")["Opus"]
     mine = sorted((row for row in results if row.family == "Opus"), key=lambda row: row.kbps)
     assert opus["x"] == [row.kbps for row in mine]
-    assert opus["y"] == [row.score.value for row in mine]
+    assert opus["y"] == [row.summary.score.value for row in mine]
     assert opus["mode"] == "lines+markers"
 
 
 def test_intervals_reach_from_low_to_high() -> None:
     """Error bars are the distances from the value to the ends of its interval; an unknown interval has none."""
-    figure = chart([one("a", 1, 0.5), one("b", 2, 0.6, score=Estimate(0.6))])
+    figure = chart([one("a", 1, 0.5), one("b", 2, 0.6, score=score(0.6))])
     bars = traces(figure, "family")
     assert bars["a"]["error_y"]["array"] == pytest.approx([0.01])
     assert bars["a"]["error_y"]["arrayminus"] == pytest.approx([0.02])

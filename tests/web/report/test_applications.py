@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 from support_report import OTHER_WHISPER, RESEMBLYZER, TABLE, WHISPER, make_applications, make_points, make_report
 from support_report import make_results as results_of
+from support_results import changed_numbers, score
 
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.errors import ReportError
 from codec_superb.web.report import render
 from codec_superb.web.report.application_details import numbers_table, signed
 from codec_superb.web.report.applications import ApplicationsPanel, applications_panel, group_application_rows
-from codec_superb.web.rows import ApplicationRow, Estimate, ProbeModel
+from codec_superb.web.rows import ApplicationRow, ProbeModel
 from codec_superb.web.theme import family_styles
 
 RESULTS = results_of(make_points("speech", 8))
@@ -51,12 +52,13 @@ class TestGroups:
 
     def test_best_first(self) -> None:
         """The least error and the greatest similarity come first, codecs without a value last."""
-        nothing = replace(ROWS[0], codec="nothing", value=Estimate(None))
-        errors, similarities = group_application_rows([nothing, *(row for row in ROWS if row.dataset == "mini")])[::2]
-        values = [row.value.value for row in errors.rows]
+        nothing = replace(changed_numbers(ROWS[0], resynthesis=score(None)), codec="nothing")
+        on_mini = [row for row in ROWS if row.numbers.dataset == "mini"]
+        errors, similarities = group_application_rows([nothing, *on_mini])[::2]
+        values = [row.numbers.resynthesis.value for row in errors.rows]
         assert values[-1] is None
         assert values[:-1] == sorted(value for value in values if value is not None)
-        greatest = [row.value.value or 0 for row in similarities.rows]
+        greatest = [row.numbers.resynthesis.value or 0 for row in similarities.rows]
         assert greatest == sorted(greatest, reverse=True)
 
 
@@ -94,7 +96,7 @@ class TestPanel:
 
     def test_all_datasets_together_come_first(self) -> None:
         """A figure over several datasets names no dataset."""
-        whole = replace(ROWS[0], dataset="")
+        whole = changed_numbers(ROWS[0], dataset="")
         assert panel([*ROWS, whole]).parts[0].title == "All datasets together"
 
 
@@ -114,13 +116,13 @@ class TestNumbers:
     def test_pairs_only_where_there_are_some(self) -> None:
         """Trials are counted for a figure of trials."""
         assert "Pairs" not in numbers_table([ROWS[0]], {ROWS[0].codec: ""}).heads
-        trials = replace(ROWS[0], figure="asv_eer_pct", pairs=1225, totals={})
+        trials = changed_numbers(ROWS[0], figure="asv_eer_pct", pairs=1225, totals={})
         table = numbers_table([trials], {trials.codec: ""})
         assert table.rows[0][table.heads.index("Pairs")] == "1,225"
 
     def test_a_loss_has_its_sign(self) -> None:
         """Plus where the codec lost, a true minus where it gained, nothing at zero, a dash for none."""
-        losses = (Estimate(2.1, 1.05, 3.2), Estimate(-0.5), Estimate(0.001), Estimate(None))
+        losses = (score(2.1, 1.05, 3.2), score(-0.5), score(0.001), score(None))
         assert [signed(loss, WER) for loss in losses] == ["+2.10 [1.05, 3.20]", "−0.50", "0.00", "–"]
 
 
@@ -152,8 +154,7 @@ class TestPage:
         ("row", "message"),
         [
             (replace(ROWS[0], codec="gone"), "no result in any category"),
-            (replace(ROWS[0], figure="asr_magic"), "the table of applications lacks it"),
-            (replace(ROWS[0], value=Estimate(float("nan"))), "expected a finite number"),
+            (changed_numbers(ROWS[0], figure="asr_magic"), "the table of applications lacks it"),
             (ROWS[0], "comes twice with faster-whisper:tiny.en"),
         ],
     )

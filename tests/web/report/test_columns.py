@@ -1,13 +1,12 @@
 """The ranking table as ready text."""
 
-from dataclasses import replace
-
 import pytest
 from support_report import TABLE, make_points, make_results
+from support_results import changed, score
 
 from codec_superb.web.quantity import SCORE, from_metric, metrics_present
 from codec_superb.web.report.columns import RankingCell, RankingTable, ranking_table
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 
 EXPLAINED = {key: f"About {key}." for key in (*TABLE, SCORE.key)}
 
@@ -31,7 +30,7 @@ def cell(made: RankingTable, codec: str, key: str) -> RankingCell:
 
 def test_best_score_comes_first_and_none_last(results: list[CodecResult]) -> None:
     """Rows go by falling score; a codec without one is at the end."""
-    rows = [replace(results[0], score=Estimate(None), rank=None), *results[1:]]
+    rows = [changed(results[0], score=score(None), rank=None), *results[1:]]
     made = table(rows)
     scores = [cell(made, row[0].text, "score").sort for row in made.rows]
     assert scores[-1] == ""
@@ -50,13 +49,13 @@ def test_columns_follow_the_metrics(results: list[CodecResult]) -> None:
 def test_columns_that_nobody_fills_are_left_out(results: list[CodecResult]) -> None:
     """Without tokens there is no column of tokens."""
     assert "tps" in [column.key for column in table(results).columns]
-    plain = [replace(row, tokens_per_second=None) for row in results]
+    plain = [changed(row, tokens_per_second=None) for row in results]
     assert "tps" not in [column.key for column in table(plain).columns]
 
 
 def test_score_carries_its_interval(results: list[CodecResult]) -> None:
     """The score is followed by its interval, and its title says on how many clips it rests."""
-    made = table([replace(results[0], score=Estimate(0.6543, 0.6, 0.7, 11))])
+    made = table([changed(results[0], score=score(0.6543, 0.6, 0.7), clips=11, failed=0)])
     shown = cell(made, results[0].title, "score")
     assert (shown.text, shown.small, shown.sort) == ("0.654", "[0.600, 0.700]", "0.6543")
     assert shown.title == "Over 11 clips, 95 % interval [0.600, 0.700]"
@@ -64,7 +63,7 @@ def test_score_carries_its_interval(results: list[CodecResult]) -> None:
 
 def test_measured_bitrate_before_nominal(results: list[CodecResult]) -> None:
     """The measured bitrate is the number, the nominal one is small."""
-    made = table([replace(results[0], kbps=0.7123, nominal_kbps=0.7)])
+    made = table([changed(results[0], kbps=0.7123, nominal_kbps=0.7)])
     assert (made.rows[0][1].text, made.rows[0][1].small) == ("0.71", "nominal 0.70")
 
 
@@ -89,12 +88,12 @@ def test_marks(results: list[CodecResult]) -> None:
 @pytest.mark.parametrize(("lag", "marked"), [(1, False), (-1, False), (-2, True), (None, False)])
 def test_lag_is_marked_beyond_one_sample(results: list[CodecResult], lag: int | None, marked: bool) -> None:
     """One sample either way is no lag; two are, also when early."""
-    made = table([replace(results[7], largest_lag=lag)])
+    made = table([changed(results[7], largest_lag=lag)])
     assert bool(made.rows[0][0].badges) is marked
 
 
 def test_metric_that_was_not_computed_is_a_dash(results: list[CodecResult]) -> None:
     """A codec without a metric that others have shows a dash, which sorts last."""
-    made = table([results[0], replace(results[1], metrics={})])
+    made = table([results[0], changed(results[1], metrics={})])
     shown = cell(made, results[1].title, "pesq")
     assert (shown.text, shown.sort) == ("–", "")

@@ -1,15 +1,15 @@
 """The page as text: complete, self-contained, and deaf to what names hold."""
 
-import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from support_report import TABLE, make_points, make_report, make_results
+from support_results import changed, estimate, score
 
 from codec_superb.web.report import render
-from codec_superb.web.rows import Estimate, ReportData
+from codec_superb.web.rows import ReportData
 
 EVIL = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\n{{ 7*7 }} &amp; \udcff"
 
@@ -144,14 +144,13 @@ def test_failures_are_said_or_denied(read: Reader) -> None:
 def test_a_codec_of_which_nothing_came_back_is_shown() -> None:
     """Without bitrate, score and metrics a codec keeps its row, at the end, and its failures."""
     data = make_report(4, ["speech"])
-    none = Estimate(None, failed=6)
-    lost = replace(
+    lost = changed(
         data.results[0],
-        kbps=math.nan,
-        score=none,
+        kbps=None,
+        score=score(None),
         rank=None,
-        metrics=dict.fromkeys(data.results[0].metrics, none),
-        failed=data.results[0].clips,
+        metrics=dict.fromkeys(data.results[0].summary.metrics, estimate(None, failed=6)),
+        failed=data.results[0].summary.clips,
         complete=False,
         encode_rtf=None,
     )
@@ -170,7 +169,7 @@ def test_names_are_inert() -> None:
         return replace(
             data,
             title=name,
-            results=[replace(row, title=name, family=name, datasets=(name,)) for row in data.results],
+            results=[changed(row, title=name, family=name, datasets=(name,)) for row in data.results],
             clips=[replace(clip, clip=f"{name}{clip.clip}", dataset=name) for clip in data.clips],
             listening=[
                 replace(c, clip=name, dataset=name, text=name, attribution=name, licence=name) for c in data.listening

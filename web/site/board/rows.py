@@ -6,16 +6,17 @@ of a row but its rank follows from :attr:`BoardRow.identity`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from threading import Lock
 from typing import Any
 
+from cachetools import LRUCache, cached
 from markupsafe import Markup
 
 from codec_superb.web.report.columns import RankingCell, RankingColumn
 from codec_superb.web.rows import BoardRow
-from codec_superb.web.site.board.fragments import Fragments
 from codec_superb.web.site.page import environment
 
 Fill = Callable[[BoardRow], RankingCell]
@@ -35,16 +36,13 @@ class WrittenRow:
     """Columns in which the row has something."""
 
 
-_KEPT: Fragments[WrittenRow] = Fragments(6_000)
-"""Some 3 kB each."""
+_MOST_KEPT = 6_000
+"""Rows, some 3 kB each."""
 
 
 def write_row(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[RankingColumn, Fill]]) -> WrittenRow:
     """Write a row, or find it as it was written before, with the same columns."""
-    if not row.identity:
-        return _write(row, name, url, columns)
-    key = (row.identity, tuple(column.key for column, _ in columns))
-    return _KEPT.get(key, lambda: _write(row, name, url, columns))
+    return (_write_once if row.identity else _write)(row, name, url, columns)
 
 
 def _write(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[RankingColumn, Fill]]) -> WrittenRow:
@@ -54,6 +52,13 @@ def _write(row: BoardRow, name: Fill, url: str, columns: Sequence[tuple[RankingC
         cells={key: _rest(cell) for key, cell in cells.items()},
         filled=frozenset(key for key, cell in cells.items() if cell.sort),
     )
+
+
+def _key(row: BoardRow, _name: Fill, _url: str, columns: Sequence[tuple[RankingColumn, Fill]]) -> Hashable:
+    return row.identity, tuple(column.key for column, _ in columns)
+
+
+_write_once = cached(LRUCache(_MOST_KEPT), key=_key, lock=Lock())(_write)
 
 
 def assemble_row(row: WrittenRow, rank: RankingCell, columns: Sequence[str], shown: str) -> Markup:

@@ -148,14 +148,14 @@ def _application_column(quantity: Quantity) -> tuple[RankingColumn, Fill]:
 
 def _behind(found: ApplicationRow, quantity: Quantity) -> str:
     """Say what a figure of an application rests on; a paper does not say."""
-    parts = [found.model.name]
-    ends = interval(found.value.low, found.value.high, quantity.decimals)
+    parts, numbers = [found.model.name], found.numbers
+    ends = interval(numbers.resynthesis.low, numbers.resynthesis.high, quantity.decimals)
     parts += [f"95 % interval {ends}"] if ends else []
-    if found.reference.value is not None:
-        parts += [f"original sound {quantity.write(found.reference.value)}", f"loss {signed(found.loss, quantity)}"]
-    counts = ((found.value.n, "clips"), (found.left_out, "left out"), (found.value.failed, "failed"))
+    if numbers.reference.value is not None:
+        parts += [f"original sound {quantity.write(numbers.reference.value)}", f"loss {signed(numbers.loss, quantity)}"]
+    counts = ((numbers.n, "clips"), (numbers.left_out, "left out"), (numbers.failed, "failed"))
     parts += [f"{n} {what}" for n, what in counts if n]
-    parts += [f"on {found.dataset}"] if found.dataset else []
+    parts += [f"on {numbers.dataset}"] if numbers.dataset else []
     return ", ".join(parts)
 
 
@@ -208,19 +208,20 @@ def _rank_cell(row: BoardRow) -> RankingCell:
 
 
 def _clips_cell(row: BoardRow) -> RankingCell:
-    result = row.result
-    if not result.clips:
+    summary = row.result.summary
+    if not summary.clips:
         return RankingCell(MISSING, title="The source does not say.")
-    marks = [count(len(result.datasets), "dataset")]
-    marks += [f"{n} {what}" for n, what in ((result.failed, "failed"), (row.undefined, "undefined")) if n]
-    ok = result.clips - result.failed
-    return RankingCell(f"{ok:,}", ", ".join(marks), str(ok), title=", ".join(result.datasets))
+    marks = [count(len(summary.datasets), "dataset")]
+    marks += [f"{n} {what}" for n, what in ((summary.failed, "failed"), (row.undefined, "undefined")) if n]
+    return RankingCell(f"{summary.ok:,}", ", ".join(marks), str(summary.ok), title=", ".join(summary.datasets))
 
 
 def _clipped_cell(row: BoardRow) -> RankingCell:
     """Count clipped samples; where no clip was run, nobody knows of any."""
-    amount = row.result.clipped_samples
-    return RankingCell(f"{amount:,}", sort=str(amount)) if row.result.clips else RankingCell(MISSING)
+    summary = row.result.summary
+    if not summary.clips:
+        return RankingCell(MISSING)
+    return RankingCell(f"{summary.clipped_samples:,}", sort=str(summary.clipped_samples))
 
 
 def _heading(column: RankingColumn, view: BoardView, addresses: Addresses) -> Heading:
@@ -251,8 +252,7 @@ def in_words(rows: Sequence[BoardRow], quantity: Quantity) -> list[tuple[BoardRo
 
 def value_of(row: BoardRow, quantity: Quantity) -> float | None:
     """Return the value of a score, metric or application; None where the codec has none."""
-    estimate = quantity.of(row.result)
-    return application_value(row, quantity.key).value if estimate is None else estimate.value
+    return (quantity.of(row.result) or application_value(row, quantity.key)).mean
 
 
 def _place(row: BoardRow, quantity: Quantity) -> str:

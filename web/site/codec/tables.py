@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isnan
 
+from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import METRICS, overall_metrics
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.codec.view import BandView, CategoryView, DatasetResult, Spread
 from codec_superb.web.text import MISSING, count, interval, kbps, significant
@@ -33,7 +34,7 @@ def result_table(view: CategoryView) -> TextTable:
 
 
 def _quantities(results: Sequence[CodecResult]) -> list[Quantity]:
-    present = {key for result in results for key in result.metrics}
+    present = {key for result in results for key in result.summary.metrics}
     return [SCORE, *(from_metric(metric) for key, metric in METRICS.items() if key in present)]
 
 
@@ -55,16 +56,17 @@ def _estimate(estimate: Estimate | None, quantity: Quantity) -> TextCell:
     ]
     ends = interval(estimate.low, estimate.high, quantity.decimals)
     parts = [part for part in (ends, f"n = {estimate.n}" if quantity is not SCORE else "") if part]
-    return TextCell(quantity.write(estimate.value), " ".join(parts), warning=", ".join(missing))
+    return TextCell(quantity.write(estimate.mean), " ".join(parts), warning=", ".join(missing))
 
 
 def _clips(result: CodecResult) -> TextCell:
-    text = f"{result.clips - result.failed} of {result.clips}"
-    if result.failed:
-        return TextCell(text, warning=f"partial: {count(result.failed, 'clip')} failed")
+    summary = result.summary
+    text = f"{summary.ok} of {summary.clips}"
+    if summary.failed:
+        return TextCell(text, warning=f"partial: {count(summary.failed, 'clip')} failed")
     return (
         TextCell(text, "complete")
-        if result.complete
+        if summary.complete
         else TextCell(text, warning="partial: clips or values are missing")
     )
 
@@ -125,13 +127,14 @@ def efficiency_table(categories: Sequence[CategoryView]) -> TextTable:
     for view in categories:
         parts = [("all datasets", view.overall)] if len(view.datasets) != 1 else []
         for title, result in (*parts, *((part.title, part.result) for part in view.datasets)):
-            values = (result.encode_rtf, result.decode_rtf, result.compression_ratio, result.tokens_per_second)
+            got = result.summary
+            values = (got.encode_rtf, got.decode_rtf, got.compression_ratio, got.tokens_per_second)
             rate = MISSING if isnan(result.kbps) else kbps(result.kbps)
             rows.append((
                 TextCell(view.category.capitalize(), title), TextCell(rate),
                 *(TextCell(significant(value, 3)) for value in values),
-                TextCell(MISSING if result.largest_lag is None else str(result.largest_lag)),
-                TextCell(f"{result.clipped_samples:,}"),
+                TextCell(MISSING if got.largest_lag is None else str(got.largest_lag)),
+                TextCell(f"{got.clipped_samples:,}"),
             ))  # fmt: skip
     heads = (
         TextCell("Category and dataset"), TextCell("Bitrate", "kbps"), TextCell("Encoding", "real-time factor"),

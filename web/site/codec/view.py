@@ -11,6 +11,7 @@ from codec_superb.web.figures.distribution import Quantiles
 from codec_superb.web.figures.radar import LEAST_AXES, RadarAxis
 from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.site.cells import TextTable
+from codec_superb.web.site.custom import CustomRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,7 @@ class CodecView:
     """None for a codec that only published tables know."""
     card: Sequence[Fact]
     categories: Sequence[CategoryView] = ()
+    custom: Sequence[CustomRow] = ()
     applications: Sequence[ApplicationRow] = ()
     published: Sequence[PublishedView] = ()
     samples: Sequence[SampleView] = ()
@@ -233,6 +235,7 @@ class CodecView:
         candidates: tuple[tuple[str, str, object], ...] = (
             ("card", "Card", self.card),
             ("results", "Results", self.categories),
+            ("custom", "Custom metrics", self.custom),
             ("applications", "Applications", self.applications),
             ("published", "Published figures", self.published),
             ("efficiency", "Efficiency", self.categories),

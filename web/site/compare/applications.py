@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.report.application_details import signed
-from codec_superb.web.rows import Estimate
 from codec_superb.web.site.cells import Row, TextCell, TextTable
 from codec_superb.web.site.compare.view import ComparedApplication, Comparison
 from codec_superb.web.text import interval
@@ -38,18 +38,17 @@ def _has(part: ComparedApplication, codec: str) -> bool:
 def _row(part: ComparedApplication, codecs: list[str]) -> Row:
     quantity = APPLICATIONS[part.figure]
     by_codec = {figure.codec: figure for figure in part.codecs}
-    ceiling = max(part.codecs, key=lambda figure: figure.value.n).reference
+    ceiling = max((figure.numbers for figure in part.codecs), key=lambda numbers: numbers.n).reference
     direction = "higher is better" if quantity.higher_is_better else "lower is better"
     small = f"{quantity.unit}, {direction}" if quantity.unit else direction
     cells = []
     for codec in codecs:
         found = by_codec.get(codec)
-        cells.append(
-            TextCell("–", "another model, or none") if found is None else _cell(found.value, found.loss, quantity)
-        )
+        cells.append(TextCell("–", "another model, or none") if found is None else _cell(found.numbers, quantity))
     return (TextCell(quantity.label, small, f"/metrics#{part.figure}"), TextCell(quantity.write(ceiling.value)), *cells)
 
 
-def _cell(value: Estimate, loss: Estimate, quantity: Quantity) -> TextCell:
+def _cell(numbers: ApplicationAggregate, quantity: Quantity) -> TextCell:
+    value = numbers.resynthesis
     ends = interval(value.low, value.high, quantity.decimals)
-    return TextCell(quantity.write(value.value), f"{ends} loss {signed(loss, quantity)}".strip())
+    return TextCell(quantity.write(value.value), f"{ends} loss {signed(numbers.loss, quantity)}".strip())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import urlencode
 
+from codec_superb.metrics.results import ResultSummary
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, overall_metrics
 from codec_superb.web.figures.forest import ForestRow
 from codec_superb.web.quantity import SCORE_KEY, Quantity
@@ -14,7 +15,6 @@ from codec_superb.web.rows import Gap, Verdict
 from codec_superb.web.site.compare.view import (
     ClipGap,
     CodecPair,
-    CodecScore,
     ComparedCodec,
     Comparison,
     DatasetGap,
@@ -106,10 +106,10 @@ def _overall(comparison: Comparison, category: Category) -> list[GapLine]:
     return lines if any(line.gap for line in lines) else []
 
 
-def own_scores(comparison: Comparison) -> list[tuple[Category, list[tuple[ComparedCodec, CodecScore]]]]:
-    """Gather the codecs' own scores by category, in the order of their choice."""
+def own_results(comparison: Comparison) -> list[tuple[Category, list[tuple[ComparedCodec, ResultSummary]]]]:
+    """Gather the codecs' own results by category, in the order of their choice."""
     found = [
-        (category, [(codec, own) for codec in comparison.codecs for own in codec.scores if own.category == category])
+        (category, [(codec, own) for codec in comparison.codecs for own in codec.results if own.category == category])
         for category in CATEGORIES
     ]
     return [(category, members) for category, members in found if members]

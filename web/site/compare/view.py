@@ -5,28 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from codec_superb.applications.results import ApplicationAggregate
+from codec_superb.metrics.results import ResultSummary
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.web.quantity import SCORE, SCORE_KEY, Quantity, from_metric
-from codec_superb.web.rows import Estimate, Gap, Verdict
+from codec_superb.web.rows import Gap, Verdict
 
 FEWEST, MOST = 2, 6
 """Codecs of one comparison."""
-
-
-@dataclass(frozen=True, slots=True)
-class CodecScore:
-    """A codec's own overall score in one category, over all of its clips."""
-
-    category: Category
-    value: float | None
-    low: float | None
-    """Lower end of the 95 % bootstrap interval."""
-    high: float | None
-    kbps: float | None
-    """Measured bitrate."""
-    datasets: Sequence[str]
-    clips: int
-    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +27,8 @@ class ComparedCodec:
     version: int
     status: str
     """``verified`` or ``published``."""
-    scores: Sequence[CodecScore]
+    results: Sequence[ResultSummary]
+    """Its own, over all of its clips, by category."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +151,7 @@ class ComparedFigure:
     """One figure of an application of one codec."""
 
     codec: str
-    reference: Estimate
-    """On the original sound of the clips that take part: the ceiling."""
-    value: Estimate
-    loss: Estimate
-    """Paired difference to the original sound, positive where the codec lost."""
+    numbers: ApplicationAggregate
 
 
 @dataclass(frozen=True, slots=True)

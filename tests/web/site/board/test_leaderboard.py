@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import nan
 
 import pytest
 from support_board_views import board_results, board_row, board_view, front_of
 from support_html import elements, forbidden, links, query_of, unnamed_controls
+from support_results import changed, estimate, score
 
-from codec_superb.web.rows import Estimate
 from codec_superb.web.site.board.choices import BoardState, BoardView, Choices
 from codec_superb.web.site.board.page import leaderboard_page
 from codec_superb.web.site.page import PageContext
@@ -130,7 +129,7 @@ class TestRows:
 
     def test_published_figures_are_marked_and_cannot_be_chosen(self) -> None:
         """They lead to their codec, the page to their paper; they carry the mark, their bitrate is called nominal."""
-        result = replace(board_results()[3], codec="table3:E3", clips=0, failed=0, rank=None)
+        result = changed(board_results()[3], codec="table3:E3", clips=0, failed=0, rank=None)
         row = board_row(
             result, 1, source="literature", source_label="Table 3", source_url="https://example.org/paper",
             submission=None, received=None, unranked="no value of Overall score",
@@ -157,8 +156,8 @@ class TestRows:
     )
     def test_marks(self, changes: dict[str, object], mark: str) -> None:
         """What a reader must know of a number stands beside the name."""
-        plain = replace(board_results()[3], lossless=False, complete=True, largest_lag=0)
-        marked = board_row(replace(plain, **changes), 1)  # type: ignore[arg-type]
+        plain = changed(board_results()[3], lossless=False, complete=True, largest_lag=0)
+        marked = board_row(changed(plain, **changes), 1)
         shown = [
             each.text
             for each in elements(page_of(board_view(rows=[marked])), "span")
@@ -175,7 +174,7 @@ class TestRows:
 
     def test_columns_without_a_value_are_left_out(self) -> None:
         """Nobody has tokens here, so nobody reads of them."""
-        rows = [board_row(replace(result, tokens_per_second=None)) for result in board_results()]
+        rows = [board_row(changed(result, tokens_per_second=None)) for result in board_results()]
         assert "TPS 1/s" not in links(page_of(board_view(rows=rows)))
 
 
@@ -192,7 +191,7 @@ class TestWords:
 
     def test_no_chart_without_bitrates(self) -> None:
         """A chart of nothing is not drawn; the page says why."""
-        rows = [board_row(replace(result, kbps=nan)) for result in board_results()]
+        rows = [board_row(changed(result, kbps=None)) for result in board_results()]
         html = leaderboard_page(board_view(rows=rows), [], CHROME)
         assert not elements(html, "div", id="board-chart")
         assert "none of these codecs has both a bitrate and a value" in html
@@ -224,7 +223,7 @@ class TestMarkUp:
 
     def test_hostile_names_stay_text(self) -> None:
         """Names come from strangers: in text, attributes and addresses they are harmless."""
-        result = replace(board_results()[0], codec=EVIL, title=EVIL, family=EVIL, datasets=(EVIL,))
+        result = changed(board_results()[0], codec=EVIL, title=EVIL, family=EVIL, datasets=(EVIL,))
         row = board_row(result, 1, submitter=EVIL, unranked=EVIL, source_label=EVIL)
         choices = Choices(datasets=(EVIL,), metrics=("score",), rates=(), sources=(("runs", EVIL, 1),))
         view = board_view(BoardState(search=EVIL, dataset=EVIL), [row], choices=choices, ranked_datasets=(EVIL,))
@@ -252,12 +251,13 @@ class TestMarkUp:
 
     def test_fifty_rows_stay_below_150_kilobytes(self) -> None:
         """Long names, every column filled, every mark set."""
-        long = Estimate(1234.567, -1234.567, 12345.678, 12345, 123, 45, 678.9)
+        long = estimate(1234.567, -1234.567, 12345.678, 12345, 123, 45, 678.9)
         results = [
-            replace(
+            changed(
                 result, codec=f"{result.codec}_{'x' * 40}", title=f"{result.title} {'y' * 40}", complete=False,
-                largest_lag=123, failed=7, tokens_per_second=123.4, clips=12345, score=long,
-                metrics=dict.fromkeys(result.metrics, long),
+                largest_lag=123, failed=7, tokens_per_second=123.4, clips=12345,
+                score=score(1234.567, -1234.567, 12345.678),
+                metrics=dict.fromkeys(result.summary.metrics, long),
             )
             for result in board_results(4)[:50]
         ]  # fmt: skip
@@ -274,11 +274,11 @@ class TestKeptRows:
         known = [replace(row, identity=f"kept/{n}") for n, row in enumerate(rows)]
         for metric, rank, reason in (("score", (1, 2), ""), ("pesq", None, "run on <mini> only"), ("mel", (3, 3), "")):
             state = BoardState(metric=metric)
-            changed = [
+            altered = [
                 [replace(row, result=replace(row.result, rank=rank), unranked=reason) for row in these[1:]]
                 + [replace(these[0], result=replace(these[0].result, rank=(1, 1)))]
                 for these in (rows, known)
             ]
-            anew, kept = (page_of(board_view(state, these)) for these in changed)
+            anew, kept = (page_of(board_view(state, these)) for these in altered)
             assert kept == anew
             assert ("run on &lt;mini&gt; only" in kept) == bool(reason)

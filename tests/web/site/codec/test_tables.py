@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 from support_report import make_points, make_results
+from support_results import changed, estimate
 
 from codec_superb.web.figures.distribution import Quantiles
-from codec_superb.web.rows import CodecResult, Estimate
+from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.codec.tables import (
     band_sentence,
     efficiency_table,
@@ -22,7 +23,7 @@ from codec_superb.web.site.codec.view import BandNeighbour, BandView, CategoryVi
 def result(**changes: object) -> CodecResult:
     """Make the results of one codec in speech."""
     found = next(row for row in make_results(make_points("speech", 12)) if row.codec == "opus_12k")
-    return replace(found, **changes)  # type: ignore[arg-type]  # fields of the row
+    return changed(found, **changes)
 
 
 def category(overall: CodecResult, *parts: CodecResult, band: BandView | None = None) -> CategoryView:
@@ -48,7 +49,7 @@ class TestResults:
 
     def test_what_gave_no_value_is_counted(self) -> None:
         """Undefined and failed clips stand beside the mean, and a metric that was not computed says so."""
-        metrics = {"pesq": Estimate(2.5, 2.4, 2.6, n=7, undefined=1, failed=2), "stoi": Estimate(None, undefined=10)}
+        metrics = {"pesq": estimate(2.5, 2.4, 2.6, n=7, undefined=1, failed=2), "stoi": estimate(None, undefined=10)}
         text = words(result_table(category(result(metrics=metrics, complete=False, clips=10, failed=2))).rows)
         assert "2.50 [2.40, 2.60] n = 7 1 clip undefined, 2 clips failed" in text
         assert "– n = 0 10 clips undefined" in text

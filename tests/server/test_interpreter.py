@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from codec_superb.server.operations.interpreter import GC_THRESHOLDS, SWITCH_SECONDS, tune_interpreter
+from codec_superb.server.serving import GC_THRESHOLDS, SWITCH_SECONDS, tune_interpreter
 
 
 @pytest.fixture

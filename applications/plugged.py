@@ -1,0 +1,56 @@
+"""Probes of plug-ins: of installed distributions, or ``path/to/file.py:NAME``; they join the table of this process.
+
+Runs keep what they say; submissions leave it out, because nobody else could compute its figures again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from codec_superb.applications.errors import UnknownApplication
+from codec_superb.applications.table import APPLICATIONS, PROBE_METRICS, PROBES, Probe
+from codec_superb.plugins import by_name, is_file_name, row_from_file, row_of, rows_of, taken
+
+GROUP = "codec_superb.applications"
+
+
+def adopt(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of applications and probes that stand for ``names``, after plug-ins among them joined the table.
+
+    Raises UnknownApplication with near matches, PluginError for a plug-in that cannot be loaded or whose key is taken.
+    """
+    others = by_name(GROUP, _own()) if names else {}
+    found = []
+    for name in names:
+        if is_file_name(name):
+            found.append(_join(row_from_file(name, Probe)))
+        elif name in others:
+            found.append(_join(row_of(others[name], Probe)))
+        elif name in APPLICATIONS or name in PROBES:
+            found.append(name)
+        else:
+            raise UnknownApplication(name, {*APPLICATIONS, *PROBES, *others})
+    return tuple(found)
+
+
+def adopt_announced() -> None:
+    """Let the probes of all installed distributions join; one that cannot be loaded is reported once."""
+    for row in rows_of(GROUP, Probe, _own()).values():
+        _join(row)
+
+
+def _join(row: Probe) -> str:
+    old = PROBES.get(row.key)
+    if row.key in APPLICATIONS or (old and old.origin != row.origin):
+        raise taken(row.key, old.scorer if old else "an application", row.scorer)
+    for metric in row.metrics:
+        other = next((p for p in PROBES.values() if p.key != row.key and metric in p.metrics), None)
+        if other or (metric.key in PROBE_METRICS and not old):
+            raise taken(metric.key, PROBE_METRICS[metric.key].target, metric.target)
+    PROBES[row.key] = row
+    PROBE_METRICS.update({metric.key: metric for metric in row.metrics})
+    return row.key
+
+
+def _own() -> dict[str, str]:
+    return {**dict.fromkeys(APPLICATIONS, "an application"), **{k: r.scorer for k, r in PROBES.items() if not r.origin}}

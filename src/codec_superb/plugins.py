@@ -1,0 +1,252 @@
+"""Plug-ins: what installed distributions and single files add to the program, found in one way for all of its parts.
+
+A distribution announces a plug-in by an entry point of a group of :data:`GROUPS`. Its value is ``package:file.yaml``
+where the plug-in is data (a catalogue of codecs, a manifest of a dataset), which is read without importing the package;
+else ``package.module:NAME``, a row such as those of the program's own tables, and the entry point has the row's key as
+its name, so that nothing is imported before somebody asks for it. A file of the user's is ``path/to/file.py:NAME``.
+
+A plug-in that cannot be loaded costs itself: it is reported once, with the distribution that it comes from, unless it
+was asked for by name. This module imports nothing of the program, because every part of it may have plug-ins.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import sys
+import traceback
+import warnings
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+GROUPS = tuple(f"codec_superb.{part}" for part in ("codecs", "metrics", "datasets", "applications", "backends"))
+IDENTITY = 16
+"""Hexadecimal digits of a file's SHA-256 in the version of its row."""
+
+
+class PluginError(Exception):
+    """A plug-in cannot be used; the text says which, where it comes from and what to do."""
+
+
+class UnknownPlugin(PluginError):
+    """There is no such file, or nothing of that name in it; the text names what there is."""
+
+
+class PluginWarning(UserWarning):
+    """A plug-in that nobody asked for cannot be loaded, and the program goes on without it."""
+
+
+class Source(NamedTuple):
+    """Where a row was found."""
+
+    origin: str
+    """For people: ``distribution version``, or the path of a file."""
+    place: str
+    """Module or file that a target which begins with a colon belongs to."""
+    identity: str
+    """What a change of the plug-in changes: the distribution with its version, or digits of the file's SHA-256."""
+    sha256: str = ""
+    """Of the file; '' for a distribution."""
+
+    def version(self, own: str) -> str:
+        """Return the version of a row in which its source takes part, so that results of another are not its own."""
+        return f"{own}+{self.identity}"
+
+    def target(self, own: str) -> str:
+        """Return ``own``, completed where it is ``:name`` of the place itself."""
+        return f"{self.place}{own}" if own.startswith(":") else own
+
+
+class Row(Protocol):
+    """A row of a table that plug-ins may add to."""
+
+    def plugged(self, source: Source) -> Self:
+        """Return the row with its origin, its version and its targets filled in."""
+        ...
+
+
+R = TypeVar("R", bound=Row)
+
+
+class Announced(NamedTuple):
+    """An entry point of an installed distribution."""
+
+    name: str
+    value: str
+    distribution: str
+    """Name and version."""
+
+    @property
+    def origin(self) -> str:
+        """Say for people where it comes from."""
+        return f"entry point {self.name} ({self.value}) of {self.distribution}"
+
+
+@functools.cache
+def announced(group: str) -> tuple[Announced, ...]:
+    """Return the entry points of a group, sorted; nothing is imported. Looked up once, see :func:`forget`."""
+    found = {
+        Announced(point.name, point.value, f"{point.dist.name} {point.dist.version}" if point.dist else "unknown")
+        for point in metadata.entry_points(group=group)
+    }
+    return tuple(sorted(found))
+
+
+def forget() -> None:
+    """Look for entry points anew on next use, after a distribution was installed."""
+    announced.cache_clear()
+    _reported.cache_clear()
+
+
+def by_name(group: str, own: Mapping[str, str]) -> dict[str, Announced]:
+    """Return a group's entry points by name. ``own`` maps the program's own names to what is behind them.
+
+    Raises PluginError, which shows both, for a name that is taken.
+    """
+    found: dict[str, Announced] = {}
+    for point in announced(group):
+        if point.name in own:
+            raise taken(point.name, own[point.name], point.origin)
+        if found.setdefault(point.name, point) is not point:
+            raise taken(point.name, found[point.name].origin, point.origin)
+    return found
+
+
+def taken(name: str, one: str, other: str) -> PluginError:
+    """Make the error of a name that two targets claim."""
+    return PluginError(f"two plug-ins are named {name}: {one} and {other}; rename one, or uninstall its distribution")
+
+
+def row_of(point: Announced, kind: type[R]) -> R:
+    """Import the row behind an entry point. Raises PluginError with the distribution where that is impossible."""
+    try:
+        row = load(point.value)
+    except Exception as error:
+        raise PluginError(f"{point.origin} cannot be loaded: {type(error).__name__}: {error}") from error
+    if not isinstance(row, kind) or _key(row) != point.name:
+        what = f"one of {_key(row)!r}" if isinstance(row, kind) else type(row).__name__
+        raise PluginError(f"{point.origin}: expected a {kind.__name__} of the key {point.name!r}, got {what}")
+    place = point.value.partition(":")[0]
+    return row.plugged(Source(point.distribution, place, point.distribution.replace(" ", "-")))
+
+
+def rows_of(group: str, kind: type[R], own: Mapping[str, str]) -> dict[str, R]:
+    """Import all rows of a group, by key; those that cannot be loaded are reported once and left out."""
+    found: dict[str, R] = {}
+    for name, point in by_name(group, own).items():
+        try:
+            found[name] = row_of(point, kind)
+        except PluginError as error:
+            report(str(error))
+    return found
+
+
+def report(text: str) -> None:
+    """Warn of a plug-in that cannot be used, once in a process."""
+    if text not in _reported():
+        _reported().add(text)
+        warnings.warn(f"{text}; mend or uninstall it", PluginWarning, stacklevel=3)
+
+
+@functools.cache
+def _reported() -> set[str]:
+    return set()
+
+
+def data_file(point: Announced) -> Path:
+    """Return the file of an entry point ``package:file.yaml`` without importing the package.
+
+    Raises PluginError where there is none.
+    """
+    package, _, resource = point.value.partition(":")
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ModuleNotFoundError, ValueError):
+        spec = None
+    folders = (spec.submodule_search_locations if spec else None) or []
+    file = next((path for folder in folders if resource and (path := Path(folder) / resource).is_file()), None)
+    if file is None:
+        raise PluginError(f"{point.origin}: expected package:file.yaml, a file inside an installed package")
+    return file
+
+
+def is_file_name(name: str) -> bool:
+    """Whether ``name`` has the form ``path/to/file.py:NAME``."""
+    path, _, attribute = name.rpartition(":")
+    return path.endswith(".py") and attribute.isidentifier()
+
+
+def file_of(name: str) -> Path:
+    """Return the file of ``path/to/file.py:NAME``, absolute, ``~`` and links resolved."""
+    return Path(name.rpartition(":")[0]).expanduser().resolve()
+
+
+def row_from_file(name: str, kind: type[R]) -> R:
+    """Return the row ``NAME`` of ``path/to/file.py:NAME``; its version carries the file's SHA-256.
+
+    Raises UnknownPlugin where file or name are missing, PluginError where the file fails or NAME is something else.
+    """
+    file, attribute = file_of(name), name.rpartition(":")[2]
+    try:
+        module = import_file(file)
+    except ModuleNotFoundError as error:
+        raise PluginError(f"{file} needs {error.name}, which is not installed: pip install {error.name}") from error
+    row = getattr(module, attribute, None)
+    if not isinstance(row, kind):
+        found = ", ".join(key for key, value in vars(module).items() if isinstance(value, kind))
+        what = "nothing" if row is None else type(row).__name__
+        raise UnknownPlugin(
+            f"{name}: expected {attribute} to be a {kind.__name__}, got {what}; the file has: {found or 'none'}"
+        )
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    return row.plugged(Source(str(file), str(file), sha256[:IDENTITY], sha256))
+
+
+def load(target: str) -> Any:
+    """Import what ``module:name`` or ``/path/to/file.py:name`` names; raises what importing raises, AttributeError."""
+    place, _, name = target.rpartition(":")
+    module = import_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+    return getattr(module, name)
+
+
+def import_file(full: Path) -> ModuleType:
+    """Import a file once for each content, under a name of its own, so that two files called codec.py do not meet.
+
+    Raises UnknownPlugin for a file that does not exist, ModuleNotFoundError for a package that it lacks, PluginError
+    with the line of the file for whatever else goes wrong.
+    """
+    if not full.is_file():
+        raise UnknownPlugin(f"no file {full}: expected path/to/file.py:NAME")
+    key = f"_codec_superb_file_{hashlib.sha256(str(full).encode() + b':' + full.read_bytes()).hexdigest()[:16]}"
+    if key in sys.modules:
+        return sys.modules[key]
+    spec = importlib.util.spec_from_file_location(key, full)
+    if spec is None or spec.loader is None:
+        raise UnknownPlugin(f"{full} cannot be imported as Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[key] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[key]
+        if isinstance(error, ModuleNotFoundError) or not isinstance(error, Exception):
+            raise
+        raise PluginError(f"{full} cannot be imported: {_fault(full, error)}; mend it and call again") from error
+    return module
+
+
+def _fault(file: Path, error: Exception) -> str:
+    """Say what went wrong in a user's file, and in which line of it."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        lines, error = [error.lineno], type(error)(error.msg)
+    return f"{type(error).__name__}: {error}" + (f" (line {lines[-1]})" if lines else "")
+
+
+def _key(row: object) -> str:
+    return str(getattr(row, "key", None) or getattr(row, "name", ""))

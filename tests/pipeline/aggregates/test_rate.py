@@ -1,0 +1,61 @@
+"""Bitrates of what a probe looks at, and what is left of a probing that was not through."""
+
+from __future__ import annotations
+
+import math
+
+from support_stats import row
+
+from codec_superb.pipeline.aggregates.evidence import only_probes
+from codec_superb.pipeline.aggregates.metrics import aggregate
+from codec_superb.pipeline.aggregates.rate import measured_kbps
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
+
+ROWS = [
+    row("a", dataset="one", bits=8000),
+    row("b", dataset="one", samples=48000, bits=24000 * 3),
+    row("c", dataset="one", category="music", bits=99000),
+    row("d", dataset="two", bits=4000),
+]
+
+
+def kbps(rows: list[ClipRow], probe: str, dataset: str) -> float:
+    """Aggregate and measure."""
+    return measured_kbps(aggregate(rows, metrics=[]), probe, dataset)
+
+
+def test_the_bitrate_of_what_a_probe_looks_at_by_hand() -> None:
+    """80,000 bits in 4 s of speech are 20 kbps; music is nothing that a recogniser hears."""
+    assert kbps(ROWS, "asr", "one") == 20.0
+    assert kbps(ROWS, "asr", "two") == 4.0
+    assert kbps(ROWS, "asr", "") == 84000 / 5 / 1000
+
+
+def test_a_figure_over_several_looks_at_every_category() -> None:
+    """What is no probe of the table is over all sound."""
+    assert kbps(ROWS, "ultra", "one") == (80000 + 99000) / 5 / 1000
+
+
+def test_a_bitrate_that_is_not_known() -> None:
+    """None of such a dataset, and none where the bits of one clip are not known; a group that all failed costs none."""
+    assert math.isnan(kbps(ROWS, "asr", "three"))
+    assert math.isnan(kbps([*ROWS, row("e", dataset="one", bits=None)], "asr", ""))
+    gone = row("f", dataset="three", status="failed", stage="encode", error_type="E")
+    assert kbps([*ROWS, gone], "asr", "") == 84000 / 5 / 1000
+
+
+def test_what_an_unfinished_probing_kept_is_left_out() -> None:
+    """Entries and pairs of other probes go, all else of the row stays, and rows without them are the same objects."""
+    entry = ProbeValue(status="left_out", reason="-")
+    both = row("a", probes={"asr": entry, "sim": entry})
+    alone, none = row("b", probes={"asr": entry}), row("c")
+    pairs = [
+        PairRow(dataset="mini", probe=probe, left="a", right="b", target=True, reference=0, resynthesis=0)
+        for probe in ("asv", "asr")
+    ]
+    rows, kept = only_probes([both, alone, none], pairs, ["asr"])
+    assert rows[0] == both.model_copy(update={"probes": {"asr": entry}})
+    assert rows[1] is alone
+    assert rows[2] is none
+    assert kept == pairs[1:]
+    assert only_probes([both], pairs, []) == ([both.model_copy(update={"probes": {}})], [])

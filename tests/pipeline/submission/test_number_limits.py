@@ -1,0 +1,168 @@
+"""Counts, versions and recomputed numbers: compared one by one, within rounding and no further."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from support_probed_file import packed
+from support_stats import card, failed, ok, row
+
+from codec_superb.metrics.table import METRICS
+from codec_superb.pipeline.submission.archive import read_archive
+from codec_superb.pipeline.submission.check_numbers import (
+    _compare,
+    check_bitrates,
+    check_counts,
+    check_metrics,
+    counts_of,
+)
+from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.submission.schema import Submission
+from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
+
+AGAIN = "pack the runs again with this version; numbers are not edited by hand"
+SUBMISSION = Submission.model_validate_json(read_archive(io.BytesIO(packed().getvalue()))["submission.json"])
+UNDEFINED = MetricValue(status="undefined", reason="-")
+ROWS = [
+    row("a", metrics={"pesq": ok(1.0), "stoi": UNDEFINED}),
+    row("b", metrics={"pesq": UNDEFINED, "stoi": UNDEFINED}),
+    row("c"),
+    failed("d"),
+]
+COUNTS = {"clips": 4, "selected": 4, "ok": 3, "failed": 1, "undefined": 2}
+
+
+def test_counts_by_hand() -> None:
+    """Two of three clips have an undefined metric, however many they have; a failed one has none."""
+    assert counts_of(ROWS) == {"ok": 3, "failed": 1, "undefined": 2}
+    assert counts_of([]) == {"ok": 0, "failed": 0, "undefined": 0}
+
+
+def counted(rows: list[ClipRow], *datasets: dict[str, Any]) -> Findings:
+    """Compare rows with what a submission says about its datasets."""
+    entries = tuple(SUBMISSION.datasets[0].model_copy(update=COUNTS | fields) for fields in datasets)
+    findings = Findings()
+    check_counts(rows, SUBMISSION.model_copy(update={"datasets": entries}), findings)
+    assert {problem.how_to_fix for problem in findings.problems} <= {AGAIN}
+    return findings
+
+
+def listed(findings: Findings) -> list[tuple[str, str, str]]:
+    """Place, expectation and finding of each problem."""
+    return [
+        (problem.path.removeprefix("submission.json: "), problem.expected, problem.got) for problem in findings.problems
+    ]
+
+
+def test_counts_that_agree() -> None:
+    """As many as the rows, of a dataset of that size or a larger one: nothing to say."""
+    for clips in (4, 5):
+        findings = counted(ROWS, {"clips": clips})
+        assert (findings.problems, findings.notes) == ([], [])
+
+
+@pytest.mark.parametrize("field", ["selected", "ok", "failed", "undefined"])
+@pytest.mark.parametrize("by", [-1, 1])
+def test_counts_that_do_not(field: str, by: int) -> None:
+    """One more or less is named with what the rows give."""
+    told = COUNTS[field] + by
+    assert listed(counted(ROWS, {"clips": 9, field: told})) == [
+        (f"datasets.0.{field}", f"{COUNTS[field]}, counted in the rows", str(told))
+    ]
+
+
+def test_more_clips_than_the_dataset_has() -> None:
+    """Nobody can choose four clips of three."""
+    assert listed(counted(ROWS, {"clips": 3})) == [("datasets.0.clips", "at least the 4 selected", "3")]
+
+
+def test_a_dataset_without_a_resynthesis_is_noted() -> None:
+    """It is no untruth, and nobody should overlook it; one clip is enough."""
+    none = {"ok": 0, "failed": 1, "undefined": 0, "selected": 1}
+    assert counted([failed("a")], none).notes == ["mini: no clip has a resynthesis"]
+    assert counted([row("a")], none | {"ok": 1, "failed": 0}).notes == []
+
+
+def test_rows_belong_to_one_entry_each() -> None:
+    """A dataset with two entries, and rows of one that has none, are named; others are counted."""
+    elsewhere = row("a", dataset="other")
+    assert listed(counted([*ROWS, elsewhere], {})) == [("datasets", "one entry for 'other', which has rows", "0")]
+    assert listed(counted(ROWS, {}, {})) == [("datasets", "one entry for 'mini', which has rows", "2")]
+    second = {"name": "other", "selected": 1, "ok": 1, "failed": 0, "undefined": 7}
+    assert listed(counted([*ROWS, elsewhere], {}, second)) == [("datasets.1.undefined", "0, counted in the rows", "7")]
+
+
+def test_versions_of_metrics() -> None:
+    """Those of the table pass; another version and an unknown metric are named, each with what is known."""
+    findings = Findings()
+    check_metrics({"gold": "1", "pesq": METRICS["pesq"].version, "stoi": "0"}, findings)
+    unknown, other = findings.problems
+    assert (unknown.path, unknown.got) == ("submission.json: metrics.gold", "gold")
+    assert unknown.expected.startswith("a metric of the table: ")
+    assert unknown.how_to_fix == "score with this version"
+    assert (other.path, other.got) == ("submission.json: metrics.stoi", "0")
+    assert other.expected == f"version {METRICS['stoi'].version} of the definition"
+    assert other.how_to_fix == "run score again with this version, then pack"
+
+
+def compared(expected: Any, got: Any) -> list[tuple[str, str, str]]:
+    """Compare what was computed with what came."""
+    findings = Findings()
+    _compare(expected, got, "x", findings)
+    return listed(findings)
+
+
+@pytest.mark.parametrize(
+    ("expected", "got"),
+    [(1.0, 1.0 + 0.9e-9), (1e6, 1e6 + 0.9e-3), (0.0, 0.9e-12), (None, None), (3, 3), ("a", "a"), (True, True)],
+)
+def test_the_same_within_rounding(expected: Any, got: Any) -> None:
+    """A billionth of the number, or 10⁻¹² about zero, may come from the order of sums."""
+    assert compared(expected, got) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "got"),
+    [(1.0, 1.0 + 1.1e-9), (0.0, 1.1e-12), (0.5, None), (None, 0.5), (1, 1.0), (1, True), (3, 4), ("a", "b")],
+)
+def test_another_number(expected: Any, got: Any) -> None:
+    """Beyond rounding, of another kind, or missing on either side."""
+    assert compared(expected, got) == [("x", f"{expected!r}, recomputed from clips.parquet", repr(got))]
+
+
+def test_every_place_is_compared() -> None:
+    """Names of both sides and every position; entries too many or too few are one problem."""
+    expected = {"b": ({"c": 1.0}, {"c": 2.0}), "a": 1, "d": (1,)}
+    got = {"b": ({"c": 1.0}, {"c": 3.0}), "e": 1, "d": (1, 2)}
+    again = "recomputed from clips.parquet"
+    assert compared(expected, got) == [
+        ("x.a", f"1, {again}", "None"),
+        ("x.b.1.c", f"2.0, {again}", "3.0"),
+        ("x.d", f"1 entries, {again}", "2 entries"),
+        ("x.e", f"None, {again}", "1"),
+    ]
+    assert compared({"a": 1}, (1,)) == [("x", f"1 entries, {again}", "1 entries")]
+
+
+def noted(kbps: float | None, **fields: Any) -> list[str]:
+    """Look at the measured bitrate of one dataset."""
+    (first, *_) = SUBMISSION.aggregates.datasets
+    aggregates = SUBMISSION.aggregates.model_copy(update={"datasets": (first.model_copy(update={"kbps": kbps}),) * 2})
+    findings = Findings()
+    submission = SUBMISSION.model_copy(update={"aggregates": aggregates, "codec": card(**fields)})
+    check_bitrates(submission, findings)
+    assert findings.problems == []
+    return findings.notes
+
+
+def test_bitrates_far_from_nominal() -> None:
+    """A quarter more than 16 kbps is within 25 %, a little more or as much less is not; each dataset is noted."""
+    note = "mini (speech): 20.1 kbps measured, 16 nominal, more than 25% apart"
+    assert noted(20.1, nominal_tolerance=0.25) == [note, note]
+    assert len(noted(11.9, nominal_tolerance=0.25)) == 2
+    for kbps in (12.0, 16.0, 20.0, None):
+        assert noted(kbps, nominal_tolerance=0.25) == []
+    assert noted(99.0, nominal_tolerance=None, bitrate_note="free") == []
+    assert noted(99.0, nominal_kbps=None, kind="lossless") == []
