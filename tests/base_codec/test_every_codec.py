@@ -70,6 +70,7 @@ def test_very_short_clips_keep_their_length(name: str) -> None:
                 assert encoded.bits > 0
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("name", NAMES)
 def test_measured_bitrate_is_what_the_card_says(name: str) -> None:
     """Thirty seconds give a bitrate within the card's tolerance, or within 15 % of the figure its note states."""
@@ -86,6 +87,7 @@ def test_measured_bitrate_is_what_the_card_says(name: str) -> None:
         assert kbps == pytest.approx(float(stated[1]), rel=0.15)
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_payload_is_the_bits_and_nothing_else(name: str) -> None:
     """Packet lengths add up to the payload, whose size is the bits up to the padding of the last octet of a packet."""

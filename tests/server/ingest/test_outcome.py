@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support_ingest import categories, drawn
+from support_profile import examples
 from support_stats import sha
 
 from codec_superb.server.datasets.clips import pack_clips
@@ -215,7 +216,7 @@ def test_a_refusal_with_blocks() -> None:
         read_outcome(outcome(REFUSED, b"rows"))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_a_damaged_outcome_is_refused_or_whole(data: st.DataObject) -> None:
     """Whatever byte changes and wherever the file ends, InvalidOutcome comes out, or blocks as announced."""
