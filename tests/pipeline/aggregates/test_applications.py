@@ -293,6 +293,13 @@ class TestUltra:
         ]
         assert all(entry.dataset for found in others for entry in found)
 
+    def test_the_aggregate_of_everything_has_it(self) -> None:
+        """What rows are aggregated with, seed, replicates and models, is what their applications are."""
+        rows, backends = self.rows(), self.backends()
+        found = aggregate(rows, metrics=[], seed=3, replicates=50, backends=backends).applications
+        assert found == aggregate_applications(rows, (), seed=3, replicates=50, backends=backends)
+        assert found[-1].figure == "ultra_average"
+
 
 class TestPairsAstray:
     """Pairs that do not belong to the rows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from support_stats import KEYS, card, draw_rows, row, write_run
 
@@ -13,7 +14,8 @@ from codec_superb.pipeline.submission.admission import check_admission
 from codec_superb.pipeline.submission.check import KnownDataset, OpenedSubmission, check_and_open
 from codec_superb.pipeline.submission.findings import Findings, Problem
 from codec_superb.pipeline.submission.pack import pack
-from codec_superb.pipeline.submission.schema import Submitter
+from codec_superb.pipeline.submission.samples import ogg_opus
+from codec_superb.pipeline.submission.schema import Sample, Submitter
 from codec_superb.pipeline.tables.rows import ClipRow
 
 CARD = "submission.json: codec"
@@ -283,3 +285,18 @@ def test_texts_end(packed: OpenedSubmission) -> None:
     problem = one(asked(packed, card={"training_data": "x" * 5001}))
     assert (problem.path, problem.got) == (f"{CARD}.training_data", "5001")
     assert problem.expected == "at most 5000 characters"
+
+
+def test_samples_that_do_not_play(packed: OpenedSubmission) -> None:
+    """Both files of a sample are decoded, and the one that is missing or no sound is named with the reason."""
+    names = {"reference": "samples/00-reference.ogg", "resynthesis": "samples/00-resynthesis.ogg"}
+    hashes = {"reference_sha256": "0" * 64, "resynthesis_sha256": "0" * 64}
+    about = {"dataset": "mini", "clip": "a", "category": "speech", "licence": "CC0-1.0", "attribution": "me"}
+    sample = Sample(**about, **names, **hashes)  # type: ignore[arg-type]  # one dict of texts
+    sound = ogg_opus(np.zeros(4800, np.float32), 48000)
+    opened = replace(packed, members={names["reference"]: sound})
+    problem = one(asked(opened, samples=(sample,)))
+    assert problem.path == names["resynthesis"]
+    assert problem.expected == "Ogg Opus that decodes, of at most ten seconds"
+    assert problem.got != "None"
+    assert problem.how_to_fix == "pack again with --samples"

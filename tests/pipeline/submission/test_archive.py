@@ -161,3 +161,13 @@ def test_every_truncation_is_found() -> None:
     for length in range(len(data)):
         with pytest.raises(SubmissionError):
             read_archive(io.BytesIO(data[:length]))
+
+
+def test_members_are_plain_files_that_all_may_read() -> None:
+    """Unpacked on Unix they are regular files of mode 644, dated 1980, whatever machine packed them."""
+    out = io.BytesIO()
+    write_archive(out, {"submission.json": b"{}", "clips.parquet": b"x"})
+    with zipfile.ZipFile(out) as archive:
+        assert {(e.create_system, e.external_attr >> 16, e.date_time[0]) for e in archive.infolist()} == {
+            (3, 0o100644, 1980)
+        }

@@ -126,6 +126,8 @@ def test_a_check_that_breaks_refuses_the_file(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "examine", breaks)
     error: Exception = ZeroDivisionError("by nothing")
     assert problems(b"") == {"the file": "ZeroDivisionError: by nothing"}
+    (problem,) = checked(b"").outcome.problems
+    assert (problem.expected, problem.how_to_fix) == ("a submission as pack writes it", "pack the runs again")
     error = MemoryError()
     with pytest.raises(MemoryError):
         checked(b"")

@@ -97,6 +97,7 @@ def test_one_file() -> None:
 
 def test_no_file() -> None:
     """A form with other fields alone says what it lacks."""
+    assert FormReader(KIND, bytes).has_file is False
     with pytest.raises(BadRequest, match="the field 'file' and a submission in it, got none"):
         read(part("token"))
 
