@@ -2,7 +2,7 @@
 
 mutmut makes the mutants, finds the tests that reach each function, forks one process a mutant with a time limit, and
 keeps every verdict in ``mutants/``, so that a killed run goes on where it was. It has no sampling and no count by
-folder: both are here. Settings are in ``[tool.mutmut]`` of ``pyproject.toml``, reasons in ``docs/testing-mutants.md``.
+folder: both are here. Settings are in ``[tool.mutmut]`` of ``pyproject.toml``, reasons in ``docs/testing.md``.
 """
 
 from __future__ import annotations
