@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field, FiniteFloat
 
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.results import Score
+from codec_superb.record import Record
 
 
 class ApplicationAggregate(Record):

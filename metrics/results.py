@@ -10,8 +10,8 @@ from typing import Final
 
 from pydantic import FiniteFloat
 
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import Category
+from codec_superb.record import Record
 
 
 class Estimate(Record):

@@ -18,7 +18,6 @@ from codec_superb.base_codec.options import CodecOptions, Dtype
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.weights import takes_options
 from codec_superb.data_manifests import Category
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import checked_keys
 from codec_superb.pipeline.comparison.codecs import ComparisonReport, compare_results
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
@@ -33,6 +32,7 @@ from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.workers.devices import Device
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import Progress
+from codec_superb.record import Record
 
 COMPILE = "compile"
 DEFAULT_VARIANTS = ("bfloat16", "float16")

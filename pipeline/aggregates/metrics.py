@@ -16,7 +16,6 @@ from pydantic import Field, FiniteFloat
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.metrics.overall import category_score
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.results import NO_SCORE, Estimate, Measured, Score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
@@ -25,6 +24,7 @@ from codec_superb.pipeline.aggregates.ultra import Backends
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval, standard_deviation
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.record import Record
 
 REPLICATES: Final = 1000
 SEED: Final = 0

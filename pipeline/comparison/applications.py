@@ -9,7 +9,6 @@ from pydantic import FiniteFloat
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES, Probe
-from codec_superb.metrics.record import Record
 from codec_superb.pipeline.aggregates.estimate import BootstrapEstimate, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
@@ -20,6 +19,7 @@ from codec_superb.pipeline.aggregates.evidence import (
 from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.statistics.paired import Difference, difference_of
+from codec_superb.record import Record
 
 
 class PairedApplication(Record):

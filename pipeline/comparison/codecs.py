@@ -7,7 +7,6 @@ from pathlib import Path
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.weights import describe_weights
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.comparison.applications import PairedApplication, compare_applications
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
@@ -16,6 +15,7 @@ from codec_superb.pipeline.runs.folder import find_runs
 from codec_superb.pipeline.statistics.paired import PairedCategory, PairedDataset, compare_paired
 from codec_superb.pipeline.statistics.ranks import Ranking, rank_codecs
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.record import Record
 
 
 class LeftOut(Record):

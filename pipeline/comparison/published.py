@@ -14,7 +14,6 @@ from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.weights import describe_weights
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.results import Score
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import CategoryAggregate, DatasetAggregate
@@ -23,6 +22,7 @@ from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.literature.records import PublishedCodec, PublishedTable
 from codec_superb.pipeline.literature.tables import literature, published_as
+from codec_superb.record import Record
 
 SCORE = "score"
 _APPLICATIONS: Mapping[str, tuple[str, ...]] = {

@@ -12,10 +12,10 @@ from pydantic import Field, FiniteFloat, StringConstraints
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.isolation.lock import own_file
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import Category, Metric
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.plugins import file_of, is_file_name
+from codec_superb.record import Record
 
 RUN_FORMAT = 1
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]

@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import FiniteFloat
 
 from codec_superb.metrics.overall import category_score
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
 from codec_superb.pipeline.tables.rows import ClipRow
+from codec_superb.record import Record
 
 
 class Difference(Record):

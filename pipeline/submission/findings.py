@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from codec_superb.metrics.record import Record
+from codec_superb.record import Record
 
 MOST = 100
 """Problems that are listed; the others are counted."""

@@ -11,12 +11,12 @@ from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, mo
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED, Aggregates
 from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Name, Provenance
 from codec_superb.pipeline.statistics.bootstrap import METHOD
 from codec_superb.pipeline.tables import strict_json
+from codec_superb.record import Record
 
 SUBMISSION_NAME = "submission.json"
 CLIPS_NAME = "clips.parquet"

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field, FiniteFloat
 
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.table import Category
+from codec_superb.record import Record
 
 Status = Literal["ok", "failed"]
 

@@ -13,11 +13,11 @@ from typing import Annotated, BinaryIO
 
 from pydantic import Field, ValidationError
 
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.results import ResultSummary
 from codec_superb.pipeline.runs.info import Name
 from codec_superb.pipeline.submission.findings import Problem
 from codec_superb.pipeline.submission.schema import Submission
+from codec_superb.record import Record
 
 DOCUMENT_LIMIT = 32 << 20
 """Bytes of the document; ``submission.json`` has at most four MiB."""

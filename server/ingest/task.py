@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from codec_superb.metrics.record import Record
 from codec_superb.pipeline.submission.check import KnownDataset
+from codec_superb.record import Record
 from codec_superb.server.datasets.clips import unpack_clips
 
 

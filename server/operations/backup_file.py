@@ -15,7 +15,7 @@ from typing import IO, Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, ValidationError
 
-from codec_superb.metrics.record import Record
+from codec_superb.record import Record
 from codec_superb.server.errors import OperationError
 
 MANIFEST = "manifest.json"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from codec_superb.metrics.record import Record
 from codec_superb.metrics.results import Estimate, ResultSummary
 from codec_superb.pipeline.runs.info import CustomMetric
 from codec_superb.pipeline.submission.schema import Submission
+from codec_superb.record import Record
 from codec_superb.web.site.custom import CustomRow
 
 FIELD = "custom_results"

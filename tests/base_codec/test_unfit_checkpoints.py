@@ -39,7 +39,7 @@ def test_a_file_that_is_not_whole_is_an_error_that_says_so(tmp_path: Path, damag
     options = copied("encodec", tmp_path / "model")
     file = tmp_path / "model" / "model.safetensors"
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(MissingWeights, match=r"model cannot be loaded \(.*model.safetensors whole"):
+    with pytest.raises(MissingWeights, match=r"model cannot be loaded \(.*model.safetensors complete"):
         open_codec("encodec_24k_6bps", "cpu", options)
 
 

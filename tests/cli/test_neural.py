@@ -39,7 +39,7 @@ def test_bench_scores_random_weights_and_packs_none(
     line = ["bench", "--codec", NAME, "--dataset", str(clips), "--category", "speech", "--metric", "stft", "--out"]
     line += [str(out), "--weights", str(checkpoint("encodec")), "--workers", "1", "--device", "cpu"]
     assert call(line) == 0
-    assert "random weights" in capsys.readouterr().err
+    assert "untrained weights" in capsys.readouterr().err
     info = RunFolder(out / NAME / "clips").info()
     assert info.card.weights is not None
     assert info.card.weights.source == "random"

@@ -94,7 +94,7 @@ class TestModel:
         """With its runtime the lattice has its own hash and ceiling; without it the error is the install command."""
         made = VisQol("lattice")
         if importlib.util.find_spec("ai_edge_litert") is None:
-            with pytest.raises(MissingPackage, match="pip install 'ai-edge-litert=="):
+            with pytest.raises(MissingPackage, match="pip install ai-edge-litert=="):
                 made.prepare()
             return
         model = made.prepare()
@@ -113,7 +113,7 @@ class TestModel:
         with pytest.raises(MissingPackage, match=r"needs visqol, .* pip install 'codec-superb\[applications\]'"):
             VisQol().prepare()
         monkeypatch.setattr(importlib.util, "find_spec", without("ai_edge_litert"))
-        with pytest.raises(MissingPackage, match="pip install 'ai-edge-litert"):
+        with pytest.raises(MissingPackage, match="pip install ai-edge-litert"):
             VisQol("lattice").prepare()
 
     def test_there_is_no_other_mapping(self) -> None:

@@ -70,6 +70,7 @@ def test_the_run_tells_commit_and_hash_of_what_was_opened(tmp_path: Path, clips:
     assert str(tmp_path) not in card.model_dump_json()
 
 
+@pytest.mark.usefixtures("fresh_workers")
 def test_a_run_is_not_continued_with_newer_weights(tmp_path: Path, clips: Path, hub: Path) -> None:
     """Both are named, the finished clips stay; a run begun anew has the new ones."""
     out = tmp_path / "runs"

@@ -97,10 +97,11 @@ def test_rows_belong_to_one_entry_each() -> None:
 def test_versions_of_metrics() -> None:
     """Those of the table pass; another version and an unknown metric are named, each with what is known."""
     findings = Findings()
-    check_metrics({"gold": "1", "pesq": METRICS["pesq"].version, "stoi": "0"}, findings)
+    versions = {"gold": "1", "pesq": METRICS["pesq"].version, "stoi": "0"}
+    check_metrics(Submission.model_construct(metrics=versions, custom_metrics={}), findings)
     unknown, other = findings.problems
     assert (unknown.path, unknown.got) == ("submission.json: metrics.gold", "gold")
-    assert unknown.expected.startswith("a metric of the table: ")
+    assert unknown.expected.startswith("a metric of the table (")
     assert unknown.how_to_fix == "score with this version"
     assert (other.path, other.got) == ("submission.json: metrics.stoi", "0")
     assert other.expected == f"version {METRICS['stoi'].version} of the definition"

@@ -11,6 +11,7 @@ from support_stats import card, failed, ok, row
 from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
 from codec_superb.pipeline.submission.findings import Findings
+from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
 
 METRICS = {"pesq": "1", "stoi": "1"}
@@ -23,7 +24,7 @@ Found = tuple[str, str, str, str]
 def found(*rows: ClipRow, codec: Card | None = None) -> list[Found]:
     """Check rows; return place, expectation, finding and advice of each problem."""
     findings = Findings()
-    check_rows(rows, codec or card(), METRICS, findings)
+    check_rows(rows, Submission.model_construct(codec=codec or card(), metrics=METRICS, custom_metrics={}), findings)
     return [(p.path.removeprefix("clips.parquet: mini/"), p.expected, p.got, p.how_to_fix) for p in findings.problems]
 
 

@@ -31,7 +31,7 @@ def custom_file(folder: Path, rows: Sequence[ClipRow]) -> Path:
     more = [row.model_copy(update={"metrics": row.metrics | {"level": ok(2.5)}}) for row in rows]
     run = write_run(folder, rows, card=make_card())
     info = run.info()
-    run.write_rows([row.model_dump(mode="json") for row in more], [*info.metrics, "level"])
+    run.write_rows(more, [*info.metrics, "level"])
     versions = info.metrics | {"level": "1+aaaaaaaaaaaaaaaa"}
     run.write_info(info.model_copy(update={"metrics": versions, "custom_metrics": {"level": LEVEL}}))
     return pack([run], folder / "custom.zip", submitter=Submitter(name="Ann"))
