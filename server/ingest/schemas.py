@@ -1,4 +1,4 @@
-"""What an upload is answered."""
+"""The API's answer to an upload."""
 
 from __future__ import annotations
 
