@@ -1,4 +1,4 @@
-"""From what the pipeline keeps of applications to rows for pages: of one codec, on each dataset, figure by figure."""
+"""Converts the pipeline's application metrics of one codec into rows for pages, one for each dataset and metric."""
 
 from __future__ import annotations
 

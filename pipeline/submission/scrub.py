@@ -1,4 +1,4 @@
-"""Takes the paths of a machine out of what is published: a folder name says who somebody is and helps nobody."""
+"""Removes local paths from published texts: a folder name may identify a person."""
 
 from __future__ import annotations
 

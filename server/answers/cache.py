@@ -135,10 +135,10 @@ async def cached(
 
     ``key`` holds all of the request that the answer depends on beside its path: the canonical query. An answer that
     depends on the caller does not belong here. ``make`` runs in a thread and gets the snapshot whose revision the
-    answer is kept under; ``quick`` says that it takes a few milliseconds and touches neither database nor file, so that the
-    event loop makes it itself: a thread would wait for the interpreter for longer than that. ``counted`` counts a
-    request that is not answered from memory as a computation of its address. ``max_age`` is how many seconds a browser
-    may keep it without asking; 0 makes it ask with its entity tag.
+    answer is kept under; ``quick`` says that it takes a few milliseconds and touches neither database nor file, so
+    that the event loop makes it itself: a thread would wait for the interpreter for longer than that. ``counted``
+    counts a request that is not answered from memory as a computation of its address. ``max_age`` is how many seconds
+    a browser may keep it without asking; 0 makes it ask with its entity tag.
     """
     snapshot = board_of(request).current
     cache = answers_of(request)

@@ -1,5 +1,4 @@
-"""Parses the state of the leaderboard page from an address, as
-:func:`codec_superb.web.site.board.choices.to_query` writes it.
+"""Parses the leaderboard's state from an address; :func:`codec_superb.web.site.board.choices.to_query` writes it.
 
 A parameter is a field of :class:`~codec_superb.web.site.board.choices.BoardState`, by its name; an empty one counts as
 not given, because forms send it. An unknown or impossible value is an error that names the choices, never silently
