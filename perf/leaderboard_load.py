@@ -61,7 +61,7 @@ class Client:
             kept = self._free.pop()
             try:
                 return await self._ask(*kept, target)
-            except (asyncio.IncompleteReadError, ConnectionError):  # the server closed it while nobody used it
+            except (asyncio.IncompleteReadError, ConnectionError):  # the server closed the idle connection
                 kept[1].close()
         return await self._ask(*await asyncio.open_connection(self._host, self._port), target)
 

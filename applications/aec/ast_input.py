@@ -31,7 +31,7 @@ _FLOOR = float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True, slots=True)
 class AstInput:
-    """How one checkpoint wants its input; defaults are those of AudioSet."""
+    """Input parameters of one checkpoint; defaults are those of AudioSet."""
 
     bands: int = 128
     frames: int = 1024
@@ -59,7 +59,7 @@ def filter_bank(samples: Samples, bands: int) -> Floats:
     """Return Kaldi's log-mel filter bank of ``(samples,)`` at 16 kHz, shape ``(frames, bands)``."""
     frames = frame(samples, WINDOW, HOP)
     frames -= frames.mean(axis=1, keepdims=True)
-    # Kaldi's first sample of a frame has itself for its predecessor
+    # Kaldi's pre-emphasis takes the first sample of a frame as its own predecessor
     before = np.concatenate([frames[:, :1], frames[:, :-1]], axis=1)
     spectrum = np.fft.rfft((frames - _PRE_EMPHASIS * before) * hann(WINDOW, WINDOW - 1), _FFT)
     power = np.square(spectrum.real) + np.square(spectrum.imag)
@@ -70,5 +70,5 @@ def filter_bank(samples: Samples, bands: int) -> Floats:
 def _filters(bands: int) -> Floats:
     # Kaldi's triangles are straight in mel, not in Hz
     edges = mel_edges(bands, _LOWEST_HZ, RATE / 2, htk_mel)
-    # a product with a transposed view may round otherwise
+    # a product with a transposed view may round differently
     return np.ascontiguousarray(triangles(edges, htk_mel(bin_hertz(_FFT, RATE))).T)

@@ -85,7 +85,7 @@ class YamNet(Backend):
         return one_by_one(self._scores_of, batch)
 
     def close(self) -> None:
-        """Give the network back."""
+        """Release the network."""
         self._session = None
 
     def _scores_of(self, sound: Sound) -> Prediction:
@@ -96,7 +96,7 @@ class YamNet(Backend):
         return scores.astype(np.float32)
 
     def _probabilities(self, patch: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Ask about one patch: the network takes no more at once."""
+        """Classify one patch: the network has a fixed batch of one."""
         stored = np.rint(patch / self._stored.scale + self._stored.zero).clip(0, 255).astype(np.uint8)
         answer = self._session.run([self._output], {self._input: stored[None, None]})[0][0]
         logits = self._scores.scale * (answer.astype(np.float64) - self._scores.zero)

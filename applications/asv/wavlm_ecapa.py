@@ -29,9 +29,9 @@ from codec_superb.applications.transformers_checkpoint import import_transformer
 TRAINING_ONLY = frozenset({"loss_calculator.projection.weight"})
 """Weights that a checkpoint may hold and an embedding does not need: the classifier of the training speakers."""
 STRIDES = (5, 2, 2, 2, 2, 2, 2)
-"""Of the encoder's convolutions: a frame is 320 samples, 20 ms; no shape tells them."""
+"""Of the encoder's convolutions: a frame is 320 samples, 20 ms; not derivable from shapes."""
 _FARTHEST = 800
-"""Frames beyond which all distances count as one, in every WavLM; no shape tells it."""
+"""Frames beyond which all distances count as one, in every WavLM; not derivable from shapes."""
 _DILATIONS = (2, 3, 4)
 """Of the three blocks."""
 _SLICES = 8
@@ -80,7 +80,7 @@ def speaker_network(published: Mapping[str, Any], file: str) -> SpeakerNetwork:
     wavlm = import_transformers().WavLMModel
     try:
         config = _config(sizes)
-        with torch.device("meta"):  # no numbers are drawn for weights that the file brings
+        with torch.device("meta"):  # no random initialisation of weights that the file provides
             network = SpeakerNetwork(wavlm(config), sizes)
     except (ArithmeticError, RuntimeError, ValueError) as error:
         raise MissingModel(f"{file} describes a network that cannot be built: {error}") from error

@@ -158,7 +158,7 @@ def _refuse(runs: Sequence[_Run]) -> None:
     weights = first.card.weights
     if weights is not None and weights.source == "random":
         raise SubmissionError(
-            f"{first.card.name} has random weights: a score of a model nobody trained is not published"
+            f"{first.card.name} has random weights: a score of untrained weights is not published"
         )
     versions: dict[str, str] = {}
     for run, previous in zip(runs, [None, *runs], strict=False):

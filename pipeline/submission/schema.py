@@ -29,7 +29,7 @@ Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class Submitter(Record):
-    """Who answers for the file."""
+    """The person or group responsible for the file."""
 
     name: Name
     """Person or group, as the leaderboard shows it."""
@@ -120,7 +120,7 @@ class Submission(Record):
     created: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)$")]
     """When the last stage of the last run began: ISO 8601, UTC."""
     submitter: Submitter | None = None
-    """None for a file that nobody has signed yet; a leaderboard asks for one."""
+    """None for a file without a submitter; a leaderboard requires one."""
     codec: Card
     """The codec's card; local paths are cut to their last part."""
     datasets: tuple[SubmittedDataset, ...] = Field(min_length=1)

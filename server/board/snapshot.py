@@ -219,7 +219,7 @@ class Snapshot:
 
     @property
     def default_source(self) -> SourceFilter:
-        """What is shown when nobody chooses a source."""
+        """The source that is shown by default."""
         return "runs" if self.runs else "table3"
 
     def entries(self, source: SourceFilter) -> Sequence[BoardEntry]:

@@ -63,7 +63,7 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
 
 
 def source_of(snapshot: Snapshot, state: ChartState) -> SourceFilter:
-    """Return the chosen source, or the one that the leaderboard shows when nobody chooses."""
+    """Return the chosen source, or the leaderboard's default."""
     return state.source or snapshot.default_source
 
 

@@ -25,7 +25,7 @@ def entries_of(name: str, family: str | None = None) -> list[Published]:
     """Find the rows of tables that are this very configuration; ``family`` is a measured codec's.
 
     For a measured codec these are the rows that name it (``runs_as``), unless it only shares the name of the
-    catalogue's codec and is of another family. A name that nobody has measured may also be the id of a row (a dot
+    catalogue's codec and is of another family. A name without measured results may also be the id of a row (a dot
     counts as an underscore), which leads to the rows that are the same as it.
     """
     ours = list(published_as(name, family))

@@ -24,7 +24,7 @@ def caller_of(request: Request) -> Identity:
 
 
 def bearer(request: Request, secret: str) -> Identity:
-    """Identify the owner of a token; nobody for an empty one. A wrong one counts against the address."""
+    """Identify the owner of a token; anonymous for an empty one. A wrong one counts against the address."""
     if not secret.strip():
         return Identity(None, ANONYMOUS)
     database = database_of(request)

@@ -80,7 +80,7 @@ def to_query(state: BoardState, default_source: SourceFilter = "runs") -> str:
 
 
 def default_metric(source: SourceFilter, dataset: str) -> str:
-    """Name the quantity that is shown when nobody chooses: the overall score wherever there is one."""
+    """Return the default quantity: the overall score wherever there is one."""
     if source != "ultraeval":
         return "score"
     return "ultra_error_rate_pct" if dataset else "ultra_average"
@@ -122,5 +122,5 @@ class BoardView:
     updated: str | None
     """ISO date of the newest submission shown."""
     default_source: SourceFilter = "runs"
-    """What is shown when nobody chooses: ``table3`` as long as there is no public submission."""
+    """The default source: ``table3`` as long as there is no public submission."""
     rank_basis: RankBasis = "intervals"

@@ -217,7 +217,7 @@ def _clips_cell(row: BoardRow) -> RankingCell:
 
 
 def _clipped_cell(row: BoardRow) -> RankingCell:
-    """Count clipped samples; None where no clip was run."""
+    """Make the cell of clipped samples; a dash where no clip was run."""
     summary = row.result.summary
     if not summary.clips:
         return RankingCell(MISSING)
