@@ -143,7 +143,7 @@ _ROWS = (
 
 BACKENDS: dict[str, BackendEntry] = {row.name: row for row in _ROWS}
 PROTOCOLS: dict[str, dict[str, str]] = {"ultra": {"asr": "faster-whisper:large-v3", "sim": "wavlm-large-sv"}}
-"""Applications whose published protocol has other models than the probes' usual ones; Chinese is asked of another."""
+"""Applications whose published protocol has other models than the probes' defaults; Chinese has another recogniser."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class ModelUnusable(ApplicationError):
 
 
 class MissingLabels(ApplicationError):
-    """The dataset has none of the labels that the probe needs; said before any model is loaded."""
+    """The dataset has none of the labels that the probe needs; raised before any model is loaded."""
 
 
 class OutOfMemory(ApplicationError):

@@ -67,7 +67,7 @@ class Model:
 class Backend(ABC):
     """One model behind a probe: found by ``prepare`` in the calling process, loaded and run in a worker process.
 
-    ``__init__`` takes what stands behind the colon of its name (``tiny.en``, a hub repository, a path; '' for the
+    ``__init__`` takes the variant after the colon of its name (``tiny.en``, a hub repository, a path; '' for the
     default) and the folder of ``--weights`` or None; it does no work and loads nothing.
     """
 
@@ -119,7 +119,7 @@ class Backend(ABC):
         return model
 
     def classes(self, model: Model) -> Sequence[str]:  # noqa: ARG002 -- for those that classify
-        """Name the classes whose scores a prediction holds, in order, from what ``model`` says, loading nothing.
+        """Name the classes whose scores a prediction holds, in order, from the identity ``model``, loading nothing.
 
         Empty for backends whose predictions are no class scores.
         """

@@ -30,7 +30,7 @@ GUESTS = Path(__file__).with_name("guests")
 class IsolatedBackend(Backend):
     """Runs the guest that ``isolation`` names, in the environment that its lock describes; on the CPU.
 
-    A subclass finds the model (:meth:`find`) and says what the guest is told (:meth:`describe`). The guest is
+    A subclass finds the model (:meth:`find`) and describes it for the guest (:meth:`describe`). The guest is
     ``Guest(description, device)`` with ``predict(samples)``, samples float32 ``(samples,)`` at ``rate``.
     """
 

@@ -2,8 +2,8 @@
 
 Imports no model package, so that the service, the pages and the command line can read it at once. A probe keeps, of
 each clip, a few numbers from which every figure can be computed again: ``shared`` ones (the words of the transcript)
-and ``sided`` ones, once for the reference and once for the resynthesis (the errors made). What cannot be told of single
-clips (trials of two clips, the rank of a clip within a class) is kept as pairs.
+and ``sided`` ones, once for the reference and once for the resynthesis (the errors made). Results of more than one
+clip (trials of two clips, the rank of a clip within a class) are kept as pairs.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Probe:
     """Version of the definition; a change of numbers changes it."""
     paper: str
     backend: str
-    """Name of the backend that runs when nobody chooses, see :mod:`codec_superb.applications.catalogue`; ``:NAME`` for
+    """Name of the default backend, see :mod:`codec_superb.applications.catalogue`; ``:NAME`` for
     one of a plug-in's own file."""
     scorer: str
     """``module:function`` taking (:class:`Probe`, ``ScoringInput``) -> ``ProbeScores``; ``:function`` as above."""

@@ -14,7 +14,7 @@ def application_rows(
     probes: Mapping[str, Sequence[ProbeInfo]],
     kbps: Callable[[ApplicationAggregate], float],
 ) -> list[ApplicationRow]:
-    """Make the rows of one codec, in the order given; ``probes`` says of each dataset how its probes were run.
+    """Make the rows of one codec, in the order given; ``probes`` holds how the probes of each dataset were run.
 
     ``kbps`` gives the measured bitrate of the clips behind a figure, NaN where it is not known.
     """

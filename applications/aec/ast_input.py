@@ -3,8 +3,8 @@
 Source: Gong, Chung and Glass, AST, Interspeech 2021, and Povey et al., The Kaldi Speech Recognition Toolkit, 2011:
 frames of 25 ms every 10 ms that lie wholly in the signal, each less its mean, pre-emphasis 0.97, a Hann window that
 reaches zero at both ends, power spectrum over 512 points, triangles in mel from 20 Hz to half of the rate, the
-logarithm of at least the resolution of float32. transformers computes it with torchaudio where that is installed and
-with code of its own where not; here it is one computation, in double precision.
+logarithm of at least the resolution of float32. transformers computes it with torchaudio where that is installed
+and in numpy otherwise; here it is one computation, in double precision.
 """
 
 from __future__ import annotations

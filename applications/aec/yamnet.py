@@ -1,8 +1,8 @@
 """YAMNet on ONNX Runtime: 521 classes of AudioSet, from a package file, without torch.
 
 The package file that carries the quantised model states no licence. It is therefore never fetched unless this probe
-is asked for, nothing of it is in this repository, and every result says so in its settings. The network itself is
-Plakal and Ellis, YAMNet, TensorFlow Model Garden, 2020.
+is asked for, this repository contains no part of it, and the settings of every result state the missing licence. The
+network itself is Plakal and Ellis, YAMNet, TensorFlow Model Garden, 2020.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class CtcRecogniser:
         self._shortest = _shortest(self._model.config)
 
     def check(self, item: Item) -> None:
-        """Accept every clip: a checkpoint does not say which languages it knows."""
+        """Accept every clip, because a checkpoint does not state its languages."""
 
     def transcribe(self, parts: Sequence[Samples], items: Sequence[Item]) -> list[str]:  # noqa: ARG002 -- no language is told
         """Return the text of each part; one too short for a single frame has an empty text."""

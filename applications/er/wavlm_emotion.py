@@ -40,7 +40,7 @@ class WavLMEmotion(Backend):
     rate: ClassVar[int] = 16_000
 
     def prepare(self) -> Model:
-        """Find or fetch WavLM. Raises MissingModel, which says that no package file carries an emotion model."""
+        """Find or fetch WavLM. Raises MissingModel; no package file carries an emotion model."""
         try:
             found = find_checkpoint("wavlm-emotion", REPOSITORY, (PREPROCESSOR,), self.variant or self.weights)
         except MissingModel as error:

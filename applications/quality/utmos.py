@@ -53,7 +53,7 @@ _NAMES = (
     (r"^wav2vec2\.(encoder\.layers\.\d+\.)fc2\.", r"encoder.\1feed_forward.output_dense."),
     (r"^wav2vec2\.", "encoder."),
 )  # fmt: skip
-"""Names of the export, and what transformers calls them; the first that fits counts."""
+"""Names of weights in the export and in transformers; the first match applies."""
 
 
 class Utmos(TorchMosBackend):
@@ -110,7 +110,7 @@ def strong_learner(published: Mapping[str, Any], name: str) -> StrongLearner:
 
 
 def renamed(name: str) -> str:
-    """Return what a weight of the export is called in :class:`StrongLearner`."""
+    """Return the name in :class:`StrongLearner` of a weight of the export."""
     for theirs, ours in _NAMES:
         changed, count = re.subn(theirs, ours, name)
         if count:

@@ -2,7 +2,7 @@
 
 Nothing in the file is trusted: the zip is opened within limits, JSON and Parquet are read strictly, and every count
 and aggregate is computed again from the rows. What cannot be verified (that the rows come from the codec, that the
-dataset is the published one where it is not known here) is said in the notes.
+dataset is the published one where it is not known here) is stated in the notes.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def _open(run: RunFolder | Path) -> _Run:
 
 
 def _is_changed(info: RunInfo) -> bool:
-    """Whether a card is not what was run: another name for random weights, say; only of our own codecs."""
+    """Whether a card differs from the codec that was run, for example by its name; only of the program's own codecs."""
     name = info.card.name
     ours = name in names() and takes_options(card_of(name))
     return ours and info.spec_hash != spec_hash(info.card, info.dataset.manifest_hash)
@@ -157,9 +157,7 @@ def _refuse(runs: Sequence[_Run]) -> None:
     first = runs[0].info
     weights = first.card.weights
     if weights is not None and weights.source == "random":
-        raise SubmissionError(
-            f"{first.card.name} has random weights: a score of untrained weights is not published"
-        )
+        raise SubmissionError(f"{first.card.name} has random weights: a score of untrained weights is not published")
     versions: dict[str, str] = {}
     for run, previous in zip(runs, [None, *runs], strict=False):
         info, where = run.info, run.folder.path

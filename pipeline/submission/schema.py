@@ -1,4 +1,4 @@
-"""``submission.json``: what a submission says about itself, as strict models from which the JSON Schema is exported.
+"""``submission.json``: the description of a submission, as strict models from which the JSON Schema is exported.
 
 Everything that can be computed from ``clips.parquet`` is computed again by whoever receives the file.
 """
@@ -144,7 +144,7 @@ class Submission(Record):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the newer field out where it says nothing: a file of ordinary runs keeps its bytes and its hash."""
+        """Leave the newer field out where it has its default: a file of ordinary runs keeps its bytes and its hash."""
         written: dict[str, Any] = handler(self)
         if not self.custom_metrics:
             written.pop("custom_metrics", None)

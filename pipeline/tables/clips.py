@@ -32,7 +32,7 @@ FORMAT_KEY = b"codec_superb_clip_table"
 ROW_GROUP = 1024
 """Rows of a row group: what a writer and a reader hold in memory."""
 TEXT_LIMIT = 2000
-"""Characters of an error or a reason that are stored; what is longer is cut and says so."""
+"""Characters of an error or a reason that are stored; longer texts are cut and marked."""
 ID_LIMIT = 1000
 """Characters of a clip id, a dataset name and any other string."""
 
@@ -241,7 +241,7 @@ def _record(row: ClipRow, keys: Sequence[str], probes: Sequence[str]) -> dict[st
 
 
 def _shorten(text: str) -> str:
-    """Cut a long text and say so, so that one huge message does not invalidate a finished run."""
+    """Cut a long text and mark the cut, so that one huge message does not invalidate a finished run."""
     if len(text) <= TEXT_LIMIT:
         return text
     return text[: TEXT_LIMIT - 20].rstrip() + " … (shortened)"

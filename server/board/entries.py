@@ -111,10 +111,10 @@ class BoardEntry:
 
 
 def has_open_weights(card: Mapping[str, Any]) -> bool | None:
-    """Tell whether anybody can get what the codec needs to run; None where its card does not say.
+    """Whether the codec's weights are publicly available; None where its card does not state it.
 
     Classical and lossless codecs: yes. Neural ones: yes where the card names a hub repository or a web address as the
-    source of the weights; no for a folder on somebody's machine and for weights that were never trained (``random``).
+    source of the weights; no for a local folder and for untrained weights (``random``).
     """
     if card.get("kind") != "neural":
         return True

@@ -109,7 +109,7 @@ def without_tags(content: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class BlindTestKey:
-    """The hidden side of one test: made anew for each request from what the address says and the service's key."""
+    """The hidden side of one test: derived for each request from the address and the service's key."""
 
     key: str
     """Secret of the service."""

@@ -41,7 +41,7 @@ def check_permission(settings: Settings, caller: Identity) -> None:
 async def ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
     """Check and store a received file; return its receipt and whether it is new.
 
-    Raises Refused with all problems, Conflict for a name of somebody else, Unavailable when all workers are busy.
+    Raises Refused with all problems, Conflict for a name of another account, Unavailable when all workers are busy.
     """
     counted = meters(app)
     try:
@@ -184,7 +184,7 @@ def check_name(session: Session, name: str, caller: Identity) -> None:
 
 
 def receipt(submission: Submission, settings: Settings) -> Receipt:
-    """Describe a stored submission to who sent it."""
+    """Describe a stored submission for its sender."""
     return Receipt(
         id=submission.id,
         codec=submission.codec.name,

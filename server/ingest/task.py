@@ -18,7 +18,7 @@ class PackedState(Record):
 
     manifest_hash: str
     offset: int
-    """Bytes behind the line."""
+    """Bytes after the line."""
     size: int
 
 

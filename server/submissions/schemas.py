@@ -65,7 +65,7 @@ class SubmissionDetail(SubmissionItem):
     """``submission.json`` without card and aggregates: datasets with provenance, samples."""
     notes: list[str]
     reason: str | None
-    """Why it was accepted, where a moderator said so."""
+    """The moderator's reason for accepting it."""
     results: list[CategoryResults]
 
 

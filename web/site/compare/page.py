@@ -133,7 +133,7 @@ def _line(comparison: Comparison, pair: CodecPair, dataset: str, category: Categ
 
 
 def _title(comparison: Comparison, pair: CodecPair) -> str:
-    """Name a codec for people; two of the same title are told apart by their names."""
+    """Name a codec for people; two of the same title are distinguished by their names."""
     title = next(codec.title for codec in comparison.codecs if codec.name == pair.codec)
     same = [codec for codec in comparison.codecs if codec.title == title]
     return title if len(same) == 1 else f"{title} ({pair.codec})"
