@@ -22,7 +22,7 @@ def application_rows(
 
 
 def _model(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]]) -> ProbeModel:
-    """Describe the model behind a figure; behind one over several probes or datasets, all of them."""
+    """Describe the model of a figure, or all models of one over several probes or datasets."""
     if found.dataset:
         behind = [probe for probe in probes.get(found.dataset, ()) if probe.probe == found.probe]
     else:

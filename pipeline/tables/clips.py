@@ -1,4 +1,4 @@
-"""``clips.parquet``: the one place where clip rows become a Parquet table and come back, streamed in row groups.
+"""Writes and reads ``clips.parquet``, the table of clip rows, streamed in row groups.
 
 The layout is fixed: the columns of :class:`~codec_superb.pipeline.tables.rows.ClipRow` in :data:`FIXED`, then for each
 metric K, sorted by key, the three columns ``K`` (double), ``K_status`` and ``K_reason`` (string), then the columns of

@@ -1,4 +1,4 @@
-"""``pairs.parquet``: the one place where trials and ranks become a Parquet table and come back.
+"""Writes and reads ``pairs.parquet``, the table of trials and ranks.
 
 The layout is fixed: the columns of :class:`~codec_superb.pipeline.tables.rows.PairRow` in :data:`FIXED`. As in
 ``clips.parquet``, strings are dictionary-encoded, pages are not compressed and the file's metadata hold the format.
