@@ -1,1 +1,1 @@
-"""Probes: what survives for recognisers, verifiers and listeners; each is a model backend plus pure scoring."""
+"""Application metrics of codecs: probes such as speech recognition, each a model backend plus pure scoring."""

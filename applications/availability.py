@@ -1,4 +1,4 @@
-"""What each backend needs on this machine, and whether it is here: looked up without importing or fetching anything."""
+"""Reports whether each backend's packages and model are on this machine, without importing or fetching anything."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Availability:
     state: State
     """``fetches``: the usual model is fetched from a package index when it is first used."""
     detail: str
-    """What to do, or what there is."""
+    """What to do, or what was found."""
     licence: str
     """Of the usual model; '' where the user chooses one."""
 
 
 def availability(entry: BackendEntry) -> Availability:
-    """Say whether a backend can run here."""
+    """Return whether a backend can run here."""
     model = embedded_models().get(entry.model)
     licence = model.licence if model else ""
     missing = [module for module in entry.packages if importlib.util.find_spec(module) is None]

@@ -1,4 +1,4 @@
-"""Names to backends and scorers: data, imported only when one of them is used.
+"""The catalogue of model backends and scorers by name; their modules are imported on first use.
 
 A backend is named ``NAME`` or ``NAME:VARIANT`` (``faster-whisper:tiny.en``, ``transformers-asr:/path/to/folder``).
 """
@@ -31,7 +31,7 @@ class BackendEntry:
     extra: str
     """Extra of this package that it needs; '' for a backend with a private environment."""
     summary: str
-    """One line for people."""
+    """One-line description."""
     packages: tuple[str, ...] = ()
     """Modules that it and the scoring of its probes import, besides those of the core."""
     model: str = ""
@@ -143,7 +143,7 @@ _ROWS = (
 
 BACKENDS: dict[str, BackendEntry] = {row.name: row for row in _ROWS}
 PROTOCOLS: dict[str, dict[str, str]] = {"ultra": {"asr": "faster-whisper:large-v3", "sim": "wavlm-large-sv"}}
-"""Applications whose published protocol has other models than the probes' usual ones; Chinese is asked of another."""
+"""Applications whose published protocol has other models than the probes' defaults; Chinese has another recogniser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Choice:
 
 
 def choose(applications: Sequence[str], backends: Sequence[str] = ()) -> tuple[Choice, ...]:
-    """Say which probes run with which backends.
+    """Return which probes run with which backends.
 
     A named backend answers for every probe it can among those asked for. One of another probe of an application that
     was asked for (``quality`` with ``visqol``) takes the place of that application's usual probes. Where none is named,
@@ -238,7 +238,7 @@ def open_backend(spec: str, weights: Path | None = None) -> Backend:
 
 
 def variant_of(spec: str) -> str:
-    """Return what stands behind the name in ``NAME:VARIANT``, '' without one."""
+    """Return the variant of ``NAME:VARIANT``, '' without one."""
     return _split(spec)[1]
 
 
@@ -266,9 +266,9 @@ def score(key: str, question: ScoringInput) -> ProbeScores:
 
 
 def check(key: str, items: Sequence[Item], trials: Sequence[tuple[bool, str, str]]) -> str:
-    """Say what makes a probe impossible on these clips before any model is loaded; '' where nothing does.
+    """Return why a probe is impossible on these clips, before any model is loaded; '' where it is possible.
 
-    The scorer of a probe of trials may offer ``check(items, trials) -> str`` for what labels alone do not tell.
+    The scorer of a probe of trials may offer ``check(items, trials) -> str`` for conditions beyond the labels.
     """
     if PROBES[key].pairs != "trials":
         return ""

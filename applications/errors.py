@@ -1,4 +1,4 @@
-"""What can go wrong with applications: each error says what was expected, what came, and what to do."""
+"""Errors of applications: each text says what was expected, what came, and what to do."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class MissingPackage(ApplicationError):
 
 
 class MissingModel(ApplicationError):
-    """A model is not here and cannot be fetched; the text names what to download, where to put it, and how."""
+    """A model is not installed and cannot be fetched; the text names what to download, where to put it, and how."""
 
 
 class ModelUnusable(ApplicationError):
-    """The model's process dies over one clip after the other; the run stops, what is finished is kept."""
+    """The model's process dies on several clips in a row; the run stops, finished clips are kept."""
 
 
 class MissingLabels(ApplicationError):
-    """The dataset has none of the labels that the probe needs; said before any model is loaded."""
+    """The dataset has none of the labels that the probe needs; raised before any model is loaded."""
 
 
 class OutOfMemory(ApplicationError):
@@ -41,4 +41,4 @@ class OutOfMemory(ApplicationError):
 
 
 class PredictionFailed(ApplicationError):
-    """The model cannot answer for this clip; it costs that clip."""
+    """The model cannot answer for this clip, which counts as failed."""

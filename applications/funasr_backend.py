@@ -1,4 +1,4 @@
-"""What the backends on FunASR share: the environment, the files of a model, and where they come from."""
+"""Base class of backends on FunASR: the private environment, the files of a model, and their sources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from codec_superb.base_codec.isolation.lock import open_lock
 
 CONFIG, PLACES = "config.yaml", "configuration.json"
 RANDOM_KEY = "codec_superb_random"
-"""Key of ``config.yaml`` that says that nobody trained the model, as tests' checkpoints do."""
+"""Key of ``config.yaml`` that marks untrained weights, as in the checkpoints of tests."""
 
 
 class FunASRBackend(IsolatedBackend):
@@ -36,7 +36,7 @@ class FunASRBackend(IsolatedBackend):
 
     @abstractmethod
     def settings(self) -> dict[str, Setting]:
-        """Return what else decides a prediction."""
+        """Return the settings that determine a prediction besides the weights."""
 
     def find(self, python: Path) -> Model:
         """Find the folder: ``--weights``, the path behind the colon, or a repository of ModelScope."""
@@ -57,7 +57,7 @@ class FunASRBackend(IsolatedBackend):
         )
 
     def describe(self, model: Model, threads: int) -> dict[str, Any]:
-        """Tell the guest the folder, the classes expected of it, and the threads."""
+        """Describe folder, expected classes and threads for the guest."""
         return {"weights": str(model.path), "kinds": list(self.kinds), "threads": threads}
 
     def _config(self, folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a model backend is, what it is given and what it answers; what scoring makes of the answers.
+"""Interface of model backends and scorers: inputs, predictions, and the scores of a probe.
 
 Conventions: audio is float32 mono in [-1, 1], shape ``(samples,)``, at the backend's own ``rate`` in Hz. A prediction
 is a text (a transcript) or a float32 array of one dimension (an embedding, class scores, opinion scores).
@@ -24,7 +24,7 @@ Setting = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a dataset says about a clip; a label that is not known is None or empty."""
+    """Labels of a clip in its dataset; an unknown label is None or empty."""
 
     clip: str
     category: Category
@@ -39,7 +39,7 @@ class Item:
 
 
 class Sound(NamedTuple):
-    """One side of a clip, as a backend is given it."""
+    """One side of a clip, the input of a backend."""
 
     item: Item
     samples: Samples
@@ -50,24 +50,24 @@ class Sound(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The model that a backend will run: what makes its predictions comparable, and where it lies."""
+    """The model that a backend will run: its identity, which decides comparability, and its place."""
 
     name: str
     """As results name it: ``faster-whisper:tiny.en``, never with a path of this machine."""
     sha256: str
     """Of the model's files: of the one file, or over names and hashes of several; see ``model_files.sha256_of``."""
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    """What else decides a prediction: decoding, segment length, pooling."""
+    """Settings that determine a prediction: decoding, segment length, pooling."""
     path: Path | None = None
     """File or folder on this machine; not part of the identity."""
     random: bool = False
-    """Whether nobody trained it (a test's checkpoint): its results are marked and never packed."""
+    """Whether its weights are untrained (a test's checkpoint): its results are marked and never packed."""
 
 
 class Backend(ABC):
-    """One model behind a probe: found by ``prepare`` in the calling process, loaded and asked in a worker process.
+    """One model behind a probe: found by ``prepare`` in the calling process, loaded and run in a worker process.
 
-    ``__init__`` takes what stands behind the colon of its name (``tiny.en``, a hub repository, a path; '' for the
+    ``__init__`` takes the variant after the colon of its name (``tiny.en``, a hub repository, a path; '' for the
     default) and the folder of ``--weights`` or None; it does no work and loads nothing.
     """
 
@@ -86,7 +86,7 @@ class Backend(ABC):
 
     @abstractmethod
     def prepare(self) -> Model:
-        """Find or fetch the model's files and say what will run, loading nothing.
+        """Find or fetch the model's files and return the model's identity, loading nothing.
 
         Raises MissingPackage with the install command, MissingModel with what to download, where to put it, and how.
         """
@@ -97,7 +97,7 @@ class Backend(ABC):
 
     @abstractmethod
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
-        """Answer for each sound, in order; an exception in place of an answer costs that sound alone.
+        """Answer for each sound, in order; an exception in place of an answer fails that sound alone.
 
         The answers are those of one sound at a time, whatever the batch. Raises OutOfMemory where the batch is too
         large.
@@ -110,7 +110,7 @@ class Backend(ABC):
         model: Model,
         device: str = "auto",  # noqa: ARG002
     ) -> Model:
-        """Train what must be trained on references before anything is predicted, once for a dataset.
+        """Train on references before predictions, once for a dataset, where the backend needs it.
 
         ``load`` gives the reference of a clip id at ``rate``; ``device`` is what the user asked for (``auto``, ``cpu``,
         ``cuda``). Returns the model with what was trained in its identity.
@@ -119,14 +119,14 @@ class Backend(ABC):
         return model
 
     def classes(self, model: Model) -> Sequence[str]:  # noqa: ARG002 -- for those that classify
-        """Name the classes whose scores a prediction holds, in order, from what ``model`` says, loading nothing.
+        """Name the classes whose scores a prediction holds, in order, from the identity ``model``, loading nothing.
 
         Empty for backends whose predictions are no class scores.
         """
         return ()
 
     def close(self) -> None:  # noqa: B027 -- most have nothing to give back
-        """Give the model back."""
+        """Release the model."""
 
 
 Status = Literal["ok", "left_out", "failed"]
@@ -134,7 +134,7 @@ Status = Literal["ok", "left_out", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class ClipOutcome:
-    """What a probe keeps of one clip."""
+    """Result of a probe on one clip."""
 
     status: Status
     """``left_out``: the clip takes no part (no transcript); ``failed``: a model gave no answer."""
@@ -162,7 +162,7 @@ class ScoredPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProbeScores:
-    """A probe's whole answer on one run."""
+    """All results of a probe on one run."""
 
     outcomes: Mapping[str, ClipOutcome]
     """By clip id; one for every item."""
@@ -173,7 +173,7 @@ class ProbeScores:
 
 @dataclass(frozen=True, slots=True)
 class ScoringInput:
-    """Everything that a scorer may look at; a scorer is a pure function ``score(question) -> Scored``.
+    """Input of a scorer; a scorer is a pure function ``score(question) -> Scored``.
 
     A clip whose prediction is missing has the reason in ``failures`` under its id; ``None`` for a side that has one.
     """

@@ -1,4 +1,4 @@
-"""A model backend whose packages live in a private environment: the isolated runtime of codecs, asked for predictions.
+"""Base class of backends in a private environment, which run in the isolated runtime of codecs.
 
 Sound goes to the worker through shared memory, one clip at a time; a text or an array comes back. A clip over which
 the worker crashes, hangs or runs out of memory costs that clip, and the next one gets a new worker; three dead workers
@@ -30,7 +30,7 @@ GUESTS = Path(__file__).with_name("guests")
 class IsolatedBackend(Backend):
     """Runs the guest that ``isolation`` names, in the environment that its lock describes; on the CPU.
 
-    A subclass finds the model (:meth:`find`) and says what the guest is told (:meth:`describe`). The guest is
+    A subclass finds the model (:meth:`find`) and describes it for the guest (:meth:`describe`). The guest is
     ``Guest(description, device)`` with ``predict(samples)``, samples float32 ``(samples,)`` at ``rate``.
     """
 
@@ -44,7 +44,7 @@ class IsolatedBackend(Backend):
 
     @abstractmethod
     def describe(self, model: Model, threads: int) -> dict[str, Any]:
-        """Return what the guest is told, as JSON: where its weights lie, what to expect of them, how many threads."""
+        """Return the guest's description as JSON: place of its weights, expected properties, number of threads."""
 
     def prepare(self) -> Model:
         """Build the environment where there is none, and find the model.
@@ -76,15 +76,15 @@ class IsolatedBackend(Backend):
             raise ApplicationError(str(error)) from error
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
-        """Ask for each sound by itself; ModelUnusable among the answers ends the run, after three dead workers."""
+        """Predict each sound by itself; ModelUnusable among the answers ends the run, after three dead workers."""
         return [self._answered(sound.samples) for sound in batch]
 
     def answer(self, samples: Samples) -> Prediction:
-        """Answer for one sound; a subclass may divide it and join the answers. Raises PredictionFailed."""
+        """Predict one sound; a subclass may divide it and join the predictions. Raises PredictionFailed."""
         return self.ask(samples)
 
     def ask(self, samples: Samples) -> Prediction:
-        """Ask the guest. Raises PredictionFailed for what costs the clip, ModelUnusable for what ends the run."""
+        """Call the guest. Raises PredictionFailed for an error of the clip, ModelUnusable for one that ends the run."""
         if self._host is None:
             raise ApplicationError(f"{type(self).__name__}: expected a loaded model, load() was not called")
         try:
@@ -111,7 +111,7 @@ class IsolatedBackend(Backend):
 
 
 def _numbers(found: np.ndarray[Any, Any]) -> Prediction:
-    """Return an array as predictions have to be. Raises PredictionFailed for any other."""
+    """Return a valid prediction array. Raises PredictionFailed for any other."""
     if found.ndim != 1 or not found.size or found.dtype.kind not in "biuf":
         raise PredictionFailed(f"expected a text or numbers in one row, got {found.dtype} of shape {found.shape}")
     numbers = found.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Tell that a model ran out of memory, whichever library says so: the caller then halves the batch and goes on."""
+"""Recognises out-of-memory errors of every library, so that the caller can halve the batch and go on."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 def raises_out_of_memory(what: str) -> Iterator[None]:
     """Turn every library's way of running out of memory into OutOfMemory; ``what`` says what did not fit.
 
-    Gives back what torch holds unused on an accelerator, so that half the batch finds room.
+    Empties torch's cache on an accelerator, so that half the batch finds room.
     """
     try:
         yield

@@ -1,8 +1,8 @@
-"""From what a probe kept of clips and pairs to its figures: pure functions, weighted so that a bootstrap is one call.
+"""Computes application metrics from clip values and pairs: pure functions with weights, a bootstrap in one call.
 
 Each takes :class:`Evidence` of one side and weights of shape ``(draws, clips)`` (how often a draw holds a clip) and
 returns ``(draws,)``, NaN where a draw has nothing to divide by. The point estimate is the draw of ones. Nothing here
-knows a model: a service computes the same figures from the rows of a submission.
+depends on a model: the service computes the same metrics from the rows of a submission.
 """
 
 from __future__ import annotations

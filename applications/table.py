@@ -1,9 +1,9 @@
-"""The table of probes: what each one needs of a clip, keeps of it, and reports over a dataset, as data.
+"""The table of probes as data: the labels each needs, the values it keeps of a clip, and its metrics.
 
 Imports no model package, so that the service, the pages and the command line can read it at once. A probe keeps, of
 each clip, a few numbers from which every figure can be computed again: ``shared`` ones (the words of the transcript)
-and ``sided`` ones, once for the reference and once for the resynthesis (the errors made). What cannot be told of single
-clips (trials of two clips, the rank of a clip within a class) is kept as pairs.
+and ``sided`` ones, once for the reference and once for the resynthesis (the errors made). Results of more than one
+clip (trials of two clips, the rank of a clip within a class) are kept as pairs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Label = Literal["text", "speaker", "emotion", "events"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One number that a probe keeps of a clip."""
+    """One number that a probe stores for a clip."""
 
     name: str
     minimum: float
@@ -31,12 +31,12 @@ class Field:
     whole: bool = False
     """Whether it is a count."""
     ceiling: float | None = None
-    """What it is on every reference by definition; None where a model must say."""
+    """Its value on every reference by definition; None where a model predicts it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeMetric:
-    """One figure that a probe reports over a dataset, on the reference, on the resynthesis, and as the loss between."""
+    """One application metric of a probe over a dataset: on the reference, on the resynthesis, and the loss between."""
 
     key: str
     label: str
@@ -47,7 +47,7 @@ class ProbeMetric:
     maximum: float
     decimals: int
     definition: str
-    """One sentence for people."""
+    """One-sentence description."""
     target: str
     """``module:function``: ``(Evidence, weights) -> values``, :mod:`codec_superb.applications.metric_functions`."""
     field: str = ""
@@ -75,7 +75,7 @@ class Probe:
     """Version of the definition; a change of numbers changes it."""
     paper: str
     backend: str
-    """Name of the backend that runs when nobody chooses, see :mod:`codec_superb.applications.catalogue`; ``:NAME`` for
+    """Name of the default backend, see :mod:`codec_superb.applications.catalogue`; ``:NAME`` for
     one of a plug-in's own file."""
     scorer: str
     """``module:function`` taking (:class:`Probe`, ``ScoringInput``) -> ``ProbeScores``; ``:function`` as above."""
@@ -85,7 +85,7 @@ class Probe:
     """Of the file of a plug-in that is one, set where it is found."""
 
     def plugged(self, source: Source) -> Probe:
-        """Return the row as a plug-in's: its version tells its source."""
+        """Return the row as a plug-in's: its version includes its source."""
         return replace(
             self,
             version=source.version(self.version),

@@ -1,4 +1,4 @@
-"""Set torch up for the models of probes: float32 that is float32, the same algorithms each time, so many threads."""
+"""Sets torch up for the models of probes: no TF32, deterministic algorithms, number of threads."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def set_up_torch(threads: int) -> None:
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.deterministic = True
-    # the search times the algorithms, and another one rounds otherwise
+    # the search picks the fastest algorithm by timing, and algorithms round differently
     torch.backends.cudnn.benchmark = False

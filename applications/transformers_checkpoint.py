@@ -1,6 +1,6 @@
 """Find and load a checkpoint of transformers: configuration, further files, and weights in either format.
 
-A ``config.json`` with ``"codec_superb_random": true`` says that nobody trained the model, as for codecs.
+A ``config.json`` with ``"codec_superb_random": true`` marks untrained weights, as for codecs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TransformersCheckpoint:
     """Over names and hashes of its files."""
     config: dict[str, Any]
     random: bool
-    """Whether it says that nobody trained it."""
+    """Whether it is marked as having untrained weights."""
 
     def read(self, name: str) -> dict[str, Any]:
         """Return another file of it that holds a JSON object. Raises MissingModel where it holds something else."""

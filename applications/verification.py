@@ -1,11 +1,11 @@
-"""Figures of speaker verification, from scored trials: equal error rate and minimum detection cost.
+"""Metrics of speaker verification from scored trials: equal error rate and minimum detection cost.
 
 A trial is accepted when its score is above a threshold. ``miss`` is the share of trials of one speaker that are
 rejected, ``false alarm`` that of trials of two speakers that are accepted. Between two neighbouring scores nothing
 changes, so the thresholds at every distinct score, and one below all, give the whole ROC.
 
-In a bootstrap draw a trial counts as often as the product of how often its two clips were drawn: clips are what was
-sampled, and the trials of a clip stand or fall together.
+In a bootstrap draw a trial counts as often as the product of how often its two clips were drawn: clips are the sampled
+units, and all trials of a clip are drawn with it.
 
 Sources: the evaluation plans of NIST's Speaker Recognition Evaluations; Brummer and de Villiers, The BOSARIS Toolkit,
 2011.

@@ -1,4 +1,4 @@
-"""The ways in which a metric gives no number; none of them is ever turned into one."""
+"""Errors and undefined values of metrics; none of them is ever replaced by a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a codec reached: the records that aggregates, submissions, the service, its API and all pages share.
+"""Records of a codec's results, shared by aggregates, submissions, the service, its API and all pages.
 
 They hold numbers and names and compute nothing, and lie here because the metric table is the lowest part that pipeline,
 service and pages all may import.
@@ -18,7 +18,7 @@ class Estimate(Record):
     """Mean of one metric over clips, with the counts that it rests on."""
 
     n: int
-    """Clips with a value; 0 for a published figure, which does not say."""
+    """Clips with a value; 0 for a published figure, whose count is unknown."""
     undefined: int
     """Clips on which the metric has no meaning."""
     failed: int
@@ -52,12 +52,12 @@ NO_SCORE: Final = Score(value=None, low=None, high=None)
 
 
 class Measured(Record):
-    """What is the same kind of number for the clips of one category on one dataset and on several."""
+    """Fields shared by the results of a category on one dataset and over several."""
 
     category: Category
     """Category of the clips."""
     clips: int
-    """Rows: clips that the run was asked for; 0 for a published table, which does not say."""
+    """Rows: clips that the run was asked for; 0 for a published table, which does not state them."""
     ok: int
     """Clips that have a resynthesis."""
     failed: int

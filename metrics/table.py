@@ -42,7 +42,7 @@ class Metric:
     overall: tuple[Category, ...]
     """Categories in whose overall score the metric takes part; () for none."""
     default: bool
-    """Computed when nobody chooses."""
+    """Computed by default."""
     version: str
     """Version of the definition; a change of numbers changes it."""
     definition: str
@@ -56,11 +56,11 @@ class Metric:
     extra: str | None = None
     """Extra of this package that it needs."""
     categories: tuple[Category, ...] = CATEGORIES
-    """Categories on which it is computed when nobody chooses."""
+    """Categories on which it is computed by default."""
     backends: tuple[tuple[str, str], ...] = ()
     """Other implementations of the same definition, as name and ``module:function``; ``target`` is ``reference``."""
     default_backend: str = REFERENCE_BACKEND
-    """The implementation that runs when nobody chooses."""
+    """The default implementation."""
     origin: str = ""
     """'' for a row of the table; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
@@ -305,7 +305,7 @@ def metric(key: str) -> Metric:
 
 
 def metrics_for(category: Category) -> tuple[str, ...]:
-    """Return the keys computed on a clip of ``category`` when nobody chooses, in the order of the table."""
+    """Return the keys computed by default on a clip of ``category``, in the order of the table."""
     return tuple(row.key for row in METRICS.values() if row.default and category in row.categories)
 
 

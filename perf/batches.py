@@ -1,10 +1,10 @@
-"""What batches gain: full-size neural codecs with random weights on a dataset, clip by clip and in batches.
+"""Measures the gain of batches: full-size neural codecs with random weights on a dataset, single clips and batches.
 
     python perf/batches.py [--codec encodec mimi dac] [--dataset mini] [--limit N] [--batch 60] [--device cpu]
                            [--rounds 2]
 
 Batches are planned as ``resynth`` plans them. On a CPU one thread computes, as in a worker, and seconds are those of
-the processor, which other programs disturb little; on a graphics card they are those of the clock. The least of all
+the processor, which other programs disturb little; on a GPU they are wall-clock seconds. The least of all
 rounds counts. Random weights compute as long as trained ones.
 """
 

@@ -1,4 +1,4 @@
-"""How often do 95 % intervals of few clips hold the true mean? Plain percentiles, BCa, and what this package uses.
+"""Measures the coverage of 95 % bootstrap intervals of few clips: percentile, BCa, and this package's method.
 
 Run ``python perf/bootstrap_coverage.py [datasets]``; docs/decisions/0005-bootstrap-intervals.md shows its table.
 """

@@ -1,4 +1,4 @@
-"""What isolation costs: a clip through a worker process against the same guest called in this process.
+"""Measures the overhead of isolation: a clip through a worker process against the same guest in this process.
 
 ``python perf/isolation.py [--clips 200]``: ten seconds of mono at 24 kHz, 75 frames of 8 codebooks a second, with a
 guest that computes nothing, so that what remains is the transport. Exit code 1 when encode and decode together take

@@ -1,4 +1,4 @@
-"""How fast the leaderboard answers with 200 and with 2,000 submissions, while an upload is being processed.
+"""Measures the latency of the leaderboard with 200 and with 2,000 submissions, while an upload is being processed.
 
     python perf/leaderboard.py --databases sqlite postgresql --sizes 200 2000
 
@@ -139,7 +139,7 @@ def submission_files(count: int) -> list[bytes]:
 
 @dataclass
 class Uploads:
-    """Sends one file after another until told to stop."""
+    """Sends one file after another until stopped."""
 
     port: int
     secret: str

@@ -1,7 +1,7 @@
 """Sends requests to a leaderboard at fixed times, whatever the answers take, and prints what they took as JSON.
 
 Run by ``leaderboard.py`` as a process of its own. Open loop: each request has a time at which it is due, and its
-latency counts from then, so that a server that stalls cannot hide it by not being asked.
+latency counts from then, which avoids coordinated omission: a stalled server shows in the latency.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SORTS = ("", "kbps", "codec", "score", "compression_ratio", "pesq")
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What became of one request."""
+    """Outcome of one request."""
 
     path: str
     latency: float
@@ -61,7 +61,7 @@ class Client:
             kept = self._free.pop()
             try:
                 return await self._ask(*kept, target)
-            except (asyncio.IncompleteReadError, ConnectionError):  # the server closed it while nobody used it
+            except (asyncio.IncompleteReadError, ConnectionError):  # the server closed the idle connection
                 kept[1].close()
         return await self._ask(*await asyncio.open_connection(self._host, self._port), target)
 

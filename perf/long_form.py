@@ -1,12 +1,12 @@
-"""What a long clip costs through the neural codecs: peak memory and processor time, at full size and for an hour.
+"""Measures peak memory and processor time of neural codecs on long clips, at full size and for an hour.
 
 ``python perf/long_form.py [--codec NAME ...] [--minutes 1 2 5] [--tiny] [--rate 44100]`` builds each model at its
 published size with seeded random weights, saves it as a checkpoint, and encodes and decodes minutes of noise in a fresh
 process that finds the checkpoint as a user does (``--weights``). The peak is the process's own (VmHWM), the clip itself
-and the libraries included; what is not of files (RssAnon) is looked at a hundred times a second and stands beside it:
+and the libraries included; its anonymous part (RssAnon) is sampled a hundred times a second and shown beside it:
 the rest are the pages of the libraries and of the checkpoint, which is mapped and not copied, and which the system may
 drop and read again. Speed and memory do not depend on what the weights are. ``--tiny`` takes models with a few
-channels, whose chunks are as long: what an hour of sound costs apart from the model.
+channels, whose chunks are as long: the cost of an hour of sound apart from the model.
 
 ``--resynth CODEC`` instead sends one clip of so many minutes through ``resynth`` in a worker of its own, from a WAV
 file to the stored FLAC, and prints the worker's peak.

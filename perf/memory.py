@@ -1,4 +1,4 @@
-"""Memory of a run against the number of clips: peak RSS of the parent with 200 and with 5,000 clips within 10 %.
+"""Checks that a run's memory does not grow with clips: peak RSS of the parent with 200 and 5,000 within 10 %.
 
 ``python perf/memory.py``: for each size a process of its own resynthesises a folder of tiny clips with G.711
 and scores them with SI-SDR; its workers are not counted. Exit code 1 when memory grows by more than 10 %.

@@ -1,4 +1,4 @@
-"""Let torchaudio's Python parts import beside a torch without CUDA: its compiled libraries want CUDA's run time.
+"""Make torchaudio importable beside a torch without CUDA: remove its compiled libraries, which need CUDA's run time.
 
 Does nothing where torchaudio imports already. The reference composition uses none of the compiled parts.
 """

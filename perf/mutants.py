@@ -1,4 +1,4 @@
-"""Break the code on purpose, a seeded sample of ways in each folder, and count what the tests notice: `make mutants`.
+"""Mutation testing of a seeded sample of mutants in each folder; counts those that tests detect: `make mutants`.
 
 mutmut makes the mutants, finds the tests that reach each function, forks one process a mutant with a time limit, and
 keeps every verdict in ``mutants/``, so that a killed run goes on where it was. It has no sampling and no count by
@@ -40,7 +40,7 @@ def area_of(name: str) -> str:
 
 
 def report(verdicts: dict[str, int | None]) -> None:
-    """Print the counts by folder, and the names of what no test noticed."""
+    """Print the counts by folder, and the names of undetected mutants."""
     heads = "".join(f"{head:>9}" for head in ("mutants", "killed", "timeout", "survived", "no test"))
     print(f"\n{'folder':22}{heads}  noticed  95 % interval")
     for area in AREAS:

@@ -1,4 +1,4 @@
-"""Instructions of one call of PESQ, counted by callgrind: this package's and the package `pesq`, whatever else runs.
+"""Instructions of one call of PESQ, counted by callgrind, for this package and the package `pesq`.
 
 callgrind knows no AVX-512, so the compiled code is made for AVX2 here and needs more instructions than what the machine
 may really run. Each count is the difference between a process that calls once and one that calls three times, halved:

@@ -196,7 +196,7 @@ def main() -> int:
 
 
 def restart_with_one_thread() -> None:
-    """Stay on one core, and start again when a library may already have started threads."""
+    """Pin this process to one core, and start it again when a library may already have started threads."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     if any(os.environ.get(name) != "1" for name in THREADS):
         os.environ.update(dict.fromkeys(THREADS, "1"))

@@ -1,1 +1,1 @@
-"""Pages and charts: Jinja templates, static files, Plotly figure builders (pure: rows in, figure out)."""
+"""Pages and charts: Jinja templates, static files, and Plotly figure builders, pure functions of typed rows."""

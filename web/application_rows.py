@@ -1,4 +1,4 @@
-"""From what the pipeline keeps of applications to rows for pages: of one codec, on each dataset, figure by figure."""
+"""Converts the pipeline's application metrics of one codec into rows for pages, one for each dataset and metric."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def application_rows(
     probes: Mapping[str, Sequence[ProbeInfo]],
     kbps: Callable[[ApplicationAggregate], float],
 ) -> list[ApplicationRow]:
-    """Make the rows of one codec, in the order given; ``probes`` says of each dataset how its probes were run.
+    """Make the rows of one codec, in the order given; ``probes`` holds how the probes of each dataset were run.
 
     ``kbps`` gives the measured bitrate of the clips behind a figure, NaN where it is not known.
     """
@@ -22,7 +22,7 @@ def application_rows(
 
 
 def _model(found: ApplicationAggregate, probes: Mapping[str, Sequence[ProbeInfo]]) -> ProbeModel:
-    """Describe the model behind a figure; behind one over several probes or datasets, all of them."""
+    """Describe the model of a figure, or all models of one over several probes or datasets."""
     if found.dataset:
         behind = [probe for probe in probes.get(found.dataset, ()) if probe.probe == found.probe]
     else:

@@ -1,6 +1,6 @@
-"""What applications say of a codec's resyntheses, in words: the figures of probes, and those only papers have.
+"""Describes application metrics as quantities of charts and tables: those of probes, and those of papers alone.
 
-The probes' come from the table they are computed by, so that pages, charts, exports and the service say the same.
+Those of probes come from the table of probes, so that pages, charts, exports and the service agree.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def from_probe_metric(figure: ProbeMetric) -> Quantity:
 
 
 def _published(key: str, label: str, unit: str, higher_is_better: bool, maximum: float, definition: str) -> ProbeMetric:
-    """Describe a figure that only a published table has: it has no function here."""
+    """Describe a metric that only a published table has; no function here computes it."""
     return ProbeMetric(key, f"UltraEval: {label}", unit, higher_is_better, 0.0, maximum, 2, definition, "")
 
 
@@ -61,6 +61,6 @@ APPLICATIONS: dict[str, Quantity] = {key: application.quantity for key, applicat
 
 
 def belongs_to(key: str, category: Category) -> bool:
-    """Tell whether a figure looks at clips of ``category``; one over several probes belongs to every category."""
+    """Whether a metric uses clips of ``category``; one over several probes belongs to every category."""
     probe = APPLICATION_METRICS[key].probe
     return probe is None or category in probe.categories

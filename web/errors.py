@@ -1,4 +1,4 @@
-"""What can go wrong with pages: each error says what was expected, what came, and what to do."""
+"""Errors of pages and reports: each text says what was expected, what came, and what to do."""
 
 
 class WebError(Exception):

@@ -1,4 +1,4 @@
-"""What can stand on an axis or in a column: the overall score or one metric, with label, direction and digits."""
+"""A quantity of an axis or a column: the overall score or one metric, with label, direction and digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed rows that the report, the site and their charts are made of: all of these are pure functions of them."""
+"""Typed rows from which the report, the site and their charts are rendered by pure functions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class RateComparison:
 
 @dataclass(frozen=True, slots=True)
 class ProbeModel:
-    """What answered a probe: figures of two that differ in any of this are never put into one order."""
+    """The model behind a probe: figures of models that differ in any field are never ranked together."""
 
     backend: str
     """Such as ``faster-whisper:tiny.en``; several, with commas, behind a figure over several probes."""
@@ -102,7 +102,7 @@ class ProbeModel:
     version: str = ""
     """Version of the probe's definition."""
     random: bool = False
-    """Whether nobody trained the model: its figures say nothing about codecs."""
+    """Whether the model has untrained weights: its figures say nothing about codecs."""
     settings: tuple[tuple[str, str], ...] = ()
     """Decoding, normaliser, trial list, parameters of a cost, as sorted name-value pairs."""
 
@@ -149,7 +149,7 @@ class BoardRow:
     kind: str
     """``classical``, ``neural``, ``lossless``."""
     open_weights: bool | None
-    """Anybody can get what it needs to run (always so for a classical codec); None where it is not known."""
+    """Its weights are publicly available (always true for a classical codec); None where that is not known."""
     causal: bool | None
     undefined: int
     """Clips on which a metric is not defined: of the metric that has most of them."""
@@ -159,8 +159,8 @@ class BoardRow:
     """Figure of an application (``asr_wer_pct``, …), with ceiling, loss and the model that answered, where the source
     has it."""
     identity: str = ""
-    """What all of the row but its rank follows from: rows of equal identity differ in ``rank`` and ``unranked`` alone,
-    so that what is made of the rest can be kept. '' where nothing says so."""
+    """Cache key of the row without its rank: rows of equal identity differ in ``rank`` and ``unranked`` alone. '' where
+    the row must not be cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """Everything on the page."""
+    """All data of the report."""
 
     title: str
     created: str

@@ -1,4 +1,4 @@
-"""Numbers and names as people read them, and names made harmless for Plotly's own mark-up."""
+"""Formats numbers and names for people, and escapes names for Plotly's mark-up."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Figures are built in the light palette; the page replaces each colour by its dark counterpart, so every colour of a
 palette must be distinct. Text reaches a contrast of 4.5 : 1 and marks 3 : 1 on the paper. Families differ in hue
-*and* in shape, so that nothing is told by colour alone; neighbouring hues stay apart for the common kinds of colour
-blindness (after Okabe and Ito).
+*and* in shape, so that colour is never the only distinction; neighbouring hues stay apart for the common kinds of
+colour blindness (after Okabe and Ito).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Audio event classification: which sounds a model hears in a clip, before and after a codec."""
+"""Audio event classification: the sound classes that a model predicts for a clip, before and after a codec."""

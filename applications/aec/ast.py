@@ -1,8 +1,9 @@
-"""Backend ``ast``: the Audio Spectrogram Transformer on AudioSet's 527 classes, the paper's, through transformers.
+"""Backend ``ast``: the Audio Spectrogram Transformer on AudioSet's 527 classes, as in the paper, by transformers.
 
 Unless another checkpoint of ``ASTForAudioClassification`` is named, it is the authors' best,
-``MIT/ast-finetuned-audioset-10-10-0.4593`` (BSD-3-Clause). The weights of the hub could not be had where this was
-written; the code is tested on checkpoints with seeded random weights, and its input against Kaldi's of torchaudio.
+``MIT/ast-finetuned-audioset-10-10-0.4593`` (BSD-3-Clause). The published
+weights have not been run in this project: the code is tested on checkpoints with seeded random weights, and its input
+against the Kaldi port of torchaudio.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ REPOSITORY = "MIT/ast-finetuned-audioset-10-10-0.4593"
 
 
 class AudioSpectrogramTransformer(TorchClassifier):
-    """Probability of each class, each on its own (a sigmoid); a clip over 10.24 s is the mean over its windows.
+    """Probability of each class, by a sigmoid of its own; a clip over 10.24 s is the mean over its windows.
 
     ``ast:OWNER/NAME[@REVISION]``, ``ast:DIR`` or ``--weights DIR`` names another checkpoint.
     """
@@ -78,12 +79,12 @@ class AudioSpectrogramTransformer(TorchClassifier):
         return probabilities
 
     def close(self) -> None:
-        """Give the network back."""
+        """Release the network."""
         self._network = None
 
 
 def _input(preprocessor: dict[str, object]) -> AstInput:
-    """Read how the checkpoint wants its input. Raises MissingModel where that is not what is computed here."""
+    """Read the checkpoint's input parameters. Raises MissingModel for ones that are not computed here."""
     rate = preprocessor.get("sampling_rate", RATE)
     if rate != RATE or preprocessor.get("do_normalize", True) is not True:
         raise MissingModel(f"{PREPROCESSOR}: expected normalised input at {RATE} Hz, got another (rate {rate})")

@@ -3,8 +3,8 @@
 Source: Gong, Chung and Glass, AST, Interspeech 2021, and Povey et al., The Kaldi Speech Recognition Toolkit, 2011:
 frames of 25 ms every 10 ms that lie wholly in the signal, each less its mean, pre-emphasis 0.97, a Hann window that
 reaches zero at both ends, power spectrum over 512 points, triangles in mel from 20 Hz to half of the rate, the
-logarithm of at least the resolution of float32. transformers computes it with torchaudio where that is installed and
-with code of its own where not; here it is one computation, in double precision.
+logarithm of at least the resolution of float32. transformers computes it with torchaudio where that is installed
+and in numpy otherwise; here it is one computation, in double precision.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FLOOR = float(np.finfo(np.float32).eps)
 
 @dataclass(frozen=True, slots=True)
 class AstInput:
-    """How one checkpoint wants its input; defaults are those of AudioSet."""
+    """Input parameters of one checkpoint; defaults are those of AudioSet."""
 
     bands: int = 128
     frames: int = 1024
@@ -59,7 +59,7 @@ def filter_bank(samples: Samples, bands: int) -> Floats:
     """Return Kaldi's log-mel filter bank of ``(samples,)`` at 16 kHz, shape ``(frames, bands)``."""
     frames = frame(samples, WINDOW, HOP)
     frames -= frames.mean(axis=1, keepdims=True)
-    # Kaldi's first sample of a frame has itself for its predecessor
+    # Kaldi's pre-emphasis takes the first sample of a frame as its own predecessor
     before = np.concatenate([frames[:, :1], frames[:, :-1]], axis=1)
     spectrum = np.fft.rfft((frames - _PRE_EMPHASIS * before) * hann(WINDOW, WINDOW - 1), _FFT)
     power = np.square(spectrum.real) + np.square(spectrum.imag)
@@ -70,5 +70,5 @@ def filter_bank(samples: Samples, bands: int) -> Floats:
 def _filters(bands: int) -> Floats:
     # Kaldi's triangles are straight in mel, not in Hz
     edges = mel_edges(bands, _LOWEST_HZ, RATE / 2, htk_mel)
-    # a product with a transposed view may round otherwise
+    # a product with a transposed view may round differently
     return np.ascontiguousarray(triangles(edges, htk_mel(bin_hertz(_FFT, RATE))).T)

@@ -1,9 +1,9 @@
-"""Backend ``clap``: zero-shot classification, the classes of the dataset as sentences, through transformers.
+"""Backend ``clap``: zero-shot classification with the dataset's classes as sentences, by transformers.
 
 Unless another unfused checkpoint of ``ClapModel`` is named, it is ``laion/clap-htsat-unfused`` (Apache-2.0). A class is
-asked for as the later challenge of the benchmark does, ``this is the sound of `` and its name. The weights of the hub
-could not be had where this was written; the code is tested on checkpoints with seeded random weights, and its input
-against that of transformers.
+asked for as the later challenge of the benchmark does, ``this is the sound of `` and its name. The published weights
+have not been run in this project: the code is tested on checkpoints with seeded random weights, and its input against
+that of transformers.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Clap(TorchClassifier):
         model: Model,
         device: str = "auto",  # noqa: ARG002
     ) -> Model:
-        """Return the model with the dataset's own classes, sorted: they are what it will be asked for."""
+        """Return the model with the dataset's own classes, sorted, in its settings: its zero-shot classes."""
         names = sorted({label for item in items for label in item.events})
         if not names:
             raise MissingLabels("clap: expected clips with sound-event labels, whose names are the classes; got none")
@@ -105,12 +105,12 @@ class Clap(TorchClassifier):
         return cosines
 
     def close(self) -> None:
-        """Give the network back."""
+        """Release the network."""
         self._network = None
 
 
 def _input(preprocessor: dict[str, Any]) -> ClapInput:
-    """Read how the checkpoint wants its input. Raises MissingModel where that is not what is computed here."""
+    """Read the checkpoint's input parameters. Raises MissingModel for ones that are not computed here."""
     expected = {"sampling_rate": RATE, "truncation": "rand_trunc", "padding": "repeatpad"}
     for key, value in expected.items():
         if preprocessor.get(key, value) != value:

@@ -26,7 +26,7 @@ _FLOOR = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class ClapInput:
-    """How one checkpoint wants its input."""
+    """Input parameters of one checkpoint."""
 
     # transformers' ClapFeatureExtractor: 1024 samples every 480, 64 bands up to 14 kHz, without fusion Slaney's
     bands: int = 64

@@ -1,4 +1,4 @@
-"""Short frames of a clip, and the frequencies of their Fourier transform: where the inputs of the models begin."""
+"""Cuts a clip into short frames and gives the frequencies of their Fourier transform, for the inputs of models."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which classes of a model stand for a label of a dataset: AudioSet's names against the datasets' own.
+"""Maps the labels of a dataset to classes of a model, such as those of AudioSet.
 
 A label that is word for word a class of the model stands for itself: AudioSet's labels, and a zero-shot model whose
-classes are the dataset's labels. Otherwise the dataset's own map (``labels_<dataset>.yaml``) says, and after it the
+classes are the dataset's labels. Otherwise the dataset's own map (``labels_<dataset>.yaml``) applies, and after it the
 name alone, without case and punctuation (``Accelerating_and_revving_and_vroom`` is ``Accelerating, revving, vroom``).
 """
 
@@ -25,7 +25,7 @@ class LabelMap(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     classes: dict[str, tuple[str, ...]]
-    """Label of the dataset to names of AudioSet's classes, any of which says that the sound is there."""
+    """Label of the dataset to names of AudioSet's classes, any of which counts as the label."""
     without: dict[str, str] = Field(default_factory=dict)
     """Label without a fair counterpart to the reason."""
 
@@ -53,7 +53,7 @@ class Counterparts:
         return tuple(sorted(set(labels) & self.positions.keys()))
 
     def why_not(self, labels: Sequence[str]) -> str:
-        """Say why a clip with these labels takes no part."""
+        """Return why a clip with these labels is left out."""
         return "; ".join(dict.fromkeys(self.reasons[label] for label in labels))
 
 

@@ -1,6 +1,6 @@
-"""Read single numbers stored in an ONNX file: the scales of a model whose inputs and outputs are quantised.
+"""Reads scalar tensors of an ONNX file: the scales of a model whose inputs and outputs are quantised.
 
-ONNX Runtime runs such a model and does not tell them. An ONNX file is a protocol buffer; of its wire format these few
+ONNX Runtime does not expose them. An ONNX file is a protocol buffer; of its wire format these few
 facts are needed: a field is a key (number x 8 + kind) and a value; kind 0 is a variable-length integer, 1 is 8 bytes,
 2 is a length and that many bytes, 5 is 4 bytes. Field numbers are those of ``onnx.proto``.
 """

@@ -1,7 +1,7 @@
-"""Score sound-event predictions: is the best class right, and how does each clip rank within its classes.
+"""Scores sound-event predictions: whether the best class is right, and the rank of each clip within its classes.
 
 The score of a label is the largest among the classes of the model that stand for it. Ties count against the clip on
-both figures, so that a model which cannot tell classes apart gains nothing by their order.
+both figures, so that equal scores of all classes gain nothing by their order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
     """Return, of each clip, the number of its labels and whether the best class is one; and a rank for each label.
 
     Clips without a label that the model knows are left out, with the reason; ranks are among the clips that take part.
-    Raises ApplicationError where predictions are no scores of ``question.classes``.
+    Raises ApplicationError where predictions do not match ``question.classes``.
     """
     labels = {label for item in question.items for label in item.events}
     known = Counterparts(question.dataset, labels, question.classes)
@@ -62,7 +62,7 @@ def _why_left_out(item: Item, known: Counterparts) -> str:
 
 
 def _problem(probe: Probe, question: ScoringInput, clip: str) -> str:
-    """Say why a clip has no scores, '' where it has them on both sides."""
+    """Return why a clip has no scores, '' where it has them on both sides."""
     if clip in question.failures:
         return question.failures[clip]
     for side in (question.reference, question.resynthesis):

@@ -1,4 +1,4 @@
-"""What sound-event models on torch share: a clip in windows, one clip at a time, the mean over its windows."""
+"""Base class of sound-event backends on torch: one clip at a time, in windows, with the mean over them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 AT_ONCE = 8
-"""Windows of one clip that the network is given together."""
+"""Windows of one clip in one forward pass."""
 
 
 class TorchClassifier(Backend):

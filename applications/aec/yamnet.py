@@ -1,8 +1,8 @@
 """YAMNet on ONNX Runtime: 521 classes of AudioSet, from a package file, without torch.
 
 The package file that carries the quantised model states no licence. It is therefore never fetched unless this probe
-is asked for, nothing of it is in this repository, and every result says so in its settings. The network itself is
-Plakal and Ellis, YAMNet, TensorFlow Model Garden, 2020.
+is asked for, this repository contains no part of it, and the settings of every result state the missing licence. The
+network itself is Plakal and Ellis, YAMNet, TensorFlow Model Garden, 2020.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class YamNet(Backend):
         return one_by_one(self._scores_of, batch)
 
     def close(self) -> None:
-        """Give the network back."""
+        """Release the network."""
         self._session = None
 
     def _scores_of(self, sound: Sound) -> Prediction:
@@ -96,7 +96,7 @@ class YamNet(Backend):
         return scores.astype(np.float32)
 
     def _probabilities(self, patch: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Ask about one patch: the network takes no more at once."""
+        """Classify one patch: the network has a fixed batch of one."""
         stored = np.rint(patch / self._stored.scale + self._stored.zero).clip(0, 255).astype(np.uint8)
         answer = self._session.run([self._output], {self._input: stored[None, None]})[0][0]
         logits = self._scores.scale * (answer.astype(np.float64) - self._scores.zero)

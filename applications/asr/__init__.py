@@ -1,1 +1,1 @@
-"""Speech recognition: what a recogniser still understands, as word or character error rate."""
+"""Speech recognition: word or character error rate of a recogniser before and after a codec."""

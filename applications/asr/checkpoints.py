@@ -1,4 +1,4 @@
-"""What the name of a checkpoint means, and what a checkpoint says about itself."""
+"""Interprets names of checkpoints and properties that checkpoints state."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def is_path_or_repository(variant: str) -> bool:
 
 
 def is_marked_random(folder: Path) -> bool:
-    """Whether the checkpoint says that nobody trained it."""
+    """Whether the checkpoint is marked as having untrained weights."""
     return bool(read_json(folder / CONFIG).get(RANDOM_KEY))
 
 
 def check_rate(model: Model, extractor: Any) -> None:
-    """Raise ApplicationError for a model of another sampling rate than recognisers are given."""
+    """Raise ApplicationError for a model of another sampling rate than that of recognisers here."""
     if extractor.sampling_rate != Backend.rate:
         raise ApplicationError(
             f"{model.name}: expected a model of {Backend.rate} Hz, got one of {extractor.sampling_rate} Hz"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Edits(NamedTuple):
-    """Errors of a transcript."""
+    """Counts of errors of a transcript."""
 
     substitutions: int
     deletions: int

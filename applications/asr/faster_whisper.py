@@ -2,9 +2,9 @@
 
 ``tiny.en`` comes from a package file, other sizes from the repositories on the hub that faster-whisper itself names, or
 from a folder. Weights are computed with in float32 whatever precision they are stored in: stored as float16, as the
-published ones are, they keep their exact values, while int8 would hear other words on some clips (it was 1.2 times as
+published ones are, they keep their exact values, while int8 changes words on some clips (it was 1.2 times as
 fast on two cores). Sounds are transcribed one by one: on a CPU a batch was no faster, and so no transcript can
-depend on it. Transcripts of weights from the hub were never compared here with published ones.
+depend on it. Transcripts of weights from the hub have not been compared with published ones.
 """
 
 from __future__ import annotations

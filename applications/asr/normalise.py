@@ -1,4 +1,4 @@
-"""Bring transcripts to a form in which only words count: spelling, numbers and punctuation must not be errors.
+"""Normalises transcripts so that spelling variants, numerals and punctuation do not count as errors.
 
 English: the normaliser of Whisper (Radford et al. 2023, appendix C), from the package whisper-normalizer. Chinese,
 Japanese and Korean: characters after NFKC and lower-casing, without spaces, punctuation and symbols; numbers written in
@@ -41,7 +41,7 @@ def language_of(tag: str | None) -> str:
 
 
 def unit_of(tag: str | None) -> Unit:
-    """Return what transcripts in a language are counted in."""
+    """Return the unit (words or characters) of a language's error rate."""
     return "characters" if language_of(tag) in _IN_CHARACTERS else "words"
 
 
@@ -55,7 +55,7 @@ def normalise(text: str, tag: str | None) -> Normalised:
 
 
 def normaliser_name(tag: str | None) -> str:
-    """Return what results say about the normaliser of a language."""
+    """Return the name of a language's normaliser, for results."""
     if unit_of(tag) == "characters":
         return "characters after NFKC, in lower case, without spaces, punctuation and symbols"
     kind = "English" if language_of(tag) == "en" else "basic"

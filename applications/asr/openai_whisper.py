@@ -1,8 +1,8 @@
 """The original Whisper on PyTorch, any size or a local checkpoint, in float32 and one sound at a time.
 
 It decodes as the CTranslate2 backend does, so that both give the same transcripts from the same weights; the default
-is large-v3, in the paper of the benchmark and in UltraEval-Audio. The checkpoints that OpenAI publishes could not be
-fetched where this was written: what ran here are the weights of tiny.en, converted.
+is large-v3, in the paper of the benchmark and in UltraEval-Audio. Of the published
+weights, only those of tiny.en, converted, have been run in this project.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class OpenAIWhisper(Backend):
         return text
 
     def _language(self, item: Item) -> str | None:
-        """Return the language to be told; None lets a multilingual model detect it."""
+        """Return the language option of the decoder; None lets a multilingual model detect it."""
         if not self._model.is_multilingual:
             whisper_decoding.check_english(item, self._name)
             return "en"

@@ -1,8 +1,8 @@
-"""Paraformer for Mandarin Chinese, by FunASR in a private environment: what UltraEval-Audio hears Chinese with.
+"""Paraformer for Mandarin Chinese, by FunASR in a private environment: the Chinese recogniser of UltraEval-Audio.
 
 ``paraformer-zh`` of FunASR is SeACo-Paraformer of ModelScope; without hot words it decodes as Paraformer does, all
 tokens at once, each the best one. No punctuation model and no voice detection run before or after. The published
-weights were never run where this was written: tests build the package's own model small, with random weights.
+weights have not been run in this project: tests build a small model of the package with random weights.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from codec_superb.applications.interface import Prediction, Samples, Setting
 from codec_superb.applications.modelscope import ModelScopeRepository
 
 _BETWEEN = re.compile(r"(?<=[\u3400-\u9fff]) +(?=[\u3400-\u9fff])")
-"""The package puts a space between Chinese characters, where nobody writes one."""
+"""FunASR puts a space between Chinese characters, which Chinese writing has not."""
 
 
 class Paraformer(FunASRBackend):
@@ -33,11 +33,11 @@ class Paraformer(FunASRBackend):
     )  # fmt: skip
 
     def settings(self) -> dict[str, Setting]:
-        """Return how it decodes."""
+        """Return the decoding settings."""
         return {"decoding": "greedy, all tokens at once", "hot_words": "none", "longest_segment_s": LONGEST_S}
 
     def answer(self, samples: Samples) -> Prediction:
-        """Transcribe a sound, a long one in parts that are divided where it is quiet."""
+        """Transcribe a sound, a long one in parts divided at quiet places."""
         texts = [self.ask(part) for part in segments(samples, self.rate)]
         if not all(isinstance(text, str) for text in texts):
             raise PredictionFailed("expected a transcript, the model gave numbers")

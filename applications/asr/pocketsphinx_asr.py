@@ -1,7 +1,7 @@
-"""A second opinion without a neural network: PocketSphinx with the US English models of its package.
+"""Recogniser without a neural network: PocketSphinx with the US English models of its package.
 
-Its errors are of another kind than a neural recogniser's, which guesses fluent sentences. On the five LibriVox clips of
-`mini` it makes 27 % word errors where Whisper tiny.en makes 4 %.
+Its errors are of another kind than a neural recogniser's, which substitutes fluent sentences. On the five LibriVox
+clips of `mini` it makes 27 % word errors where Whisper tiny.en makes 4 %.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ACOUSTIC = ("feat.params", "mdef", "means", "noisedict", "sendump", "transition_
 
 
 class PocketSphinx(Backend):
-    """PocketSphinx as it comes; ``--weights`` names a folder laid out as ``model/en-us`` of its package."""
+    """PocketSphinx with its defaults; ``--weights`` names a folder laid out as ``model/en-us`` of its package."""
 
     one_copy_per_worker = True
 

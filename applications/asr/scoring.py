@@ -1,4 +1,4 @@
-"""Score transcripts: per clip the words or characters and the errors made on each side; rates come from their sums."""
+"""Scores transcripts: words or characters of each clip and the errors on each side; rates come from their sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Divide long sounds where it is quiet, for models that hear half a minute at most; nothing is cut or lost."""
+"""Divides long sounds at quiet places, for models with an input of at most 30 s; no sample is lost."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Recognisers of transformers: Whisper checkpoints, and wav2vec 2.0 with a head for CTC.
 
 The default is openai/whisper-large-v3. Both decode greedily in float32; long sounds are divided as for the other
-backends. Checkpoints of the hub could not be had where this was written: what ran here are the weights of Whisper
-tiny.en, converted, and tiny checkpoints with random weights.
+backends. Run in this project: the weights of Whisper tiny.en, converted, and tiny checkpoints with random
+weights.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TransformersASR(Backend):
         return [answers[position] for position in range(len(batch))]
 
     def close(self) -> None:
-        """Give the model back."""
+        """Release the model."""
         del self._recogniser
 
     def _check(self, sound: Sound) -> None:
@@ -112,7 +112,7 @@ class TransformersASR(Backend):
         return [whisper_decoding.joined(one) for one in said]
 
     def _find(self) -> tuple[TransformersCheckpoint, str]:
-        """Find the checkpoint and say which kind it is."""
+        """Find the checkpoint and return its kind."""
         given = self.weights if self.weights is not None else self.variant or None
         try:
             folder = find_model(NAME, REPOSITORY, (CONFIG,), given=given).folder

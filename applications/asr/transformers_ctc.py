@@ -37,10 +37,10 @@ class CtcRecogniser:
         self._shortest = _shortest(self._model.config)
 
     def check(self, item: Item) -> None:
-        """Accept every clip: a checkpoint does not say which languages it knows."""
+        """Accept every clip, because a checkpoint does not state its languages."""
 
     def transcribe(self, parts: Sequence[Samples], items: Sequence[Item]) -> list[str]:  # noqa: ARG002 -- no language is told
-        """Return the text of each part; one too short for a single frame says nothing."""
+        """Return the text of each part; one too short for a single frame has an empty text."""
         texts = dict.fromkeys(range(len(parts)), "")
         heard = [place for place, part in enumerate(parts) if part.size >= self._shortest]
         for group in [heard] if self._masked and heard else [[place] for place in heard]:

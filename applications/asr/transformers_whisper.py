@@ -1,7 +1,7 @@
 """Whisper through transformers: greedy, without timestamps, without a second attempt at another temperature.
 
-What is suppressed is what the checkpoint's ``generation_config.json`` says; in the published ones that is what the
-original suppresses.
+Suppressed tokens are those of the checkpoint's ``generation_config.json``; in the published ones they are those of the
+original.
 """
 
 from __future__ import annotations

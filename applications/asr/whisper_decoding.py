@@ -1,8 +1,8 @@
-"""What both Whisper backends have in common: how they decode, which language they are told, how parts are joined.
+"""Decoding settings shared by the Whisper backends: options, language of a clip, and how parts are joined.
 
 Decoding is greedy and deterministic: one hypothesis, temperature 0, no second attempt at another temperature, no text
 of an earlier part as a prompt, no timestamps. Each part is padded with silence to 30 s before its spectrogram is taken,
-as the model was trained. Nothing guards against repetitions: what the model says is what is counted.
+as the model was trained. Repetitions are not suppressed: the model's output is scored as it is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Item, Setting
 
 WINDOW = 480_000
-"""Samples that the model hears: 30 s at 16 kHz."""
+"""Samples of the model's input: 30 s at 16 kHz."""
 MOST_TOKENS = 224
 """Tokens of a transcript of one part, half of the decoder's context: the original's own limit."""
 
@@ -29,7 +29,7 @@ SETTINGS: dict[str, Setting] = {
     "segment_longest_s": LONGEST_S,
     "language": "of the clip, detected by the model where it has none",
 }
-"""What decides a transcript beside the weights; each backend adds its precision."""
+"""Settings that determine a transcript besides the weights; each backend adds its precision."""
 
 _OTHER_NAMES = {"cmn": "zh", "nb": "no", "jv": "jw", "fil": "tl", "iw": "he", "in": "id"}
 """Language subtags for which Whisper has another name."""

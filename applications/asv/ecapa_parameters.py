@@ -1,8 +1,8 @@
-"""Read what ECAPA-TDNN's ``hyperparams.yaml`` says as plain data: no object that it names is made.
+"""Reads ECAPA-TDNN's ``hyperparams.yaml`` as plain data, without constructing the objects that it names.
 
-SpeechBrain's own reader builds whatever the file names after ``!new:`` or ``!apply:``; a folder from a stranger could
-so run anything. Here a tag is text, and only the parameters of the three parts that compute an embedding are taken:
-filter banks, normalisation, network.
+SpeechBrain's own reader builds whatever the file names after ``!new:`` or ``!apply:``; an untrusted
+folder could run any code. Here a tag is text, and only the parameters of the three parts that compute an embedding are
+taken: filter banks, normalisation, network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from codec_superb.applications.errors import MissingModel
 
 FILE = "hyperparams.yaml"
 RANDOM_KEY = "codec_superb_random"
-"""Key that marks a model that nobody trained."""
+"""Key that marks untrained weights."""
 _CLASSES = {
     "compute_features": "speechbrain.lobes.features.Fbank",
     "mean_var_norm": "speechbrain.processing.features.InputNormalization",

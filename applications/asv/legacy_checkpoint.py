@@ -4,7 +4,7 @@ The file is five pickles (magic number, protocol, machine, the object with its t
 each storage: its number of elements as int64, and the elements. A tensor is a view of a storage: offset, sizes and
 strides, in elements. Source of the format: ``torch/serialization.py`` of PyTorch (``_legacy_save``).
 
-A pickle may call what it names; here it may name five kinds of storage, the function that makes a tensor and
+A pickle can call whatever it names; here it may name five kinds of storage, the function that makes a tensor and
 ``OrderedDict``, and use only the operations that such a file needs. Everything else is refused before it is run.
 """
 
@@ -40,17 +40,17 @@ _OPERATIONS = (
 )
 _PERMITTED = frozenset(_OPERATIONS.split())
 _MOST_VALUES = 100_000
-"""Values in a file at most: one that holds itself, or many times the same, would have no end."""
+"""Values in a file at most: one that contains itself, or repeats references, would expand without end."""
 
 Array = NDArray[Any]
 
 
 class BadCheckpoint(ApplicationError):
-    """The file is no checkpoint of this format, or asks for what such a file has no need of."""
+    """The file is not a checkpoint of this format, or uses operations that such a file does not need."""
 
 
 class _StorageType(NamedTuple):
-    """Stands for ``torch.FloatStorage`` and its like; immutable, and not to be called."""
+    """Stands for ``torch.FloatStorage`` and similar types; immutable and not callable."""
 
     dtype: str
 
@@ -119,7 +119,7 @@ def read_legacy_checkpoint(path: Path) -> dict[str, Any]:
         return _read(content)
     except BadCheckpoint as error:
         raise BadCheckpoint(f"{path.name}: {error}") from error
-    except Exception as error:  # what damaged bytes raise in the unpickler is anybody's guess
+    except Exception as error:  # damaged bytes can raise almost any exception in the unpickler
         raise BadCheckpoint(f"{path.name} is damaged or no checkpoint: {type(error).__name__}: {error}") from error
 
 
@@ -146,7 +146,7 @@ def _unpickle(stream: BytesIO) -> Any:
             raise BadCheckpoint(f"a checkpoint of tensors has no need of the operation {operation.name}")
         if (
             operation.name == "LONG_BINPUT" and (argument or 0) > stream.tell()
-        ):  # a table of so many entries would be made
+        ):  # the unpickler would allocate a memo of so many entries
             raise BadCheckpoint(f"no pickle of this length has {argument} entries")
     stream.seek(start)
     return _Unpickler(stream).load()

@@ -41,7 +41,7 @@ class Resemblyzer(Backend):
         return Model(name, sha256_of([file]), settings, file)
 
     def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- numpy knows neither
-        """Read the weights; the encoder always runs on the CPU, with the threads that numpy was given."""
+        """Read the weights; the encoder always runs on the CPU, with numpy's own number of threads."""
         assert model.path is not None
         checkpoint = read_legacy_checkpoint(model.path)
         try:
@@ -60,7 +60,7 @@ class Resemblyzer(Backend):
             return error
 
     def close(self) -> None:
-        """Give the weights back."""
+        """Release the weights."""
         del self._encoder
 
 

@@ -1,4 +1,4 @@
-"""From speaker embeddings to trials with scores and to similarities: pure, the cosine throughout.
+"""Scores trials and similarities of speakers by the cosine of embeddings, in pure functions.
 
 Two protocols stand side by side in every pair: ``resynthesis`` compares two resyntheses (the paper's), ``enrol_clean``
 the reference of the enrolment with the resynthesis of the test; ``reference`` is the ceiling of both.
@@ -84,7 +84,7 @@ def _settings(question: ScoringInput, listed: Trials, trials: Trials) -> dict[st
 
 
 def score_similarity(probe: Probe, question: ScoringInput) -> ProbeScores:  # noqa: ARG001 -- every scorer is given its probe
-    """Score how much of the speaker is left: cosine between reference and own resynthesis; 1 on the reference side."""
+    """Score speaker similarity: cosine between reference and its own resynthesis; 1 on the reference side."""
     clips = [item.clip for item in question.items]
     failures = {clip: reason for clip in clips if (reason := _failure(question, clip))}
     scored = [clip for clip in clips if clip not in failures]
@@ -101,7 +101,7 @@ def score_similarity(probe: Probe, question: ScoringInput) -> ProbeScores:  # no
 
 
 def _failure(question: ScoringInput, clip: str) -> str:
-    """Say why a clip has no embedding on one side, '' where it has both."""
+    """Return why a clip has no embedding on one side, '' where it has both."""
     if clip in question.failures:
         return question.failures[clip] or "no reason was given"
     for name, side in (("reference", question.reference), ("resynthesis", question.resynthesis)):

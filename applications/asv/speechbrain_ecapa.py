@@ -1,8 +1,8 @@
 """Backend ``speechbrain``: ECAPA-TDNN trained on VoxCeleb, the speaker verifier of the paper.
 
 Only SpeechBrain's modules are used, put together as ``SpeakerRecognition.encode_batch`` does without its normalisation
-of embeddings: filter banks, mean of the clip taken off, ECAPA-TDNN. The weights of the hub could not be had where this
-was written; the code is tested on checkpoints of the same files with seeded random weights.
+of embeddings: filter banks, mean of the clip taken off, ECAPA-TDNN. The published weights have not been run in
+this project: the code is tested on checkpoints of the same files with seeded random weights.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SpeechBrainEcapa(TorchEmbedder):
         )
 
     def load(self, model: Model, device: str, threads: int) -> None:
-        """Build the network and fill it."""
+        """Build the network and load its weights."""
         import_speechbrain()
         from speechbrain.lobes.features import Fbank
         from speechbrain.lobes.models.ECAPA_TDNN import ECAPA_TDNN
@@ -75,16 +75,16 @@ class SpeechBrainEcapa(TorchEmbedder):
         return embedded.squeeze(1)
 
     def close(self) -> None:
-        """Give the network back."""
+        """Release the network."""
         del self._features, self._normalise, self._network
 
 
 def import_speechbrain() -> None:
     """Import SpeechBrain, with torchaudio before it (see :func:`import_torchaudio`).
 
-    SpeechBrain puts redirections of its old module names among the imported modules. They import packages that need
-    not be installed as soon as anything looks at them, and whatever looks at all modules (Hypothesis, debuggers,
-    reloaders) fails. They are taken out again; the modules under their new names are not touched.
+    SpeechBrain puts redirections of its old module names among the imported modules. On any attribute access they
+    import packages that need not be installed, so that code which inspects all modules (Hypothesis, debuggers,
+    reloaders) fails. They are removed again; the modules under their new names are not touched.
     """
     import_torchaudio()
     import speechbrain  # noqa: F401

@@ -1,4 +1,4 @@
-"""What speaker models on torch share: one clip at a time, the same numbers each time, errors by name."""
+"""Base class of speaker backends on torch: one clip at a time, deterministic, with errors of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which clips are compared: a published list, or trials built from speaker labels, seeded and reproducible.
+"""Trials of speaker verification: a published list, or built from speaker labels, seeded and reproducible.
 
 Built lists take every pair of clips of one speaker and as many pairs of two speakers; beyond the limit, each half is
 drawn without replacement. They depend on the labels and the seed alone: not on the order of the clips, nor on the
@@ -25,7 +25,7 @@ Integers = NDArray[np.int64]
 
 
 def check(items: Iterable[Item], trials: Sequence[tuple[bool, str, str]] = ()) -> str:
-    """Say why nothing can be verified with these clips, '' where it can; asked before any model is loaded."""
+    """Return why no trial is possible with these clips, '' where one is; checked before any model is loaded."""
     if trials:
         clips = {item.clip for item in items}
         kinds = {same for same, enrolment, test in trials if enrolment in clips and test in clips}

@@ -1,4 +1,4 @@
-"""What the GE2E encoder hears of a clip: quiet clips louder, long silences out.
+"""Prepares a clip for the GE2E encoder: raises the level of quiet clips and removes long silences.
 
 Reimplements the preparation of the package Resemblyzer 0.1.4 (Apache-2.0, ``resemblyzer/audio.py``), on which its model
 was trained: RMS level raised to -30 dBFS, never lowered; windows of 30 ms through WebRTC's voice activity detector in
@@ -50,7 +50,7 @@ def _raised(samples: Samples) -> Samples:
 
 
 def speech_windows(windows: Samples) -> NDArray[np.bool_]:
-    """Say which windows, shape ``(windows, 480)``, hold speech. The detector remembers: they are asked in order.
+    """Return which windows, shape ``(windows, 480)``, hold speech; in order, because the detector keeps a state.
 
     Samples beyond ±1 are clipped for the detector, as a converter would; Resemblyzer lets them wrap around.
     """

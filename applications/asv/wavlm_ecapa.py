@@ -5,8 +5,8 @@ weights, each feature is normalised over the clip's time, and ECAPA-TDNN makes a
 blocks with growing dilation that see their input in slices (Res2Net) and weigh their channels (squeeze and
 excitation), attentive mean and deviation over time, one linear layer. Activations come before batch normalisation.
 
-The encoder is that of transformers; the head has the published names. :func:`published_name` says what every weight of
-the network is called in a published checkpoint, and the sizes are read off the checkpoint.
+The encoder is that of transformers; the head has the published names. :func:`published_name` maps every weight of
+the network to its name in a published checkpoint, and the sizes are read off the checkpoint.
 
 Written from the published names, shapes and order of operations (microsoft/UniSpeech, downstreams/speaker_verification,
 and WavLM as s3prl runs it). Papers: Chen et al., WavLM, IEEE JSTSP 2022; Desplanques et al., ECAPA-TDNN, Interspeech
@@ -29,9 +29,9 @@ from codec_superb.applications.transformers_checkpoint import import_transformer
 TRAINING_ONLY = frozenset({"loss_calculator.projection.weight"})
 """Weights that a checkpoint may hold and an embedding does not need: the classifier of the training speakers."""
 STRIDES = (5, 2, 2, 2, 2, 2, 2)
-"""Of the encoder's convolutions: a frame is 320 samples, 20 ms; no shape tells them."""
+"""Of the encoder's convolutions: a frame is 320 samples, 20 ms; not derivable from shapes."""
 _FARTHEST = 800
-"""Frames beyond which all distances count as one, in every WavLM; no shape tells it."""
+"""Frames beyond which all distances count as one, in every WavLM; not derivable from shapes."""
 _DILATIONS = (2, 3, 4)
 """Of the three blocks."""
 _SLICES = 8
@@ -59,11 +59,11 @@ _NAMES = (
     (r"^wavlm\.(encoder\.layers\.\d+)\.feed_forward\.output_dense\.", rf"{_WAVLM}\1.fc2."),
     (r"^wavlm\.", _WAVLM),
 )  # fmt: skip
-"""What transformers calls WavLM's weights, and what checkpoints do; the first that fits counts."""
+"""Names of WavLM's weights in transformers and in checkpoints; the first match applies."""
 
 
 def published_name(name: str) -> str:
-    """Return what a weight of :class:`SpeakerNetwork` is called in a published checkpoint; no two share a name."""
+    """Return the name of a weight of :class:`SpeakerNetwork` in a published checkpoint; names are unique."""
     for ours, theirs in _NAMES:
         changed, count = re.subn(ours, theirs, name)
         if count:
@@ -80,7 +80,7 @@ def speaker_network(published: Mapping[str, Any], file: str) -> SpeakerNetwork:
     wavlm = import_transformers().WavLMModel
     try:
         config = _config(sizes)
-        with torch.device("meta"):  # no numbers are drawn for weights that the file brings
+        with torch.device("meta"):  # no random initialisation of weights that the file provides
             network = SpeakerNetwork(wavlm(config), sizes)
     except (ArithmeticError, RuntimeError, ValueError) as error:
         raise MissingModel(f"{file} describes a network that cannot be built: {error}") from error

@@ -1,8 +1,8 @@
 """Backend ``wavlm-large-sv``: WavLM-Large fine-tuned for speaker verification, UltraEval-Audio's and Seed-TTS-Eval's.
 
 One file, ``wavlm_large_finetune.pth`` of 1.3 GB, holds the whole network; no package index carries it, so the user
-brings it. Its SHA-256 and size are those that several public repositories pin; only that file is the model behind
-published similarities, and results name another one otherwise. The file could not be had where this was written: the
+provides it. Its SHA-256 and size are those that several public repositories pin; only that file is the model behind
+published similarities, and results name another one otherwise. The file has not been run in this project: the
 code is tested against an independent composition of the network with seeded random weights, and against the file's
 published number of weights and bytes, not against similarities that the real weights give.
 """
@@ -74,12 +74,12 @@ class WavLMLargeSV(TorchEmbedder):
         return embedded
 
     def close(self) -> None:
-        """Give the network back."""
+        """Release the network."""
         del self._network
 
 
 def _state(file: Path) -> Mapping[str, Any]:
-    """Return the weights by name; what else the file notes of its training decides nothing."""
+    """Return the weights by name; other entries of the file describe its training."""
     import torch
 
     loaded = load_tensors(file)

@@ -1,9 +1,8 @@
-"""Backend ``wavlm-sv``: WavLM with an x-vector head, through transformers.
+"""Backend ``wavlm-sv``: WavLM with an x-vector head, by transformers.
 
 ``microsoft/wavlm-base-plus-sv`` unless another checkpoint of ``WavLMForXVector`` is named. The speaker model of
 Seed-TTS-Eval and of evaluations after it is another, with figures that are not comparable: ``wavlm-large-sv``. The
-weights of the hub could not be had where this was written; the code is tested on checkpoints with seeded random
-weights.
+published weights have not been run in this project: the code is tested on checkpoints with seeded random weights.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ class WavLMSV(TorchEmbedder):
         """Load the network. Raises MissingModel for a checkpoint without the head."""
         assert model.path is not None
         self._network = load_network("WavLMForXVector", model.path, device, threads, unused=_UNUSED)
-        for parameter in self._network.parameters():  # in the file they lie as they come, and alignment rounds
+        for parameter in self._network.parameters():  # mapped tensors lie unaligned, which changes rounding
             parameter.data = parameter.data.clone()
         self._unit_variance = bool(model.settings["unit_variance"])
         self.start(device, threads)
 
     def embed(self, clips: torch.Tensor) -> torch.Tensor:
-        """Map clips of one length to embeddings, each clip scaled to mean 0 and variance 1 where the model asks so."""
+        """Map clips of one length to embeddings, each clip scaled to mean 0 and variance 1 if configured so."""
         if self._unit_variance:
             centred = clips - clips.mean(dim=1, keepdim=True)
             clips = centred / (centred.square().mean(dim=1, keepdim=True) + _VARIANCE_FLOOR).sqrt()
@@ -57,5 +56,5 @@ class WavLMSV(TorchEmbedder):
         return embedded
 
     def close(self) -> None:
-        """Give the network back."""
+        """Release the network."""
         del self._network

@@ -1,1 +1,1 @@
-"""Emotion recognition: a classifier trained on the references, asked about the resyntheses."""
+"""Emotion recognition: classifiers of emotions, before and after a codec."""

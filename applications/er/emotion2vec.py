@@ -1,8 +1,8 @@
 """emotion2vec with its nine classes, by FunASR in a private environment: the probe of the Codec-SUPERB challenge.
 
 The challenge asks ``iic/emotion2vec_base_finetuned`` at revision v2.0.4 for the best class of each clip of RAVDESS; on
-the originals 76.46 % were right. Nothing is trained. The published weights were never run where this was written:
-tests build the package's own model small, with random weights.
+the originals 76.46 % were right. Nothing is trained. The published weights have not been run in this project:
+tests build a small model of the package with random weights.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Emotion2Vec(FunASRBackend):
     files: ClassVar[tuple[tuple[str, ...], ...]] = (("config.yaml",), ("model.pt", "emotion2vec_base.pt"), TOKENS)
 
     def settings(self) -> dict[str, Setting]:
-        """Return how a clip becomes scores."""
+        """Return the settings of the prediction."""
         return {"pooling": "mean over frames, softmax", "trained": "by its publisher"}
 
     def classes(self, model: Model) -> Sequence[str]:

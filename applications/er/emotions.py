@@ -1,4 +1,4 @@
-"""Names of emotions: what datasets write, and the four classes of the paper's protocol."""
+"""Names of emotions: labels of datasets, and the four classes of the paper's protocol."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPELLINGS = {
     "surprised": "surprise",
 }
 COUNTS_AS = {"excitement": "happiness"}
-"""Emotion to the one that it counts as where a model has no class for it."""
+"""Emotion to the substitute where a model has no class for it."""
 
 
 def class_of(emotion: str, classes: Collection[str]) -> str | None:

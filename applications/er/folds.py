@@ -1,6 +1,6 @@
 """Folds for cross-validation: no session, or no speaker, is on both sides of a fold.
 
-A classifier that has heard a person, or a recording session, knows more than the emotion; so whole sessions are held
+A classifier trained on a speaker or a recording session recognises more than the emotion; so whole sessions are held
 out where the dataset names them (IEMOCAP's five), else whole speakers, and only else single clips.
 """
 

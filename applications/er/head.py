@@ -2,8 +2,8 @@
 
 After Yang et al., SUPERB, Interspeech 2021: the weights of the layers are a softmax of learned numbers, frames are
 averaged. The mean over time comes first here, which is the same because all that follows is linear. Each number of a
-layer is standardised by mean and deviation over the clips that the head is trained on. Training sees all clips at once
-and begins at zero: it draws no random numbers.
+layer is standardised by mean and deviation over the clips that the head is trained on. Training uses full batches
+and starts from zeros: it draws no random numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 EPOCHS = 300
 LEARNING_RATE = 0.003
 WEIGHT_DECAY = 0.01
-"""Of AdamW. Chosen on a synthetic set; never tuned on a dataset that results are published of."""
+"""Of AdamW. Chosen on a synthetic set; never tuned on a dataset with published results."""
 # the defaults of torch.optim.AdamW
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.999
 EPSILON = 1e-8

@@ -1,6 +1,6 @@
 """Train the heads of a dataset on its references: features of every clip, then one head for each fold.
 
-Features are kept beside the heads while training lasts, so that a run that is killed goes on where it was.
+Features are kept beside the heads during training, so that an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from codec_superb.data_manifests.errors import AudioFileError
 from codec_superb.data_manifests.files import locked
 
 _VERSION = 1
-"""Of the way that heads are trained; a change that moves numbers changes it."""
+"""Version of the training procedure; any change of its numbers changes it."""
 _FEATURES = "features.npy"
 _JOURNAL = "features.txt"
 
@@ -40,7 +40,7 @@ class HeadTraining:
     def key(self, model_sha256: str) -> str:
         """Return the identity of the heads: model, clips with classes and folds, and how they are trained.
 
-        Sixteen hexadecimal digits. Audio is known by the clip's id: a dataset that changes it must change the id.
+        Sixteen hexadecimal digits. The clip's id stands for its audio: a dataset that changes audio must change the id.
         """
         said = {
             "version": _VERSION,
@@ -52,7 +52,7 @@ class HeadTraining:
 
 
 def plan_training(items: Sequence[Item]) -> HeadTraining:
-    """Say which clips take part, with which class and fold. Raises MissingLabels where nothing could be learnt."""
+    """Return which clips take part, with class and fold. Raises MissingLabels where training is impossible."""
     found = {item.clip: class_of(item.emotion, IEMOCAP_CLASSES) for item in items if item.emotion}
     classes = {clip: name for clip, name in sorted(found.items()) if name is not None}
     if len(set(classes.values())) < 2:  # noqa: PLR2004 -- one class is nothing to tell apart
@@ -107,7 +107,7 @@ def _heads(task: HeadTraining, features: NDArray[np.float32], known: NDArray[np.
 def _features(
     folder: Path, clips: Sequence[str], pooled: Callable[[str], NDArray[np.float32]]
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Return features ``(clips, layers, dimensions)`` and whether each clip has some, from where a former call ended.
+    """Return features ``(clips, layers, dimensions)`` and whether each clip has some, resuming an earlier call.
 
     The journal has a line for each clip that is done: ``+`` with features, ``-`` without.
     """

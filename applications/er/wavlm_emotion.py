@@ -1,12 +1,12 @@
 """Backend ``wavlm-emotion``: WavLM-Large, weighted sum of layers, mean over time, one linear layer; the paper's.
 
 No emotion model is fetched: the classifier on top of WavLM is trained here, on the references of the dataset, by folds
-in which whole sessions (or speakers) are held out, and each clip is asked of the head that has not seen it. That is
-done once for a dataset, not for each codec: the codec is heard by a classifier of clean speech. Classes are the four of
+in which whole sessions (or speakers) are held out, and each clip is classified by the head that has not seen it. That
+is done once for a dataset, not for each codec: a classifier of clean speech judges the codec. Classes are the four of
 IEMOCAP in the usual protocol: anger, happiness (with excitement), neutral, sadness.
 
-The weights of ``microsoft/wavlm-large`` could not be had where this was written, nor any labelled emotional speech: the
-code is tested end to end on a tiny random WavLM and a small synthetic set.
+Neither the weights of ``microsoft/wavlm-large`` nor labelled emotional speech have been run in this project: the code
+is tested end to end on a tiny random WavLM and a small synthetic set.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class WavLMEmotion(Backend):
     rate: ClassVar[int] = 16_000
 
     def prepare(self) -> Model:
-        """Find or fetch WavLM. Raises MissingModel, which says that no package file carries an emotion model."""
+        """Find or fetch WavLM. Raises MissingModel; no package file carries an emotion model."""
         try:
             found = find_checkpoint("wavlm-emotion", REPOSITORY, (PREPROCESSOR,), self.variant or self.weights)
         except MissingModel as error:
@@ -83,7 +83,7 @@ class WavLMEmotion(Backend):
         return [self._answer(sound) for sound in batch]
 
     def close(self) -> None:
-        """Give WavLM back."""
+        """Release WavLM."""
         self._wavlm = None
 
     def _answer(self, sound: Sound) -> Prediction | Exception:

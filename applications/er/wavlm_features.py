@@ -1,4 +1,4 @@
-"""All layers of WavLM, averaged over the time of a clip."""
+"""Computes the time averages of all layers of WavLM for a clip."""
 
 from __future__ import annotations
 

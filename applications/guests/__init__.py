@@ -1,1 +1,1 @@
-"""Guests of probes: run inside private environments by the isolated runtime; none imports anything of this package."""
+"""Guests of probes: run inside private environments by the isolated runtime, where this package is not installed."""

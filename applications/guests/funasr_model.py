@@ -23,7 +23,7 @@ class Guest:
         from funasr import AutoModel
 
         said = io.StringIO()
-        with contextlib.redirect_stdout(said):  # what a checkpoint lacks is only printed, and left at random
+        with contextlib.redirect_stdout(said):  # FunASR only prints missing parameters and leaves them random
             self.model = AutoModel(
                 model=description["weights"],
                 device=device,

@@ -1,1 +1,1 @@
-"""Predicted opinions of listeners: DNSMOS, DistillMOS, UTMOS, ViSQOL, WARP-Q."""
+"""Predicted quality of speech and audio: DNSMOS, DistillMOS, UTMOS, ViSQOL, WARP-Q."""

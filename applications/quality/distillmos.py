@@ -46,7 +46,7 @@ _NAMES = {
     "transformer_pool_attn.pool.linear2.": "attention.2.",
     "transformer_pool_attn.pool.linear3.": "score.",
 }
-"""Beginnings of names in the published file, and what they are called here."""
+"""Prefixes of names in the published file, and those used here."""
 
 
 class DistillMos(TorchMosBackend):
@@ -79,7 +79,7 @@ class DistillMos(TorchMosBackend):
 
 
 def renamed(name: str) -> str:
-    """Return what a weight of the published file is called in :class:`DistillMosNetwork`."""
+    """Return the name in :class:`DistillMosNetwork` of a weight of the published file."""
     for theirs, ours in _NAMES.items():
         if name.startswith(theirs):
             return ours + name.removeprefix(theirs)

@@ -86,7 +86,7 @@ def windows(samples: Samples) -> Iterator[Samples]:
     """Yield windows of 9.01 s, one a second, of the clip doubled until it is long enough.
 
     The borders are computed as the publisher's script does, in floating point: where the end falls one sample short
-    (windows 7 to 23, 119, …) the window is passed over there, and so it is here, for the sake of comparable scores.
+    (windows 7 to 23, 119, …) x
     """
     sound = np.asarray(samples, dtype=np.float32)
     while sound.size < WINDOW:
@@ -98,7 +98,7 @@ def windows(samples: Samples) -> Iterator[Samples]:
 
 
 def mel_features(window: Samples) -> Samples:
-    """Return what the P.808 model hears: decibels below the loudest band, plus 40, over 40; ``(frames, 120)``."""
+    """Return the input of the P.808 model: decibels below the loudest band, plus 40, over 40; ``(frames, 120)``."""
     power = _MEL.powers(window)
     return np.ascontiguousarray(((decibels(power, float(power.max())) + 40.0) / 40.0).T, dtype=np.float32)
 
@@ -107,5 +107,5 @@ def _session(path: Path, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other workers want the cores
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other workers use the other cores
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -21,7 +21,7 @@ _BLOCK = 2048
 """Frames at a time, so that a long clip needs little memory."""
 # amin of librosa.power_to_db, whose top_db is 80
 _QUIETEST = 1e-10
-"""Power below which there is no difference."""
+"""Powers below it are equal in the result."""
 
 
 @dataclass(frozen=True)

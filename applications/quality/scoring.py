@@ -1,4 +1,4 @@
-"""From a listener's predictions to the numbers that are kept of a clip; the same for every model of this folder.
+"""Scores the predictions of the quality models: the values of a clip on both sides.
 
 A prediction is a float32 vector with one value for each sided field of the probe, in the table's order. For a probe
 that compares (ViSQOL, WARP-Q) the prediction of the reference side is that of the reference with itself: the ceiling.
@@ -48,7 +48,7 @@ def _language(item: Item) -> str:
 
 
 def _values(probe: Probe, prediction: Prediction | None) -> dict[str, float] | str:
-    """Return the values by field, or what is wrong with the prediction."""
+    """Return the values by field, or why the prediction is invalid."""
     fields = probe.sided
     if prediction is None:
         return f"expected a prediction of {probe.key}, got none"

@@ -1,4 +1,4 @@
-"""What the listeners that run on torch share: one clip at a time, no gradients, errors that cost one clip."""
+"""Base class of quality models on torch: one clip at a time, no gradients, an error fails one clip."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ class TorchMosBackend(Backend):
             return np.asarray(score.reshape(1).float().cpu().numpy(), dtype=np.float32)
 
     def close(self) -> None:
-        """Let the network go."""
+        """Release the network."""
         self.network = None

@@ -2,11 +2,11 @@
 
 A wav2vec 2.0 base encoder, the embeddings of one data domain and one listener beside every frame, a bidirectional LSTM
 and two linear layers give a score a frame; a clip's opinion is their mean, times 2, plus 3. The weights are those of
-the common export, a plain state dict of 103 million numbers, which no package index carries: the user brings the file.
-Sizes are read off the file; the encoder is that of transformers, under the export's names.
+the common export, a plain state dict of 103 million numbers, which no package index carries: the user provides
+the file. Sizes are read off the file; the encoder is that of transformers, under the export's names.
 
 This was written from the export's published names and shapes, and is tested against an independent composition of the
-same network with random weights; the real weights were not at hand, so their scores were not compared.
+same network with random weights; scores of the published weights have not been compared.
 
 Paper: Saeki et al., UTMOS: UTokyo-SaruLab System for VoiceMOS Challenge 2022, Interspeech 2022.
 """
@@ -53,14 +53,14 @@ _NAMES = (
     (r"^wav2vec2\.(encoder\.layers\.\d+\.)fc2\.", r"encoder.\1feed_forward.output_dense."),
     (r"^wav2vec2\.", "encoder."),
 )  # fmt: skip
-"""Names of the export, and what transformers calls them; the first that fits counts."""
+"""Names of weights in the export and in transformers; the first match applies."""
 
 
 class Utmos(TorchMosBackend):
     """Answers float32 ``[mos]``, about 1 to 5, higher is better; ``utmos:FILE`` names another copy of the file."""
 
     shortest = 400
-    """The first frame hears 400 samples, 25 ms."""
+    """The first frame needs 400 samples, 25 ms."""
 
     def prepare(self) -> Model:
         """Find the state dict: ``utmos:FILE``, else in the folder of ``--weights``, else in the program's own folder.
@@ -110,7 +110,7 @@ def strong_learner(published: Mapping[str, Any], name: str) -> StrongLearner:
 
 
 def renamed(name: str) -> str:
-    """Return what a weight of the export is called in :class:`StrongLearner`."""
+    """Return the name in :class:`StrongLearner` of a weight of the export."""
     for theirs, ours in _NAMES:
         changed, count = re.subn(theirs, ours, name)
         if count:

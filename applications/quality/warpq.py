@@ -92,7 +92,7 @@ def distance(reference: Samples, resynthesis: Samples) -> float:
 
 
 def voiced_samples(samples: Samples) -> Samples:
-    """Return the samples in which WebRTC's detector hears a voice, or does in the frame before or after."""
+    """Return the samples of frames in which WebRTC's detector finds voice, or in a neighbouring frame."""
     scaled = np.clip(np.asarray(samples, np.float32) * 2.0**15, -(2.0**15), 2.0**15 - 1).astype(np.int16)
     count = scaled.size // _VOICE_FRAME + 1
     frames = np.pad(scaled, (0, count * _VOICE_FRAME - scaled.size)).reshape(count, _VOICE_FRAME)

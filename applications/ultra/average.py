@@ -33,7 +33,7 @@ class DatasetMetrics:
     similarity_pct: Value
     """Cosine between the speaker embeddings of reference and resynthesis, times 100."""
     utmos: Value | None = None
-    """None for Chinese, which UTMOS was not made for."""
+    """None for Chinese, where the protocol has no UTMOS."""
     dnsmos_ovrl: Value | None = None
     dnsmos_p808: Value | None = None
 

@@ -1,12 +1,12 @@
-"""The protocol behind UltraEval-Audio's average: which datasets, figures and models, and what is missing of them.
+"""The protocol of UltraEval-Audio's average: its datasets, metrics and models, and which of them are missing.
 
-Nothing here runs a model: it reads figures that were measured and says whether the average can be taken of them, and
-whether the models were those of the published table. A figure of another model (a small Whisper, another speaker
+Nothing here runs a model: it reads measured metrics and returns whether the average can be computed from them, and
+whether the models are those of the published table. A figure of another model (a small Whisper, another speaker
 encoder) is not comparable with the published one; :func:`protocol_deviations` names it.
 
 The published speaker model, ``wavlm_large_finetune.pth``, is WavLM-Large under an ECAPA-TDNN head: the backend
 ``wavlm-large-sv``, which gives its results this name for that very file alone. The usual checkpoint of ``wavlm-sv``,
-``wavlm-base-plus-sv``, is another model, and its similarities depart.
+``wavlm-base-plus-sv``, is another model with other similarities.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ DATASETS: tuple[UltraDataset, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether the average can be taken, and of what."""
+    """Whether the average can be computed, and its inputs."""
 
     figures: tuple[DatasetMetrics, ...]
     """In the order of :data:`DATASETS`, for ``average.average``; empty where something is missing."""
@@ -86,7 +86,7 @@ class Readiness:
 
 
 def readiness(values: Values) -> Readiness:
-    """Say whether the nine-term average can be taken of ``values``; figures that it does not use are passed over."""
+    """Return whether the nine-term average can be computed from ``values``; other figures are ignored."""
     missing = tuple((row.name, key) for row in DATASETS for key in row.needed if (row.name, key) not in values)
     return Readiness(() if missing else tuple(_figures(row, values) for row in DATASETS), missing)
 

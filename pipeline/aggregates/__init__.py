@@ -1,1 +1,1 @@
-"""From clip rows to results: means, scores and application metrics with counts and intervals."""
+"""Aggregates clip rows into results: means, scores and application metrics with counts and intervals."""

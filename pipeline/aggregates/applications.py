@@ -1,4 +1,4 @@
-"""From what probes kept to what is shown: each figure on the originals, on the resyntheses, and the loss between.
+"""Computes application metrics from clip rows: on the originals, on the resyntheses, and the loss between.
 
 Only clips on which the probe is ok count; the others are counted beside. Intervals are those of the metrics
 (:mod:`codec_superb.pipeline.statistics.bootstrap`): clips are drawn with replacement, and reference, resynthesis and
@@ -76,7 +76,7 @@ def _entry(
 
 
 def _counts(probe: Probe, rows: Sequence[ClipRow]) -> dict[str, int]:
-    """Count the clips that the probe looks at and that take no part; one without an entry was never answered for."""
+    """Count the clips of the probe's categories that take no part; one without an entry counts as failed."""
     asked = [row for row in rows if row.category in probe.categories or probe.key in row.probes]
     states = [row.probes[probe.key].status if probe.key in row.probes else "failed" for row in asked]
     return {"left_out": states.count("left_out"), "failed": states.count("failed")}

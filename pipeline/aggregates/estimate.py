@@ -1,4 +1,4 @@
-"""A figure of an application on both sides, with its replicates: what intervals and paired differences are made of."""
+"""An application metric on both sides with its bootstrap replicates, from which intervals and differences follow."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def estimate(
         return dict.fromkeys(figures, nothing)
     parts: dict[ProbeMetric, list[Floats]] = {figure: [] for figure in figures}
     draws = drawn_counts(count, replicates, random_stream(seed, dataset, "applications"))
-    for weights in chain([np.ones((1, count))], draws):  # the value itself is the draw that holds each clip once
+    for weights in chain([np.ones((1, count))], draws):  # the point estimate is the draw that holds each clip once
         for figure in figures:
             parts[figure].append(np.stack([probe_metric_function(figure)(side, weights) for side in evidence]))
     joined = {figure: np.concatenate(blocks, axis=1) for figure, blocks in parts.items()}

@@ -1,4 +1,4 @@
-"""Clip rows and pairs as the arrays that figures of applications are computed from, in an order of their own."""
+"""Arranges clip rows and pairs as sorted arrays, from which application metrics are computed."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def probes_present(rows: Iterable[ClipRow]) -> tuple[str, ...]:
 def only_probes(
     rows: Iterable[ClipRow], pairs: Iterable[PairRow], keys: Collection[str]
 ) -> tuple[list[ClipRow], list[PairRow]]:
-    """Leave out what probes other than ``keys`` kept: of a probing that was not through, which ``run.json`` omits."""
+    """Leave out the entries of probes other than ``keys``: those of an unfinished probing, which ``run.json`` omits."""
     kept = [
         row
         if row.probes.keys() <= set(keys)

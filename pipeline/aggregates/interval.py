@@ -1,4 +1,4 @@
-"""A value with its interval: what every score and figure of an aggregate is."""
+"""Makes a value with its bootstrap interval, the form of every score and application metric of an aggregate."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""From clip rows to what is ranked: clip → dataset → category, each with counts and intervals.
+"""Aggregates clip rows into the ranked results: clip → dataset → category, each with counts and intervals.
 
 A dataset of several categories (``mini``) is aggregated per category. Aggregates are always computed from rows,
-here and on the server; nobody's own numbers are believed. Sums are exactly rounded and clips sorted by id, so the
-numbers do not depend on the order of the rows.
+here and on the server; aggregates stated in a submission are only compared with them. Sums are exactly rounded
+and clips sorted by id, so the numbers do not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _dataset(
 
 
 def _total(parts: Sequence[float | None]) -> float | None:
-    """Sum, None when a part is not known: a rate over some of the clips would pass for that of all."""
+    """Sum, None when a part is not known: a rate over some of the clips would be mistaken for that of all."""
     known = [part for part in parts if part is not None]
     return math.fsum(known) if len(known) == len(parts) else None
 

@@ -1,4 +1,4 @@
-"""The bitrate at which a figure of an application was reached: of the clips that its probe looks at, and no others."""
+"""The bitrate of an application metric: that of the clips of its probe's categories alone."""
 
 from __future__ import annotations
 

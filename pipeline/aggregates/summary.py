@@ -1,4 +1,4 @@
-"""What is shown of one codec in one category, over its datasets or on one of them: report and leaderboard alike."""
+"""Summarises one codec in one category, over its datasets or on one of them, for report and leaderboard."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ def ultra_average(
 ) -> BootstrapEstimate | None:
     """Average the nine terms, point and replicates; by dataset and figure in ``estimates``.
 
-    None where one is missing or without a value, or was not measured with a model of the published table: a number
-    that looks like those published must be one of them.
+    None where one is missing or without a value, or was not measured with a model of the published table: only
+    then is it comparable with the published averages.
     """
     places = [place for needed in NEEDED for place in needed]
     models = {(name, probe_of_metric(key).key) for name, key in places}

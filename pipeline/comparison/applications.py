@@ -1,4 +1,4 @@
-"""Two codecs' figures of applications on the clips that both have, paired, where the same model answered for both."""
+"""Paired comparison of two codecs' application metrics on shared clips, where the same model answered for both."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _infos(results: Results, dataset: str) -> Mapping[str, ProbeInfo]:
 
 
 def _differ(one: ProbeInfo | None, two: ProbeInfo | None) -> str:
-    """Say why the figures of two codecs cannot be compared; '' where they can."""
+    """Return why the figures of two codecs cannot be compared; '' where they can."""
     if one is None or two is None:
         return f"only the {'first' if two is None else 'second'} was probed with it"
     if (one.backend, one.model_sha256) != (two.backend, two.model_sha256):
@@ -91,7 +91,7 @@ def _differ(one: ProbeInfo | None, two: ProbeInfo | None) -> str:
 def _shared(
     probe: Probe, dataset: str, first: Results, second: Results
 ) -> tuple[PairedEvidence, PairedEvidence, tuple[int, int]] | str:
-    """Collect both codecs' evidence on the clips they share, and how many only one has; or say why that is none."""
+    """Collect both codecs' evidence on shared clips, and how many only one has; or return why there are none."""
     rows = [[row for row in results.rows if row.dataset == dataset] for results in (first, second)]
     taking = [
         {row.clip for row in part if probe.key in row.probes and row.probes[probe.key].status == "ok"} for part in rows

@@ -156,7 +156,7 @@ def _shared_datasets(first: Results, second: Results) -> tuple[set[str], list[Le
 
 
 def _metric_differs(key: str, first: Mapping[str, str], second: Mapping[str, str]) -> str:
-    """Say why a metric cannot be compared; '' when it can."""
+    """Return why a metric cannot be compared; '' when it can."""
     if key not in METRICS:
         return "unknown to this version"
     if key not in first or key not in second:

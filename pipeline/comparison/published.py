@@ -1,7 +1,7 @@
 """A codec's own results beside the figures published for the same configuration, where both rest on the same dataset.
 
-Nothing here decides who is right: the tables differ from ours in known ways (see their ``differs``), which are given
-along. What cannot be set beside a published figure is named with the reason.
+The tables differ from ours in known ways (see their ``differs``), which are shown with the figures. A result that has
+no comparable published figure is named with the reason.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def compare_published(results: Results) -> PublishedReport:
 
 
 def _unlike(card: Card) -> Iterator[str]:
-    """Say what makes a codec of the catalogue's name another one than that, or may do so."""
+    """Return how a codec with a name of the catalogue differs, or may differ, from the catalogue's."""
     usual = registry.card(card.name)
     ours, theirs = card.weights, usual.weights
     if ours is not None and ours.source == "random":

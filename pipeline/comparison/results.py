@@ -1,4 +1,4 @@
-"""Results of one codec, from a run folder or a submission file alike: what ``compare`` and the report are made from."""
+"""Loads the results of one codec from a run folder or a submission file, for ``compare`` and the report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from codec_superb.pipeline.submission.scrub import scrub
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 _FOLDERS = re.compile(r"…[/\\](?:[^\s/\\\"']+[/\\])*")
-"""What is left of a path before its last part: packing keeps more or less of it, as it knows its folders."""
+"""The folders left in a shortened path: how many ``pack`` removes depends on which ones it knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class ResultDataset:
     info: DatasetInfo
     """``location`` is None for everything that comes from a submission."""
     custom: bool
-    """An own folder of audio, compared with nothing that has a name."""
+    """A custom folder of audio, never compared with a named dataset."""
     metrics: dict[str, str]
     """Metric key to version of its definition."""
     provenance: tuple[Provenance, ...]
@@ -180,7 +180,7 @@ def _join(parts: Sequence[Results]) -> Results:
 
 
 def _apart(one: Card, other: Card) -> str:
-    """Say in which fields two cards of one name differ; '' where they are of one codec."""
+    """Return the fields in which two cards of one name differ; '' where they describe one codec."""
     first, second = _identity(one), _identity(other)
     differing = [name for name in first if first[name] != second[name]]
     words = {"weights": f"weights ({describe_weights(one.weights)}; {describe_weights(other.weights)})"}
@@ -190,7 +190,7 @@ def _apart(one: Card, other: Card) -> str:
 def _identity(card: Card) -> dict[str, str]:
     """Return the fields of a card as JSON: weights by their hashes, and of paths the last part, as submissions may.
 
-    Weights of one hash are the same wherever they come from, but that nobody trained them.
+    Weights of one hash are equal whatever their source; whether they are untrained is kept.
     """
     fields = card.model_dump(mode="json")
     if card.weights is not None and card.weights.sha256 is not None:

@@ -1,1 +1,1 @@
-"""The submission file: its schema, how runs are packed into it, and how a stranger's file is checked."""
+"""The submission file: its schema, how runs are packed into it, and how an untrusted file is checked."""

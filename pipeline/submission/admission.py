@@ -1,7 +1,7 @@
-"""What a leaderboard asks of a submission beyond telling the truth about itself: ``submit`` and the service use it.
+"""Requirements of a leaderboard beyond the consistency that ``check`` tests; used by ``submit`` and the service.
 
-``check`` accepts submissions of own folders and of datasets that are not known here, because their numbers are of use
-to whoever made them. A public table needs more: known datasets, bitrates that the card does not contradict, texts and
+``check`` accepts submissions of own folders and of datasets that are not known here, because their results are useful
+locally. A public leaderboard needs more: known datasets, bitrates that the card does not contradict, texts and
 numbers that every database and page can hold, listening samples that play.
 """
 
@@ -39,14 +39,14 @@ _RANGES: dict[str, tuple[float, float]] = {
     "block_frames": (1, 1e6),
     "parameters": (0, 1e15),
 }
-"""Field of a card to what it may be; wide, because they only keep nonsense out."""
+"""Field of a card to its admitted range; wide, to exclude impossible values alone."""
 _CARD = f"{SUBMISSION_NAME}: codec"
 
 
 def check_admission(opened: OpenedSubmission, findings: Findings, *, known: Known | None = None) -> None:
     """Add what a leaderboard would refuse.
 
-    ``known`` answers for the leaderboard's datasets, as in ``check``; None where nobody here knows them.
+    ``known`` answers for the leaderboard's datasets, as in ``check``; None where none is known here.
     """
     submission = opened.submission
     if submission.kind != "named":
@@ -98,10 +98,10 @@ def _check_card(card: Card, findings: Findings) -> None:
 
 
 def _check_bitrates(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:
-    """Hold the measured bitrate against the card, where the card's promise (see ``nominal_tolerance``) applies.
+    """Compare the measured bitrate with the card's, within ``nominal_tolerance``, where that applies.
 
-    Tokens cost the same whatever the sound; other codecs promise their bitrate for speech alone, since many spend less
-    on silence and more on noise.
+    A token codec's bitrate does not depend on the sound; other codecs are held to it on speech alone, since many spend
+    fewer bits on silence and more on noise.
     """
     card = submission.codec
     if card.frame_bits is not None:
@@ -126,7 +126,7 @@ def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> No
     """Expect tokens of every clip of a token codec, and as many a second as the card says.
 
     A codec may fill a frame, or a block of them (``block_frames``), with silence at the end of each clip. How long a
-    sample waits (``latency_ms``) is no measure of that: many codecs listen to the whole clip and fill one frame.
+    sample waits (``latency_ms``) is unrelated: many codecs need the whole clip and fill one frame.
     """
     counts: dict[str, tuple[int, float, int]] = {}
     for row in rows:
@@ -154,7 +154,7 @@ def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> No
 
 
 def _check_texts(document: Any, findings: Findings) -> None:
-    """Refuse what a database or a page could not take: control characters, and texts without end."""
+    """Refuse texts that a database or a page cannot hold: control characters, and texts beyond the limit."""
     for where, text in _strings(document, ""):
         if any(_is_hidden(letter) for letter in text if letter not in "\n\t\r"):
             findings.add(f"{SUBMISSION_NAME}: {where}", "text without control characters", repr(text), "take them out")
@@ -164,7 +164,7 @@ def _check_texts(document: Any, findings: Findings) -> None:
 
 
 def _is_hidden(letter: str) -> bool:
-    """Tell control characters, and marks that turn the direction of text, with which a name looks like another."""
+    """Find control characters, and bidirectional formatting marks, which make one name look like another."""
     return unicodedata.category(letter) in {"Cc", "Cs"} or letter in _TURNING
 
 

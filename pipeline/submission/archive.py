@@ -1,4 +1,4 @@
-"""The zip around a submission: written the same every time, opened as if an enemy had written it."""
+"""Reads and writes the zip of a submission: written deterministically, read within limits as untrusted input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SAMPLES, SUBMISSION_NAME
 
 FILE_LIMIT = 100_000_000
-"""Bytes of the zip, unless who reads it says otherwise."""
+"""Bytes of the zip, unless the caller gives another limit."""
 LIMITS: Mapping[str, int] = {SUBMISSION_NAME: 4 << 20, CLIPS_NAME: 256 << 20, PAIRS_NAME: 128 << 20}
 SAMPLE_LIMIT = 1 << 20
 """Bytes of a member, unpacked."""
@@ -37,7 +37,7 @@ def write_archive(out: BinaryIO, members: Mapping[str, bytes]) -> None:
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.create_system = 3
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
-            # Opus does not get smaller, and the check allows no strange ratios.
+            # Opus is compressed already, and the reader limits compression ratios.
             method = zipfile.ZIP_STORED if name.endswith(".ogg") else zipfile.ZIP_DEFLATED
             archive.writestr(entry, members[name], method, 9)
 
@@ -64,7 +64,7 @@ def read_archive(file: Path | BinaryIO, *, file_limit: int = FILE_LIMIT) -> dict
 
 
 def _check_directory(file: BinaryIO, file_limit: int) -> None:
-    """Look at the end record before zipfile reads the directory, which a crafted file can make huge."""
+    """Check the end record before zipfile reads the central directory, which a crafted file can make huge."""
     size = file.seek(0, 2)
     if not _END.size <= size <= file_limit:
         raise SubmissionError(f"expected a zip of {_END.size} bytes to {file_limit / 1e6:g} MB, got {size} bytes")
@@ -105,12 +105,12 @@ def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
 
 
 def _limit(name: str) -> int | None:
-    """Largest size of a member; None for a name that has no place here."""
+    """Largest size of a member; None for a name that is not allowed."""
     return SAMPLE_LIMIT if _SAMPLE_NAME.fullmatch(name) else LIMITS.get(name)
 
 
 def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Read a member with its limit counted on what comes out, because declared sizes may lie."""
+    """Read a member with its limit applied to the unpacked bytes, because declared sizes may be wrong."""
     limit = _limit(entry.filename) or 0
     parts, size = [], 0
     with archive.open(entry) as member:

@@ -1,8 +1,8 @@
-"""``check``: decide whether a submission says the truth about itself. The service uses the same function.
+"""``check``: verifies that a submission file is well-formed and its numbers follow from its rows; the service uses it.
 
 Nothing in the file is trusted: the zip is opened within limits, JSON and Parquet are read strictly, and every count
 and aggregate is computed again from the rows. What cannot be verified (that the rows come from the codec, that the
-dataset is the published one where it is not known here) is said in the notes.
+dataset is the published one where it is not known here) is stated in the notes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class KnownDataset:
 
 @dataclass(frozen=True, slots=True)
 class OpenedSubmission:
-    """What a submission holds, as far as it could be read."""
+    """Contents of a submission, as far as they could be read."""
 
     submission: Submission
     rows: tuple[ClipRow, ...]
@@ -58,7 +58,7 @@ class OpenedSubmission:
 
 
 Known = Callable[[str], KnownDataset | None]
-"""Answers what this side knows about a dataset of that name; None for nothing."""
+"""Returns what this side knows about a dataset of that name; None for an unknown one."""
 Further = Callable[[OpenedSubmission, Findings], None]
 """A check beyond those of every submission."""
 
@@ -75,7 +75,7 @@ def check(file: Path | BinaryIO, *, known: Known | None = None) -> CheckReport:
 def check_and_open(
     file: Path | BinaryIO, *, known: Known | None = None, file_limit: int = FILE_LIMIT, more: Sequence[Further] = ()
 ) -> tuple[CheckReport, OpenedSubmission | None]:
-    """Check a submission and hand out what it holds; None when it could not be read.
+    """Check a submission and return its contents; None when it could not be read.
 
     ``file_limit`` is in bytes; ``more`` are further checks of what could be read.
     """
@@ -200,7 +200,7 @@ def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:
 
 
 def is_ogg_opus(data: bytes) -> bool:
-    """Whether data begin as RFC 7845 has it: an Ogg page whose only packet is the identification header of Opus."""
+    """Whether data begin as RFC 7845, section 3, requires: with an Ogg page of the Opus identification header alone."""
     return data.startswith(b"OggS") and data[28:36] == b"OpusHead"
 
 

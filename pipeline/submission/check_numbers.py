@@ -117,7 +117,7 @@ def _shown(value: Any) -> str:
 
 
 def check_bitrates(submission: Submission, findings: Findings) -> None:
-    """Note a measured bitrate that is far from nominal: short or easy clips can do that, so it is no problem."""
+    """Note a measured bitrate that is far from nominal: short or easy clips cause that, so it is no error."""
     card = submission.codec
     if not card.nominal_kbps or card.nominal_tolerance is None:
         return

@@ -1,4 +1,4 @@
-"""Checks of trials and ranks: they belong to clips that take part, and agree with what the clips say about them."""
+"""Checks of trials and ranks: they belong to clips that take part, and agree with the counts of the clip rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 _AGAIN = "probe the run again, then pack; trials and ranks are not edited by hand"
 MOST_CLASSES = 2000
-"""Classes of a dataset: AudioSet has 527, and what they cost to aggregate grows with clips times classes."""
+"""Classes of a dataset: AudioSet has 527, and the cost of aggregation grows with clips times classes."""
 
 
 def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[PairRow], findings: Findings) -> bool:

@@ -18,7 +18,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def check_probes(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> None:
-    """Check what each dataset says about its probes, and that every row has the entries that follow from it."""
+    """Check each dataset's description of its probes, and that every row has the entries that follow from it."""
     declared: dict[str, dict[str, Probe]] = {}
     for position, dataset in enumerate(submission.datasets):
         where = f"{SUBMISSION_NAME}: datasets.{position}.probes"
@@ -68,7 +68,7 @@ def _check_row(row: ClipRow, declared: Mapping[str, Probe], findings: Findings) 
 
 
 def _check_numbers(probe: Probe, entry: ProbeValue, where: str, findings: Findings) -> None:
-    """Check what numbers say about each other; the limits of each by itself were checked when the row was read."""
+    """Check relations between numbers; the limits of each by itself were checked when the row was read."""
     for field in probe.sided:
         if field.ceiling is not None and abs(entry.reference[field.name] - field.ceiling) > _SLACK:
             expected = f"{field.ceiling:g}, which every original has"

@@ -1,4 +1,4 @@
-"""Checks of single clip rows: what a row may hold, whatever the aggregates say."""
+"""Checks of single clip rows: the admitted values of a row, independent of the aggregates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AGAIN = "run resynth and score again, then pack; rows are not edited by hand"
 _COUNT = "count the bits of the tokens in the codec's wrapper; say in its card's bitrate_note what stands beside them"
 LARGEST = 1e15
 LONGEST = 2**31 - 1
-"""Samples of a clip: twelve hours at 48 kHz, and what every database holds."""
+"""Samples of a clip: below 2^31, the 32-bit integers of databases; over twelve hours at 48 kHz."""
 _NUMBERS = ("sampling_rate", "samples", "bits", "tokens", "encode_s", "decode_s", "lag_samples", "clipped_samples")
 _SLACK = 1e-6
 """Metrics may leave their range by rounding."""
@@ -106,7 +106,7 @@ def _check_failed(row: ClipRow, where: str, findings: Findings) -> None:
 
 
 def _table(submission: Submission) -> dict[str, Metric | None]:
-    """Return the rows of the file's metrics, None for one that nobody describes."""
+    """Return the rows of the file's metrics, None for one without a description."""
     custom = {key: found.row(key, "") for key, found in submission.custom_metrics.items()}
     return {key: METRICS.get(key, custom.get(key)) for key in submission.metrics}
 

@@ -1,4 +1,4 @@
-"""What a check found: each problem says where it is, what was expected, what came, and how to put it right."""
+"""Findings of a check: each problem says where it is, what was expected, what came, and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine knows about datasets, for the check of a submission: the service has a table instead."""
+"""Looks up datasets prepared on this machine for the check of a submission; the service has a table instead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def prepared_dataset(name: str) -> KnownDataset | None:
     Pass it as ``known`` to :func:`codec_superb.pipeline.submission.check.check`. A prepared dataset that is damaged
     raises the dataset's own error.
     """
-    # A name from a stranger's file must never be taken for a folder of this machine.
+    # A name from an untrusted file must not be resolved as a folder of this machine.
     if name not in manifest_names():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Which clips a submission carries to listen to, and their sound.
+"""Chooses the listening samples of a submission and encodes them.
 
 The choice depends on the clip ids alone, so that submissions of different codecs carry the same clips; categories take
 turns. Only clips under a licence that allows passing them on are taken.
@@ -28,7 +28,7 @@ FREE = (
 )
 """How licences begin that allow passing a clip on with attribution (SPDX identifiers, lower case)."""
 _NOT_FREE = ("-nd", " nd")
-"""A cut and re-encoded clip is a derivative."""
+"""Licences that forbid derivatives, which a cut and re-encoded clip is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PackedSample:
 
 
 def is_redistributable(licence: str) -> bool:
-    """Whether a clip under this licence may be packed; what is not known to be free is not."""
+    """Whether a clip under this licence may be packed; a clip under an unknown licence may not."""
     name = licence.strip().lower()
     return name.startswith(FREE) and not any(mark in name for mark in _NOT_FREE)
 
@@ -76,7 +76,7 @@ def choose_samples(
 
 
 def round_robin(rows: Sequence[ClipRow]) -> Iterator[ClipRow]:
-    """Yield clips that are ok, categories in turn, in an order that has nothing to do with names."""
+    """Yield clips that are ok, categories in turn, in an order by hash that is unrelated to names."""
     ok = sorted(
         (row for row in rows if row.status == "ok"),
         key=lambda row: hashlib.sha256(f"{row.dataset}\x1f{row.clip}".encode()).digest(),

@@ -45,7 +45,7 @@ from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run as it was read: what is packed of it."""
+    """The parts of a run that are packed."""
 
     folder: RunFolder
     info: RunInfo
@@ -137,29 +137,27 @@ def _open(run: RunFolder | Path) -> _Run:
     if info.status != "scored":
         raise SubmissionError(f"{folder.path}: expected a scored run, got one that is {info.status}; call score first")
     ours = {key: found for key, found in info.probes.items() if key in PROBES and not PROBES[key].origin}
-    info = info.model_copy(update={"probes": ours})  # nobody else could compute the figures of a plug-in's probe again
+    info = info.model_copy(update={"probes": ours})  # receivers without the plug-in cannot recompute its figures
     rows, pairs = only_probes(folder.rows(), folder.pairs(), info.probes)
     ordered = sorted(pairs, key=lambda pair: (pair.probe, pair.left, pair.right, pair.reference, pair.resynthesis))
     return _Run(folder, info, tuple(rows), tuple(ordered))
 
 
 def _is_changed(info: RunInfo) -> bool:
-    """Whether a card is not what was run: another name for random weights, say; only of our own codecs."""
+    """Whether a card differs from the codec that was run, for example by its name; only of the program's own codecs."""
     name = info.card.name
     ours = name in names() and takes_options(card_of(name))
     return ours and info.spec_hash != spec_hash(info.card, info.dataset.manifest_hash)
 
 
 def _refuse(runs: Sequence[_Run]) -> None:
-    """Refuse what cannot be one submission."""
+    """Refuse runs that cannot form one submission."""
     if not runs:
         raise SubmissionError("expected at least one run, got none")
     first = runs[0].info
     weights = first.card.weights
     if weights is not None and weights.source == "random":
-        raise SubmissionError(
-            f"{first.card.name} has random weights: a score of a model nobody trained is not published"
-        )
+        raise SubmissionError(f"{first.card.name} has random weights: a score of untrained weights is not published")
     versions: dict[str, str] = {}
     for run, previous in zip(runs, [None, *runs], strict=False):
         info, where = run.info, run.folder.path
@@ -181,7 +179,7 @@ def _refuse(runs: Sequence[_Run]) -> None:
 
 
 def _refuse_random(run: _Run) -> None:
-    """Refuse figures that say nothing about a codec."""
+    """Refuse figures of untrained weights, which say nothing about a codec."""
     for key, used in run.info.probes.items():
         if used.random:
             raise SubmissionError(
@@ -242,7 +240,7 @@ def _sound(chosen: Sequence[PackedSample]) -> dict[str, bytes]:
 
 
 def _write(out: Path, members: dict[str, bytes]) -> Path:
-    """Check the file in memory first: what would be refused elsewhere is not written."""
+    """Check the file in memory first: one that would be refused elsewhere is not written."""
     packed = io.BytesIO()
     write_archive(packed, members)
     report = check(packed)

@@ -20,8 +20,8 @@ _FRAME = 960
 def ogg_opus(audio: NDArray[np.float32], rate: int, kbps: int = 64) -> bytes:
     """Encode mono audio in [-1, 1] at ``rate`` Hz, shape ``(samples,)`` or ``(1, samples)``, as Ogg Opus (RFC 7845).
 
-    Cut to :data:`SECONDS`. The same audio gives the same bytes. At the default bitrate Opus is transparent for nearly
-    everybody; a sample is for an impression, never for a score. ValueError for an empty or many-channel array.
+    Cut to :data:`SECONDS`. The same audio gives the same bytes. At the default bitrate Opus is nearly
+    transparent; samples are for listening, never for a score. ValueError for an empty or many-channel array.
     """
     import av
 

@@ -1,4 +1,4 @@
-"""``submission.json``: what a submission says about itself, as strict models from which the JSON Schema is exported.
+"""``submission.json``: the description of a submission, as strict models from which the JSON Schema is exported.
 
 Everything that can be computed from ``clips.parquet`` is computed again by whoever receives the file.
 """
@@ -29,7 +29,7 @@ Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class Submitter(Record):
-    """Who answers for the file."""
+    """The person or group responsible for the file."""
 
     name: Name
     """Person or group, as the leaderboard shows it."""
@@ -120,7 +120,7 @@ class Submission(Record):
     created: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)$")]
     """When the last stage of the last run began: ISO 8601, UTC."""
     submitter: Submitter | None = None
-    """None for a file that nobody has signed yet; a leaderboard asks for one."""
+    """None for a file without a submitter; a leaderboard requires one."""
     codec: Card
     """The codec's card; local paths are cut to their last part."""
     datasets: tuple[SubmittedDataset, ...] = Field(min_length=1)
@@ -144,7 +144,7 @@ class Submission(Record):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the newer field out where it says nothing: a file of ordinary runs keeps its bytes and its hash."""
+        """Leave the newer field out where it has its default: a file of ordinary runs keeps its bytes and its hash."""
         written: dict[str, Any] = handler(self)
         if not self.custom_metrics:
             written.pop("custom_metrics", None)

@@ -1,4 +1,4 @@
-"""Takes the paths of a machine out of what is published: a folder name says who somebody is and helps nobody."""
+"""Removes local paths from published texts: a folder name may identify a person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANY = re.compile(f"(?P<url>{_URL})|{_QUOTED}|(?P<path>{_PATH})")
 def scrub(text: str, folders: Sequence[str] = ()) -> str:
     """Cut every absolute path to its last part (``/home/ann/voices/a.wav`` → ``…/a.wav``); web addresses stay.
 
-    ``folders`` are paths that are known to occur, such as one with a space in its name, which cannot be told from text.
+    ``folders`` are paths that are known to occur, such as one with a space in its name, which no pattern can find.
     """
     for folder in sorted((folder.rstrip("/\\") for folder in folders), key=len, reverse=True):
         text = text.replace(folder, "…") if folder else text

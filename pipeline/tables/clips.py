@@ -1,10 +1,10 @@
-"""``clips.parquet``: the one place where clip rows become a Parquet table and come back, streamed in row groups.
+"""Writes and reads ``clips.parquet``, the table of clip rows, streamed in row groups.
 
 The layout is fixed: the columns of :class:`~codec_superb.pipeline.tables.rows.ClipRow` in :data:`FIXED`, then for each
 metric K, sorted by key, the three columns ``K`` (double), ``K_status`` and ``K_reason`` (string), then the columns of
 each probe, see :mod:`codec_superb.pipeline.tables.columns`. A row without a metric or a probe has nulls in its columns.
-The file's metadata holds the format version. Strings are dictionary-encoded and pages are not compressed, so that a
-file from a stranger cannot unfold in memory; a submission's zip compresses the file anyway.
+The file's metadata holds the format version. Strings are dictionary-encoded and pages are not compressed, so that an
+untrusted file cannot expand in memory; a submission's zip compresses the file anyway.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORMAT_KEY = b"codec_superb_clip_table"
 ROW_GROUP = 1024
 """Rows of a row group: what a writer and a reader hold in memory."""
 TEXT_LIMIT = 2000
-"""Characters of an error or a reason that are stored; what is longer is cut and says so."""
+"""Characters of an error or a reason that are stored; longer texts are cut and marked."""
 ID_LIMIT = 1000
 """Characters of a clip id, a dataset name and any other string."""
 
@@ -98,13 +98,13 @@ def write_table(
 
     Holds one row group in memory. ``metrics`` and ``probes`` are the columns of the table; the same rows and columns
     give the same bytes. A path is replaced in one step, or not at all. Raises ClipTableError when a row has a metric
-    or a probe outside them. A compressed table is for who keeps it: :func:`open_table`
-    reads it with ``own`` alone.
+    or a probe outside them. A compressed table is for the writer's own storage:
+    :func:`open_table` reads it with ``own`` alone.
     """
     schema = clip_schema(metrics, probes)
     if not isinstance(out, Path):
         return _write(out, rows, schema, compression)
-    # Here, because the service reads tables and installs without what datasets need.
+    # Imported here: the service reads tables but is installed without the packages of data_manifests.
     from codec_superb.data_manifests.files import replacing
 
     with replacing(out, sync=False) as temporary, temporary.open("wb") as file:
@@ -155,7 +155,7 @@ class ClipTable:
         limits = {field.name: _limit(field.name) for field in schema if pa.types.is_string(field.type)}
         number = 0
         try:
-            # Reading ahead would start threads, and the service forks where it reads.
+            # Arrow's pre-buffering starts threads, and the service forks in the process that reads.
             with pq.ParquetFile(self.source, read_dictionary=list(limits), pre_buffer=False) as file:
                 for batch in file.iter_batches(batch_size=256, use_threads=False, columns=columns):
                     check_text(batch, limits, self.name)
@@ -181,7 +181,7 @@ def open_table(
     ``name`` is what errors call the file. Raises ClipTableError saying what was expected and what came: not Parquet,
     another format version, columns missing, added, reordered or of another type, compressed pages, too many rows.
     ``own`` takes compressed pages, of a table that this side wrote and kept. ``leave`` leaves out the columns of probes
-    that are not in the table of this process: of plug-ins that this command was not told of.
+    that are not in the table of this process: of plug-ins that this command does not load.
     """
     name = name or (source.name if isinstance(source, Path) else "clips.parquet")
     rows = None if own else check_pages(source, name)
@@ -241,7 +241,7 @@ def _record(row: ClipRow, keys: Sequence[str], probes: Sequence[str]) -> dict[st
 
 
 def _shorten(text: str) -> str:
-    """Cut a long text and say so, because one huge message must not cost a finished run."""
+    """Cut a long text and mark the cut, so that one huge message does not invalidate a finished run."""
     if len(text) <= TEXT_LIMIT:
         return text
     return text[: TEXT_LIMIT - 20].rstrip() + " … (shortened)"

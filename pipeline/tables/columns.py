@@ -1,4 +1,4 @@
-"""The columns of ``clips.parquet`` that hold what probes keep of a clip: their names, and values to columns and back.
+"""The columns of ``clips.parquet`` with the results of probes on a clip: names, and conversion in both directions.
 
 A probe P of :mod:`codec_superb.applications.table` has the columns ``P.status`` and ``P.reason`` (string), then its
 numbers (double) in the order of that table: ``P.<shared field>``, ``P.reference.<field>``, ``P.resynthesis.<field>``.
@@ -85,7 +85,7 @@ def from_columns(key: str, record: dict[str, Any]) -> ProbeValue | None:
 
 
 def fault_of(probe: Probe, value: ProbeValue) -> str:
-    """Say how a value breaks the contract of its probe; '' where it does not."""
+    """Return how a value breaks the contract of its probe; '' where it does not."""
     parts: dict[str, tuple[Sequence[Field], Mapping[str, float]]] = {
         "shared": (probe.shared, value.shared),
         "reference": (probe.sided, value.reference),

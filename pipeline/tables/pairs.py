@@ -1,4 +1,4 @@
-"""``pairs.parquet``: the one place where trials and ranks become a Parquet table and come back.
+"""Writes and reads ``pairs.parquet``, the table of trials and ranks.
 
 The layout is fixed: the columns of :class:`~codec_superb.pipeline.tables.rows.PairRow` in :data:`FIXED`. As in
 ``clips.parquet``, strings are dictionary-encoded, pages are not compressed and the file's metadata hold the format.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FORMAT = "1"
 FORMAT_KEY = b"codec_superb_pair_table"
 MAX_PAIRS = 500_000
-"""Most rows of a stranger's table; the trial list of VoxCeleb1 has 37,611."""
+"""Most rows of an untrusted table; the cleaned trial list Vox1-O of VoxCeleb1 has 37,611."""
 ROW_GROUP = 16_384
 
 FIXED: Mapping[str, str] = {
@@ -57,11 +57,12 @@ def write_pairs(out: Path | BinaryIO, rows: Iterable[PairRow], *, compression: L
     """Write rows in the order given; return their number. The same rows give the same bytes.
 
     A path is replaced in one step, or not at all. Raises ClipTableError for a row of a probe that keeps no pairs, and
-    for text beyond the limit. A compressed table is for who keeps it: :func:`read_pairs` reads it with ``own`` alone.
+    for text beyond the limit. A compressed table is for the writer's own storage: :func:`read_pairs` reads it with
+    ``own`` alone.
     """
     if not isinstance(out, Path):
         return _write(out, rows, compression)
-    # Here, because the service reads tables and installs without what datasets need.
+    # Imported here: the service reads tables but is installed without the packages of data_manifests.
     from codec_superb.data_manifests.files import replacing
 
     with replacing(out, sync=False) as temporary, temporary.open("wb") as file:
@@ -112,7 +113,7 @@ def read_pairs(
     if rows is not None and max_rows is not None and rows > max_rows:
         raise ClipTableError(f"{name}: expected at most {max_rows} rows, got {rows}")
     try:
-        # Reading ahead would start threads, and the service forks where it reads.
+        # Arrow's pre-buffering starts threads, and the service forks in the process that reads.
         with pq.ParquetFile(source, read_dictionary=list(_STRINGS), pre_buffer=False) as file:
             check_format(file.metadata.metadata, FORMAT_KEY, FORMAT, name)
             _check_layout(file.schema_arrow, name)

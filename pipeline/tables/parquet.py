@@ -1,4 +1,4 @@
-"""What the tables of a submission have in common: the checks of a Parquet file before its rows are believed."""
+"""Checks of a Parquet file that precede reading its rows, shared by the tables of a submission."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_D
 
 
 def check_pages(source: Path | BinaryIO, name: str) -> int:
-    """Refuse compressed pages and encodings that unfold (a kilobyte of them can hold gigabytes); count the rows."""
+    """Refuse compressed pages and delta encodings (a kilobyte of them can expand to gigabytes); count the rows."""
     try:
         if isinstance(source, Path):
             with source.open("rb") as file:

@@ -1,7 +1,7 @@
-"""Reads what a Parquet file says about its pages, before Arrow is let at a file from a stranger.
+"""Reads the footer and page headers of a Parquet file, before Arrow opens an untrusted file.
 
 Arrow's Python bindings end the process on some damaged footers when column metadata are asked for, and a page may use
-another encoding than the footer admits. So the few structures needed are read here, straight from the Thrift compact
+another encoding than the footer states. So the few structures needed are read here, straight from the Thrift compact
 protocol (parquet-format, ``parquet.thrift``): lists are bounded by the bytes that are there, nesting by a constant.
 The service also reads in a limited process; the command line does not (decision 6 in ``docs/decisions``).
 """
@@ -38,13 +38,13 @@ class Chunk:
     column: str
     codec: str
     encodings: frozenset[str]
-    """Those that the footer names and, where pages are not compressed, those that they use."""
+    """Those that the footer names and, where pages are not compressed, those of the page headers."""
     values: int
 
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What the file declares."""
+    """Column chunks and rows as the file declares them."""
 
     rows: int
     chunks: tuple[Chunk, ...]

@@ -1,4 +1,4 @@
-"""A row per clip: what was measured and what went wrong; the same record in journals, Parquet and submissions."""
+"""The record of one clip, with measurements and errors; the same in journals, Parquet and submissions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MetricValue(Record):
 
 
 class ProbeValue(Record):
-    """What one probe keeps of one clip: the numbers from which its figures are computed, see ``applications.table``."""
+    """Result of one probe on one clip: the numbers from which its metrics are computed, see ``applications.table``."""
 
     status: Literal["ok", "left_out", "failed"]
     """``left_out``: the clip takes no part in the probe (it has no transcript)."""
@@ -38,7 +38,7 @@ class ProbeValue(Record):
 
 
 class PairRow(Record):
-    """A trial of two clips, or a clip's rank within a class: what cannot be told of a single clip."""
+    """A trial of two clips, or a clip's rank within a class: results that need more than one clip."""
 
     dataset: str
     probe: str
@@ -111,7 +111,7 @@ class ClipRow(ResynthesisRow):
 
     @classmethod
     def of(cls, row: ResynthesisRow, metrics: Mapping[str, MetricValue] = MappingProxyType({})) -> ClipRow:
-        """Put what was measured beside what resynthesis left; both have been validated and are not looked at again."""
+        """Join measurements with the record of resynthesis; both have been validated and are not validated again."""
         return cls.model_construct(**vars(row), metrics=dict(metrics), probes={})
 
 

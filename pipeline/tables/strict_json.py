@@ -1,4 +1,4 @@
-"""JSON as the standard has it: no NaN, no Infinity, no name twice, bounded depth; the same data give the same bytes."""
+"""Strict JSON (RFC 8259): no NaN, no Infinity, no repeated name, bounded depth; the same data give the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finished answers, kept by what was asked and the revision of the public data; for pages, API and exports alike.
+"""Cache of finished answers by request and revision of the public data; pages, API and exports share it.
 
 An endpoint is ``async`` and hands :func:`cached` a function that makes the answer. A kept answer goes out from the
 event loop without a thread, the database or a template; a missing one is made in a thread, once for all who wait, or
@@ -52,13 +52,13 @@ class EncodedAnswer:
     compressed: bytes | None
     media_type: str
     etag: str
-    """Of the plain form, in quotes; the compressed form has another, because its bytes are others."""
+    """Strong entity tag of the uncompressed form, quoted; the compressed form differs in bytes and has its own tag."""
     compressed_etag: str
     headers: Mapping[str, str]
 
     @property
     def size(self) -> int:
-        """Bytes it takes."""
+        """Size in bytes of both forms."""
         return len(self.body) + len(self.compressed or b"") + 500
 
 
@@ -86,7 +86,7 @@ class AnswerCache:
             return self._kept.get(key)
 
     def keep(self, key: _Key, answer: EncodedAnswer) -> None:
-        """Keep an answer; those of older revisions go. One larger than the limit is not kept."""
+        """Keep an answer and drop those of older revisions. One larger than the limit is not kept."""
         revision = key[2]
         with self._lock:
             if revision > self._newest:
@@ -96,7 +96,7 @@ class AnswerCache:
                 self._kept[key] = answer
 
     async def get(self, key: _Key, make: Callable[[], UnsentAnswer], *, quick: bool = False) -> EncodedAnswer:
-        """Return a kept answer, or make it: a quick one here and now, another in a thread, once for all who wait."""
+        """Return a kept answer, or make it: a quick one in the event loop, others in a thread, once for all waiters."""
         found = self.find(key)
         if found is not None:
             return found
@@ -106,7 +106,7 @@ class AnswerCache:
         if pending is None:
             pending = self._pending[key] = asyncio.ensure_future(run_in_threadpool(self._make, key, make))
             pending.add_done_callback(lambda _: self._pending.pop(key))
-        # Shielded, because a visitor who leaves must not take the answer from those who wait too.
+        # Shielded: a client that disconnects must not cancel the answer of the other clients that wait for it.
         return await asyncio.shield(pending)
 
     def _make(self, key: _Key, make: Callable[[], UnsentAnswer]) -> EncodedAnswer:
@@ -134,11 +134,11 @@ async def cached(
     """Answer ``request`` with what ``make`` gives for the current snapshot, from memory where it was made before.
 
     ``key`` holds all of the request that the answer depends on beside its path: the canonical query. An answer that
-    depends on who asks must not come here. ``make`` runs in a thread and gets the snapshot whose revision the answer
-    is kept under; ``quick`` says that it takes a few milliseconds and touches neither database nor file, so that the
-    event loop makes it itself: a thread would wait for the interpreter for longer than that. ``counted`` counts a
-    request that is not answered from memory as a computation of its address. ``max_age`` is how many seconds a browser
-    may keep it without asking; 0 makes it ask with its entity tag.
+    depends on the caller does not belong here. ``make`` runs in a thread and gets the snapshot whose revision the
+    answer is kept under; ``quick`` says that it takes a few milliseconds and touches neither database nor file, so
+    that the event loop makes it itself: a thread would wait for the interpreter for longer than that. ``counted``
+    counts a request that is not answered from memory as a computation of its address. ``max_age`` is how many seconds
+    a browser may keep it without asking; 0 makes it ask with its entity tag.
     """
     snapshot = board_of(request).current
     cache = answers_of(request)
@@ -176,7 +176,7 @@ def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Respon
 
 
 def _matches(header: str | None, etag: str) -> bool:
-    """Read ``If-None-Match``; comparison is weak there, so that ``W/`` counts for nothing."""
+    """Read ``If-None-Match``; its comparison is weak (RFC 9110, section 13.1.2), so the prefix ``W/`` is ignored."""
     if header is None:
         return False
     return header.strip() == "*" or etag in {tag.strip().removeprefix("W/") for tag in header.split(",")}

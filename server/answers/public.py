@@ -1,4 +1,4 @@
-"""Answers with a page that is the same for everybody, from memory; a moderator gets an own one with their tools."""
+"""Answers with a public page from the cache; a logged-in moderator gets an uncached page with moderation tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps the newest snapshot at hand: looks for a new revision four times a second, and at once after an own change."""
+"""Keeps the newest snapshot in memory: checks for a new revision four times a second and after own changes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from codec_superb.server.operations.meters import Meters
 
 _LOG = get_logger(__name__)
 _MANY = 100
-"""Codecs from which on it matters how the collector of garbage sees them."""
+"""Number of codecs from which the cost of garbage collection matters."""
 POLL_SECONDS = 0.25
-"""How old what other processes changed may be, besides the time it takes to read it."""
+"""Seconds between two checks for changes by other processes."""
 
 
 class Board:
@@ -58,7 +58,7 @@ class Board:
     def refresh(self) -> Snapshot:
         """Read what has changed, if anything has; while one thread reads, requests get the snapshot before.
 
-        A change made before the call is in the answer, whoever reads it.
+        A change committed before the call is in the snapshot after it.
         """
         with self._one_at_a_time, self._database.transaction() as session:
             if self._snapshot is None or revision_number(session) != self._snapshot.revision:
@@ -68,7 +68,7 @@ class Board:
             return self._snapshot
 
     def _settle(self, codecs: int) -> None:
-        """Keep the collector of garbage away from what stays, each time it has doubled.
+        """Exclude long-lived objects from garbage collection (``gc.freeze``), each time the board has doubled.
 
         A large board is a million objects that refer to nothing that refers back. Looking for cycles among them stops
         all threads for a fifth of a second, many times a minute under load.
@@ -85,7 +85,7 @@ class Board:
     def _refresh_or_say(self) -> None:
         """Refresh; should the database be away, what was read stays, and the next look may succeed.
 
-        It is said once when that begins and once when it ends, not four times a second.
+        It is logged once when that begins and once when it ends, not four times a second.
         """
         try:
             self.refresh()

@@ -1,4 +1,4 @@
-"""A codec on the board with all its figures, small in memory, and how a row of the board is made of it when shown."""
+"""A codec on the board with all its figures in compact form, and how it becomes a row of the board."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult, Source
 
 PackedEstimate = tuple[float | None, float | None, float | None, int, int, int, float | None]
 """Mean, low, high, n, undefined, failed, sd: the fields of :class:`Estimate`. A plain tuple, because there are half a
-million of them on a full board, and the collector of garbage stops looking at tuples of numbers."""
+million of them on a full board, and CPython's garbage collector untracks tuples of numbers."""
 PackedScore = tuple[float | None, float | None, float | None]
 """Value, low, high: the fields of :class:`Score`, likewise."""
 _ESTIMATE = ("mean", "low", "high", "n", "undefined", "failed", "sd")
@@ -28,7 +28,7 @@ class CodecFigures(NamedTuple):
 
     datasets: tuple[str, ...]
     states: tuple[str, ...]
-    """Of each dataset, what tells its state: hash of its manifest, or the name of a published table."""
+    """State of each dataset: the hash of its manifest, or the name of a published table."""
     complete: bool
     clips: int
     ok: int
@@ -90,7 +90,7 @@ class BoardEntry:
 
     @property
     def search_text(self) -> str:
-        """What a search looks into."""
+        """Text that a search matches."""
         return f"{self.codec}\n{self.title}\n{self.family}".casefold()
 
     def definitions_behind(self, key: str, category: Category) -> tuple[str | None, ...]:
@@ -111,10 +111,10 @@ class BoardEntry:
 
 
 def has_open_weights(card: Mapping[str, Any]) -> bool | None:
-    """Tell whether anybody can get what the codec needs to run; None where its card does not say.
+    """Whether the codec's weights are publicly available; None where its card does not state it.
 
     Classical and lossless codecs: yes. Neural ones: yes where the card names a hub repository or a web address as the
-    source of the weights; no for a folder on somebody's machine and for weights that were never trained (``random``).
+    source of the weights; no for a local folder and for untrained weights (``random``).
     """
     if card.get("kind") != "neural":
         return True
@@ -167,10 +167,10 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
 
 
 def most_undefined(figures: CodecFigures) -> int:
-    """Count the clips on which the metric is undefined that is undefined most often."""
+    """Return the largest number of undefined clips of any metric."""
     return max((values[4] for values in figures.metrics.values()), default=0)
 
 
 def by_codec(entries: Sequence[BoardEntry]) -> tuple[BoardEntry, ...]:
-    """Order entries by codec name, the order in which equals are shown."""
+    """Sort key of entries: the codec name, which also orders ties."""
     return tuple(sorted(entries, key=lambda entry: entry.codec))

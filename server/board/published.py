@@ -95,7 +95,7 @@ def _applications(table: PublishedTable, codec: PublishedCodec, dataset: str) ->
 
 
 def _numbers(key: str, dataset: str, ceiling: float | None, value: float) -> ApplicationAggregate:
-    """Put a published figure down without intervals and counts; the table does not say by which probe."""
+    """Store a published figure without intervals and counts; the table does not say by which probe."""
     reference, resynthesis, loss = (
         Score(value=number, low=None, high=None) for number in (ceiling, value, _loss(key, ceiling, value))
     )

@@ -17,7 +17,7 @@ Places = NDArray[np.int64]
 def rank_ranges(low: Numbers, high: Numbers, *, higher_is_better: bool) -> tuple[Places, Places]:
     """Best and worst rank of each interval, both of shape ``(codecs,)``, 1 being the best; O(n log n).
 
-    No end is NaN, and ``low <= high``. A value without an interval has it twice. Equal values share their ranks.
+    No end is NaN, and ``low <= high``. A value without an interval is both ends. Equal values share their ranks.
     """
     if not higher_is_better:
         low, high = -high, -low

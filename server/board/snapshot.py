@@ -1,4 +1,4 @@
-"""All public results in memory, as of one revision of the database; never changed once made.
+"""All public results of one revision of the database, in memory and immutable.
 
 Sorting and filtering work on arrays of one number a codec, made when first asked for; a row of the board is only made
 for a codec that is shown.
@@ -30,9 +30,9 @@ from codec_superb.web.site.board.choices import SourceFilter
 
 Numbers = NDArray[np.float64]
 _PARTS = {"low": 1, "high": 2}
-"""Where the ends of an interval stand in a metric's figures."""
+"""Positions of the ends of an interval in a metric's figures."""
 _States = tuple[tuple[str, str], ...]
-"""Datasets, each with what tells its state."""
+"""Datasets, each with its state."""
 T = TypeVar("T")
 _MOST_RANKED = 200
 """Choices of filters and metric whose ranks are kept: some 30 kB each with 2,000 codecs."""
@@ -44,7 +44,7 @@ class ResultFrame:
     def __init__(
         self, category: Category, dataset: str, entries: Iterable[BoardEntry], before: ResultFrame | None = None
     ) -> None:
-        """Collect the figures. Of ``before``, the same of an older snapshot, whatever still holds is taken over."""
+        """Collect the figures; what is unchanged since ``before``, the same frame of an older snapshot, is reused."""
         self.category = category
         self.dataset = dataset
         self.entries = [entry for entry in entries if (category, dataset) in entry.figures]
@@ -152,7 +152,7 @@ class ResultFrame:
         return np.array([_number(self._estimate(key, i)[part]) for i in positions], np.float64)
 
     def _take_over(self, before: ResultFrame) -> None:
-        """Move the arrays of the older frame to the new positions, and read only what it has not."""
+        """Move the arrays of the older frame to the new positions, and read only the missing values."""
         places = {id(entry): i for i, entry in enumerate(before.entries)}
         source = np.array([places.get(id(entry), -1) for entry in self.entries], np.intp)
         fresh = np.flatnonzero(source < 0).tolist()
@@ -167,7 +167,7 @@ class ResultFrame:
             self._columns[name] = moved
 
     def _kept(self, name: str, make: Callable[[], T]) -> T:
-        """Make once; two threads that do so at the same time make the same."""
+        """Make a value once; two threads that do so at the same time make equal values."""
         found: T | None = self._columns.get(name)
         if found is None:
             found = self._columns[name] = make()
@@ -210,16 +210,16 @@ class Snapshot:
     runs: tuple[BoardEntry, ...]
     """Newest public submission of each codec, by name."""
     before: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
-    """Frames of the snapshot that this one follows; each is let go when it has been followed."""
+    """Frames of the previous snapshot; each is dropped once the new frame has been made from it."""
     ranked: SingleFlightCache = field(default_factory=lambda: SingleFlightCache(_MOST_RANKED))
-    """What ``select`` keeps of this revision."""
+    """Cache of ``select`` for this revision."""
     _frames: dict[tuple[Category, str, SourceFilter], ResultFrame] = field(default_factory=dict)
     _datasets: dict[tuple[SourceFilter, Category | None], tuple[str, ...]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     @property
     def default_source(self) -> SourceFilter:
-        """What is shown when nobody chooses a source."""
+        """The source that is shown by default."""
         return "runs" if self.runs else "table3"
 
     def entries(self, source: SourceFilter) -> Sequence[BoardEntry]:
@@ -243,7 +243,7 @@ class Snapshot:
         return found
 
     def frames(self) -> dict[tuple[Category, str, SourceFilter], ResultFrame]:
-        """Return the frames that have been asked for, and those that were handed over and have not been."""
+        """Return the frames made so far, and those of the previous snapshot that have not been replaced."""
         with self._lock:
             return {**self.before, **self._frames}
 
@@ -258,10 +258,10 @@ class Snapshot:
 
 
 def load_snapshot(session: Session, before: Snapshot | None) -> Snapshot:
-    """Read the current state; what ``before`` holds already is not read again, but for its status.
+    """Read the current state; submissions that ``before`` holds are not read again, except their status.
 
-    The revision is read first: should others write meanwhile, the state is newer than its number, and the next look at
-    the number finds that out.
+    The revision is read first: should others write meanwhile, the state is newer than its number, and the next check
+    of the number reads it again.
     """
     revision = revision_number(session)
     counted = counted_submissions(session)

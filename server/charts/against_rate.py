@@ -44,7 +44,7 @@ def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
 
 
 def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
-    """Draw an application's metric against bitrate, with what it reaches on the original sound."""
+    """Draw an application metric against bitrate, with its value on the original sound."""
     key = checked_choice("application", state.application or next(iter(APPLICATIONS)), list(APPLICATIONS))
     source = application_source(snapshot, state, key)
     dataset = checked_choice("dataset", state.dataset, ["", *snapshot.datasets(source)])
@@ -63,7 +63,7 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
 
 
 def source_of(snapshot: Snapshot, state: ChartState) -> SourceFilter:
-    """Return the chosen source, or the one that the leaderboard shows when nobody chooses."""
+    """Return the chosen source, or the leaderboard's default."""
     return state.source or snapshot.default_source
 
 
@@ -87,7 +87,7 @@ def with_application(snapshot: Snapshot, source: SourceFilter, key: str, dataset
 
 
 def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
-    """Find what each model gives on the original sound, by the codec of which it answered for most clips."""
+    """Find each model's value on the original sound, from the codec with most clips that it answered for."""
     found: dict[tuple[str, str], ApplicationRow] = {}
     for drawn in rows:
         figure = drawn.applications[key]
@@ -103,7 +103,7 @@ def _ceilings(rows: Sequence[BoardRow], key: str) -> list[Ceiling]:
 
 
 def _said(ceilings: Sequence[Ceiling], quantity: Quantity) -> str:
-    """Say in words what the dashed lines show."""
+    """Describe the dashed lines."""
     if not ceilings:
         return ""
     if len(ceilings) == 1:

@@ -1,4 +1,4 @@
-"""Refuses what a chart cannot show, with what it can."""
+"""Validates the choices of a chart; an error names those that exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class UnknownChoice(NotFound):
 
 
 def checked_choice(what: str, value: str, known: Sequence[str]) -> str:
-    """Return ``value``, which must be among ``known``. Raises NotThere, naming the first of those that there are."""
+    """Return ``value``, which must be among ``known``. Raises NotThere, naming the first of ``known``."""
     if value in known:
         return value
     names = ", ".join(name for name in known[:_NAMED] if name) or "none"

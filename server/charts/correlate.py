@@ -1,4 +1,4 @@
-"""How metrics agree: correlated over codecs, by their means, or over single clips."""
+"""Correlations of metrics: over codecs, by their means, or over single clips."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _values(block: Columns, category: Category, drawn: set[str], keys: Sequence[
 
 
 def _hash(name: str) -> bytes:
-    """Order by something that has nothing to do with names, and is the same everywhere."""
+    """Sort key by hash: unrelated to names, and the same on every machine."""
     return sha256(f"{SEED}\x1f{name}".encode()).digest()
 
 

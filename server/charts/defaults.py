@@ -1,4 +1,4 @@
-"""What is shown where nobody chooses, and which codecs can be shown together."""
+"""Default choices of charts, and which codecs can be shown together."""
 
 from __future__ import annotations
 

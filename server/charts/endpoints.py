@@ -103,7 +103,7 @@ def _draw(request: Request, snapshot: Snapshot, state: ChartState) -> DrawnChart
 
 
 def _nearest(request: Request, snapshot: Snapshot, state: ChartState) -> tuple[DrawnChart, list[str]]:
-    """Draw for a page, where a choice may have gone with another one (PESQ with speech): say so and show the usual."""
+    """Draw for a page; a choice that another one excludes is reported and replaced by its default."""
     missing: list[str] = []
     while True:
         try:
@@ -130,7 +130,7 @@ _FROM_CLIPS: dict[Chart, Callable[[Snapshot, Session, ChartState], DrawnChart]] 
 def _csv(drawn: DrawnChart) -> str:
     """Write the data as CSV (RFC 4180) with full precision: a row of names, then the rows.
 
-    Unknown numbers stay empty, and no cell can be taken for a formula.
+    Unknown numbers stay empty, and no cell can be interpreted as a spreadsheet formula.
     """
     out = io.StringIO()
     writer = csv.writer(out)

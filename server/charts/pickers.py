@@ -1,4 +1,4 @@
-"""What the form of a chart offers."""
+"""Pickers of a chart's form, with the choices that exist."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _sources(snapshot: Snapshot, _state: ChartState) -> _Choices:
 
 
 def _datasets(snapshot: Snapshot, state: ChartState) -> _Choices:
-    if state.chart == "applications":  # whichever sound they listen to
+    if state.chart == "applications":  # whichever category of clips they use
         source = application_source(snapshot, state, state.application or next(iter(APPLICATIONS)))
         return [("", "All datasets of each codec"), *((name, name) for name in snapshot.datasets(source))]
     over_clips = state.chart in {"clips", "distribution"}

@@ -21,7 +21,7 @@ def rows_of(frame: ResultFrame) -> list[BoardRow]:
 
 
 def source_text(source: SourceFilter) -> str:
-    """Say in words where figures come from, with the citation of a published table."""
+    """Describe the source of figures, with the citation of a published table."""
     said = SOURCES[source]
     cited = [published_table(table).citation for table in TABLES if table == source]
     return f"{said} {cited[0]}" if cited else said

@@ -1,4 +1,4 @@
-"""How a metric spreads over the clips of one dataset, for up to six codecs."""
+"""Distribution of a metric over the clips of one dataset, for up to six codecs."""
 
 from __future__ import annotations
 

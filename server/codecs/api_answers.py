@@ -1,4 +1,4 @@
-"""From typed rows to the answers of the API."""
+"""Converts typed rows of codecs into the answers of the API."""
 
 from __future__ import annotations
 

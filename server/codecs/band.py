@@ -1,4 +1,4 @@
-"""A codec among those of about its bitrate: who they are, and where each metric of theirs lies."""
+"""Codecs of about the same measured bitrate as one codec, and the range of each of their metrics."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def band_of(
     """Choose the members of the band among the codecs of the board; None without a measured bitrate.
 
     ``states`` maps each of the codec's own datasets to the hash of its manifest, ``definitions`` each of its metrics to
-    the version of its definition: others are comparable that rest on the same sound and the same definitions.
+    the version of its definition: only codecs measured on the same states by the same definitions are comparable.
     """
     if isnan(own.kbps) or own.kbps <= 0:
         return None
@@ -90,7 +90,7 @@ def _reading(metric: Metric, value: float) -> AxisValue:
 
 
 def scale_words(metric: Metric) -> str:
-    """Say what lies at 0 and at 1 where the metric is drawn beside others."""
+    """Return the values drawn at 0 and at 1 of the metric's axis."""
     known = "as in the overall score: " if metric.overall else ""
     if isinf(metric.worst):
         return f"{known}1 / (1 + exp(−1 / d)), so 1 at no distance and 0.5 far away"

@@ -1,4 +1,4 @@
-"""BibTeX entries that claim no more than is known: ``@misc`` with what the card or the submission says."""
+"""BibTeX entries of codecs, results and datasets: ``@misc`` with the fields that the card or the submission has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENTRY = re.compile(r"@\w+\s*\{")
 
 
 def tex(text: str) -> str:
-    """Make any text plain for TeX, on one line."""
+    """Escape a text for TeX, on one line."""
     return " ".join(text.translate(_SPECIAL).split())
 
 
@@ -38,7 +38,7 @@ def _url(address: str) -> str:
 
 
 def codec_citation(card: Card) -> Citation:
-    """Cite the codec by what its card says: no authors are invented where the card names none."""
+    """Cite the codec by its card; without authors where the card names none."""
     paper_address = web_address(card.paper)
     paper = _url(paper_address) if paper_address else tex(card.paper)
     page = web_address(card.homepage)
@@ -52,7 +52,7 @@ def codec_citation(card: Card) -> Citation:
 
 
 def result_citation(submission: Submission, title: str, base_url: str, today: date) -> Citation:
-    """Cite the results: version, submitter, address and the day on which they were looked at."""
+    """Cite the results: version, submitter, address and date of access."""
     name = submission.codec.name
     fields = [
         ("author", f"{{{tex(submission.submitter)}}}" if submission.submitter else ""),
@@ -67,7 +67,7 @@ def result_citation(submission: Submission, title: str, base_url: str, today: da
 
 
 def dataset_citations(datasets: Sequence[SubmittedDataset]) -> list[Citation]:
-    """Give what is known of how to cite each dataset: its own entry, its text in a ``@misc``, or its page."""
+    """Cite each dataset: by its own BibTeX entry, its citation text in a ``@misc``, or its homepage."""
     found = []
     for dataset in datasets:
         page = web_address(dataset.homepage or "")

@@ -1,4 +1,4 @@
-"""Keeps what was computed from a submission, which never changes, for longer than a state of the board lasts."""
+"""Caches of what is computed from a submission; entries outlive a revision, as submissions are immutable."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from codec_superb.server.http.single_flight import SingleFlightCache
 
 
 class CodecCaches:
-    """What the service keeps about codecs, some twenty megabytes at most."""
+    """Caches about codecs, some twenty megabytes at most."""
 
     def __init__(self) -> None:
         self.spreads = SingleFlightCache(400)
         """Quantiles, by submission and category."""
         self.samples = SingleFlightCache(400)
-        """What pages say of listening samples, by submission."""
+        """Descriptions of listening samples, by submission."""
         self.distributions = SingleFlightCache(400)
         """Figures as JSON, by submission, category, metric and dataset."""
         self.pictures = SingleFlightCache(100)
@@ -22,7 +22,7 @@ class CodecCaches:
 
 
 def codec_caches(state: Any) -> CodecCaches:
-    """Return what the application of ``state`` keeps."""
+    """Return the caches of the application with ``state``."""
     if not hasattr(state, "kept_of_codecs"):
         state.kept_of_codecs = CodecCaches()
     kept: CodecCaches = state.kept_of_codecs

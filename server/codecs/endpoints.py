@@ -1,4 +1,4 @@
-"""``/codecs/{name}`` and what the API says of codecs: answered from memory, or made in a thread."""
+"""The page ``/codecs/{name}`` and the codec resources of the API: answered from memory, or made in a thread."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def page(name: Name, request: Request) -> Response:
 
 
 def _own_page(request: Request, name: str) -> Response:
-    """Make the page in the frame of who is logged in."""
+    """Make the page in the frame of the logged-in moderator."""
     with database_of(request).transaction() as session:
         view = find(request.app.state, session, board_of(request).current, name).view
     html = codec_page(page_context_of(request, view.title), view)
@@ -73,7 +73,7 @@ async def codecs(
 
 @router.get("/api/v1/codecs/{name}", tags=["codecs"], responses={200: {"model": schemas.CodecDetail}})
 async def codec(name: Name, request: Request) -> Response:
-    """Give a codec's card, results, provenance, samples and history, and what published tables say of it."""
+    """Return a codec's card, results, provenance, samples and history, and its figures in published tables."""
 
     def make(snapshot: Snapshot) -> UnsentAnswer:
         with database_of(request).transaction() as session:

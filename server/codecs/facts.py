@@ -1,4 +1,4 @@
-"""A codec's card in words and units, line by line; a test sees to it that no field is forgotten."""
+"""A codec's card in words and units, line by line; a test checks that every field is described."""
 
 from __future__ import annotations
 
@@ -140,5 +140,5 @@ def _weights(card: Card) -> list[Fact]:
 
 
 def web_address(text: str) -> str | None:
-    """Return the text where it is an address that a page may link to; a card is a stranger's text."""
+    """Return the text where it is an address that a page may link to; a card is untrusted input."""
     return text if text.startswith(("https://", "http://")) and not any(map(str.isspace, text)) else None

@@ -1,4 +1,4 @@
-"""The figures of a codec's page as JSON, kept by submission where they rest on its clips alone."""
+"""The Plotly figures of a codec's page as JSON, cached by submission where they depend on its clips alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def distribution_figure(
 ) -> bytes:
     """Draw the spread of a metric over the clips of one dataset, or of each where ``dataset`` is ''.
 
-    Raises NotFound, naming what there is, for a category, a dataset or a metric without results.
+    Raises NotFound, naming those that exist, for a category, a dataset or a metric without results.
     """
     datasets = service.category_of(found, category).summary.datasets
     if dataset and dataset not in datasets:

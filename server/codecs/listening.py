@@ -1,4 +1,4 @@
-"""Listening samples as the page shows them, and their spectrograms as pictures."""
+"""Descriptions of listening samples for the codec's page, and their spectrograms as PNG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds what a codec's page shows: its results, or what published tables say, or near names."""
+"""Finds the content of a codec's page: its results, else its figures in published tables, else similar names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FoundCodec:
 def find(state: Any, session: Session, snapshot: Snapshot, name: str) -> FoundCodec:
     """Find a codec by its name. Raises NotFound with near matches.
 
-    What rests on the submission alone is kept in ``state``, that of the application.
+    What depends on the submission alone is cached in ``state``, that of the application.
     """
     measured = service.newest_results(session, name)
     published = service.published_entries(name, measured)

@@ -22,7 +22,7 @@ _LEVEL = (
 _CHANGE = (
     (186, 222, 255), (96, 158, 224), (42, 84, 140), (24, 27, 32), (140, 72, 22), (226, 130, 52), (255, 214, 164),
 )  # fmt: skip
-"""From lost (blue) over equal (dark, as silence is beside it) to added (orange)."""
+"""From lost (blue) over equal (dark, like silence in the other pictures) to added (orange)."""
 
 
 def level_picture(levels: Grid) -> bytes:
@@ -31,7 +31,7 @@ def level_picture(levels: Grid) -> bytes:
 
 
 def difference_picture(reference: Grid, resynthesis: Grid) -> bytes:
-    """Draw what the resynthesis has more (orange) or less (blue) of than the reference, in dB, as PNG.
+    """Draw the level difference of resynthesis and reference in dB as PNG: more is orange, less is blue.
 
     Both are levels above the same floor: what is silent in both is equal.
     """
@@ -43,13 +43,13 @@ def _picture(shares: NDArray[np.floating[Any]], palette: NDArray[np.uint8]) -> b
     import av
 
     numbers = np.clip(np.round(shares * (_STEPS - 1)), 0, _STEPS - 1).astype(np.uint8)
-    both: Any = (numbers, palette)  # what PyAV takes for this format, and its types do not say
+    both: Any = (numbers, palette)  # PyAV takes arrays for this format, which its type stubs omit
     frame = av.VideoFrame.from_ndarray(both, format="pal8")
     codec = av.CodecContext.create("png", "w")
     assert isinstance(codec, av.VideoCodecContext)
     codec.height, codec.width = numbers.shape
     codec.pix_fmt = "pal8"
-    codec.options = {"pred": "none"}  # predictors are for smooth pictures, not for numbers of colours
+    codec.options = {"pred": "none"}  # the PNG specification recommends filter type 0 for indexed colours
     out = io.BytesIO()
     for packet in (*codec.encode(frame), *codec.encode(None)):
         out.write(bytes(packet))

@@ -1,4 +1,4 @@
-"""Where a submission's numbers come from: a stamp per dataset and stage, and the file itself, in words."""
+"""Provenance of a submission's numbers in words: the file, and a stamp per dataset and stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codec_superb.web.site.codec.view import Fact, StageView
 from codec_superb.web.text import count
 
 STAGES = {"resynth": "Resynthesis", "score": "Scoring", "probe": "Probing"}
-"""Every stage of a stamp, in words."""
+"""Labels of the stages of a run."""
 
 
 def stages(submission: Submission, datasets: Sequence[SubmittedDataset]) -> list[StageView]:
@@ -30,7 +30,7 @@ def stages(submission: Submission, datasets: Sequence[SubmittedDataset]) -> list
 
 
 def machines(datasets: Sequence[SubmittedDataset]) -> str:
-    """Say on what the times were measured: resynthesis alone encodes and decodes."""
+    """Name the hardware of the timings: that of resynthesis, the only stage that encodes and decodes."""
     stamps = [stamp for dataset in datasets for stamp in dataset.provenance if stamp.stage == "resynth"]
     found = dict.fromkeys(f"{stamp.processor} ({stamp.device}{_batches(stamp)}), {stamp.platform}" for stamp in stamps)
     return "; ".join(found) or "a machine that the submission does not name"

@@ -1,4 +1,4 @@
-"""What published tables say of a codec: figures with their source, never mixed with what was measured here."""
+"""A codec's figures in published tables, with their source; never mixed with figures measured here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def entries_of(name: str, family: str | None = None) -> list[Published]:
     """Find the rows of tables that are this very configuration; ``family`` is a measured codec's.
 
     For a measured codec these are the rows that name it (``runs_as``), unless it only shares the name of the
-    catalogue's codec and is of another family. A name that nobody has measured may also be the id of a row (a dot
+    catalogue's codec and is of another family. A name without measured results may also be the id of a row (a dot
     counts as an underscore), which leads to the rows that are the same as it.
     """
     ours = list(published_as(name, family))
@@ -54,7 +54,7 @@ def published_views(entries: Iterable[Published]) -> list[PublishedView]:
 
 
 def published_page(entries: Sequence[Published], name: str) -> CodecView:
-    """Make the view of a codec that nobody has submitted: what is published, and nothing else."""
+    """Make the view of a codec without a submission, from published tables alone."""
     own = next((codec for _, codec in entries if _folded(codec.id) == _folded(name)), entries[0][1])
     sources = " and ".join(dict.fromkeys(table.label for table, _ in entries))
     return CodecView(
@@ -87,7 +87,7 @@ def _figure_tables(table: PublishedTable, codec: PublishedCodec) -> list[TextTab
     found = []
     if codec.scores or codec.metrics:
         found.append(_by_category(table, codec))
-    if sum(map(len, codec.dataset_scores.values())) > len(codec.scores):  # one dataset each would say the same again
+    if sum(map(len, codec.dataset_scores.values())) > len(codec.scores):  # else they repeat the categories
         rows = [
             (TextCell(name, category), TextCell(SCORE.write(score)))
             for category in CATEGORIES
@@ -113,7 +113,7 @@ def _by_category(table: PublishedTable, codec: PublishedCodec) -> TextTable:
 
 
 def _application_tables(table: PublishedTable, codec: PublishedCodec) -> list[TextTable]:
-    """List what applications gave on the resyntheses: overall beside the original sound, and by dataset."""
+    """List application metrics of the resyntheses: overall beside the original sound, and by dataset."""
     found = []
     if codec.applications:
         columns: dict[str, Mapping[str, float]] = {"Resynthesis": codec.applications}

@@ -1,4 +1,4 @@
-"""What the database knows of one codec; only what is public is ever found here, unless a moderator asks."""
+"""Database queries on one codec; they find public submissions alone, unless a moderator asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From rows of the database to the rows that pages and figures take."""
+"""Converts rows of the database into the typed rows of pages and figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from codec_superb.web.rows import CodecResult
 
 
 def codec_result(row: Result, card: Card) -> CodecResult:
-    """Make the typed row of one category, over all datasets or on one; ranks are the leaderboard's affair."""
+    """Make the typed row of one category, over all datasets or on one, without ranks."""
     return CodecResult(
         codec=card.name,
         title=card.title,

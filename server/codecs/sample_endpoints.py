@@ -1,4 +1,4 @@
-"""Listening samples and their spectrograms, straight from the stored files."""
+"""Endpoints of listening samples and their spectrograms, read from the stored submission files."""
 
 from __future__ import annotations
 

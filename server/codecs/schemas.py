@@ -1,4 +1,4 @@
-"""What the API answers about codecs; the text under a field is its description in ``/api/docs``."""
+"""Schemas of the API's answers about codecs; the text under a field is its description in ``/api/docs``."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class CodecVersion(ApiModel):
     """ISO date."""
     submitter: str
     reason: str
-    """Why it was accepted or withdrawn, where somebody gave a reason."""
+    """The moderator's reason for accepting or withdrawing it."""
 
 
 class CurrentVersion(CodecVersion):
@@ -117,7 +117,7 @@ class CurrentVersion(CodecVersion):
 
 
 class PublishedFigures(ApiModel):
-    """What a published table says of this very configuration; not re-run here."""
+    """Figures of this configuration in a published table; not re-run here."""
 
     table: str
     id: str

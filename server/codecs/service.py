@@ -41,7 +41,7 @@ from codec_superb.web.site.codec.view import (
 SpreadsOf = Callable[[Category], Sequence[Spread]]
 
 _LONGEST_NAME = 200
-"""Letters; a longer name is nobody's, and comparing it with all others would take long."""
+"""Longest name in characters that is compared with all codec names to suggest similar ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def known_names(snapshot: Snapshot) -> list[str]:
 
 
 def unknown_codec(name: str, known: Iterable[str]) -> NotFound:
-    """Say that no codec has this name, and which have one like it."""
+    """Make the error for an unknown codec, with similar names."""
     names = sorted(known)
     if len(name) > _LONGEST_NAME:
         return NotFound(f"no codec has a name of {len(name)} letters; /api/v1/codecs lists all")
@@ -104,7 +104,7 @@ def unknown_codec(name: str, known: Iterable[str]) -> NotFound:
 
 
 def category_of(found: NewestResults, category: Category) -> CodecResult:
-    """Return the results of a category over all datasets. Raises NotFound, naming the categories that there are."""
+    """Return the results of a category over all datasets. Raises NotFound, naming the categories that exist."""
     result = found.result(category)
     if result is None:
         have = ", ".join(each for each in CATEGORIES if found.result(each) is not None)
@@ -225,7 +225,7 @@ def _history(versions: Sequence[Submission]) -> list[VersionView]:
     return [
         VersionView(
             each.id, each.version, each.received.date().isoformat(), each.status,
-            each.submitter if each.status in PUBLIC else "",  # what was never accepted must not speak here
+            each.submitter if each.status in PUBLIC else "",  # the submitter of a rejected file is not public
             each.reason or "",
             each.decided.date().isoformat() if each.decided else "", before.get(each.id),
         )

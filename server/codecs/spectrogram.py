@@ -1,7 +1,7 @@
 """Spectrograms of listening samples: from Ogg Opus to levels in dB on a grid that reference and resynthesis share.
 
 A cell is the mean power of one stretch of time and one band of equal width in Hz, relative to the loudest cell of the
-reference; what lies more than :data:`FLOOR` below that is shown as silence.
+reference; levels below :data:`FLOOR` are shown as silence.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _TINY: Final = 1e-12
 
 
 class NotDecodable(ValueError):
-    """The file is no Ogg Opus that can be decoded; the text says why."""
+    """The file is not decodable as Ogg Opus; the text gives the reason."""
 
 
 def decode(content: bytes) -> NDArray[np.float32]:
-    """Decode an Ogg Opus file to mono at 48 kHz, shape ``(samples,)``; what is longer than a sample may be is cut off.
+    """Decode an Ogg Opus file to mono at 48 kHz, shape ``(samples,)``; cut at the longest duration of a sample.
 
     Raises NotDecodable.
     """

@@ -1,1 +1,1 @@
-"""Two to six codecs side by side: differences on the clips they share, where each wins, blind listening."""
+"""Two to six codecs side by side: paired differences on shared clips, wins and losses, blind listening."""

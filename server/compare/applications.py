@@ -1,4 +1,4 @@
-"""Figures of applications side by side: only where one model answered for several of the codecs, asked in one way."""
+"""Application metrics side by side, only where the same model with the same settings answered for several codecs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from codec_superb.web.site.compare.view import FEWEST, ComparedApplication, Comp
 def compare_applications(
     session: Session, submissions: Sequence[Submission]
 ) -> tuple[list[ComparedApplication], list[LeftOutItem]]:
-    """Put the figures of codecs side by side, in their order; and say which have nothing beside them.
+    """Put the figures of codecs side by side, in their order; and list those that only one codec has.
 
     A dataset in another state is another dataset.
     """

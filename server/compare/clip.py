@@ -1,4 +1,4 @@
-"""One clip through several codecs: the rows behind the means, side by side."""
+"""One clip through several codecs: its rows side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from codec_superb.web.site.clip import ClipColumn, ClipValue, ComparedClip
 
 def compared_clip(session: Session, submissions: Sequence[Submission], dataset: str, clip: str) -> ComparedClip:
     """Find the rows of a clip. NotFound where no codec has one."""
-    if not dataset.isprintable():  # a database may refuse to look for it
+    if not dataset.isprintable():  # PostgreSQL raises on a zero character in a query parameter
         raise NotFound("expected the name of a dataset")
     keys = [submission.id for submission in submissions]
     statement = select(ClipBlock).where(ClipBlock.submission_id.in_(keys), ClipBlock.dataset == dataset)

@@ -167,7 +167,7 @@ def _compare(request: Request, names: list[str]) -> Comparison:
 
 
 def _chooser(request: Request, names: list[str], error: ServerError | None = None) -> UnsentAnswer:
-    """Ask for codecs in a form that works without a script; what was typed stays in it."""
+    """Render the form that asks for codecs; it works without a script and keeps its input."""
     with database_of(request).transaction() as session:
         known = public_names(session)
     page = render(

@@ -1,9 +1,9 @@
-"""Blind listening: which clips all chosen codecs carry, in which order their versions stand, and where they are heard.
+"""Blind listening: the clips that all chosen codecs carry, the hidden order of their versions, and their addresses.
 
 The order of the versions X1, X2 … of a clip is drawn from the service's key, the seed in the address, the codecs and
-the clip. Whoever has the seed gets the same test again; who lacks the key cannot tell from a page, an address or an
-answer which version is which. Addresses are signed, so that only what a page has offered can be asked for. What the
-listener chooses is sent once, to be counted against the key, and kept by nobody.
+the clip. The same seed gives the same test; without the key, neither a page, an address nor an answer shows
+which version is which. Addresses are signed, so that only sounds of an issued page can be requested. The listener's
+choices are sent once, compared with the key, and not stored.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def shared_samples(session: Session, submissions: Sequence[Submission]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class HiddenSound:
-    """One sound of a test, and what stands behind it."""
+    """One sound of a test, and the sample that it plays."""
 
     submission: Submission
     sample: Sample
@@ -67,7 +67,7 @@ class HiddenSound:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What it is kept by: the same in every test that plays it."""
+        """Cache key: the same in every test that plays the sound."""
         return (
             "sound",
             self.submission.id,
@@ -75,11 +75,11 @@ class HiddenSound:
         )
 
     def read(self, files: Path) -> bytes:
-        """Read it from ``files`` and take away what would name its codec. NotFound where it cannot be played."""
+        """Read it from ``files`` and remove metadata that identify its codec. NotFound where it cannot be played."""
         try:
             return without_tags(stored_sound(files, self.submission, self.sample, self.side))
         except (ServerError, OSError, ValueError) as error:
-            # Neither file nor member is named: the answer goes to somebody who must not learn which codec it is.
+            # Neither file nor member is named: the error goes to the listener, and would identify the codec.
             raise NotFound("this sample cannot be played; leave the clip out") from error
 
 
@@ -109,7 +109,7 @@ def without_tags(content: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class BlindTestKey:
-    """The hidden side of one test: made anew for each request from what the address says and the service's key."""
+    """The hidden side of one test: derived for each request from the address and the service's key."""
 
     key: str
     """Secret of the service."""
@@ -131,7 +131,7 @@ class BlindTestKey:
         return _digest(self.key, self.seed, *ids, *names)
 
     def test(self) -> BlindTest:
-        """Describe what the listener may see and hear."""
+        """Make the view of the test without its key."""
         clips = []
         for clip in self.order():
             sample = self.clips[clip].samples[0]
@@ -165,7 +165,7 @@ class BlindTestKey:
         return HiddenSound(self.submissions[position], self.clips[clip].samples[position], side)
 
     def reveal(self, choices: Mapping[int, int]) -> Revealed:
-        """Tell which version was which; ``choices`` maps a clip's number to the version preferred, 0 for none."""
+        """Return the key of the test; ``choices`` maps a clip's number to the version preferred, 0 for none."""
         names = [entry.codec.name for entry in self.submissions]
         clips, wins, undecided = [], dict.fromkeys(names, 0), 0
         for clip in self.order():
@@ -184,7 +184,7 @@ class BlindTestKey:
 
 
 def opened_address(key: str, token: str) -> tuple[list[str], str, int, int]:
-    """Read submission ids, seed, clip and place out of an address. NotFound for one that was not given out."""
+    """Read submission ids, seed, clip and place out of an address. NotFound for an address that was not signed here."""
     try:
         ids, seed, clip, place = URLSafeSerializer(key, salt=_SALT).loads(token)
     except (BadSignature, ValueError, TypeError):
@@ -197,7 +197,7 @@ def _digest(key: str, *names: str) -> bytes:
 
 
 def _shuffled(length: int, bits: bytes) -> list[int]:
-    """Permute ``range(length)``: each place is drawn by a hash of its own, without a bias that could be heard."""
+    """Permute ``range(length)``: places are sorted by a SHA-256 of ``bits`` and the place, which is unbiased."""
     return sorted(range(length), key=lambda place: sha256(bits + place.to_bytes(4, "big")).digest())
 
 

@@ -58,7 +58,7 @@ def listening_test(
 
 
 async def _fields(request: Request) -> Mapping[str, Any]:
-    """Read the form here, where waiting is allowed: the endpoint itself runs in a thread."""
+    """Read the form in a dependency, which is async; the endpoint itself runs in a thread."""
     async with request.form(max_files=0, max_fields=_FIELDS, max_part_size=1000) as form:
         return dict(form)
 
@@ -105,7 +105,7 @@ def sound(request: Request, session: ReadTransaction, address: str) -> Response:
 
 
 def _by_name(request: Request, session: Session, names: list[str], seed: str) -> BlindTestKey:
-    """Find what the test is made of. BadRequest for too few codecs, NotFound where no clip is shared."""
+    """Find submissions and clips of the test. BadRequest for too few codecs, NotFound where no clip is shared."""
     chosen = cleaned_names(names)
     if len(chosen) < FEWEST:
         raise BadRequest(f"expected {FEWEST} to {MOST} codecs, got {len(chosen)}; choose them at /compare")

@@ -57,7 +57,7 @@ def _rows_by_group(rows: Sequence[ClipRow]) -> _Rows:
 
 
 def _left_out(report: ComparisonReport, codec: str, baseline: str) -> list[LeftOutItem]:
-    """Take over what was left out; who is first and second is said by name."""
+    """Convert what was left out; "first" and "second" become the codecs' names."""
     return [
         LeftOutItem(
             entry.what,

@@ -21,7 +21,7 @@ from codec_superb.web.site.compare.view import RateGap, RateNote
 
 
 def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateGap], list[RateNote]]:
-    """Compare the families pairwise; and name the codecs of theirs that are on no curve, with the reason."""
+    """Compare the families pairwise; and list their codecs that are on no curve, with the reason."""
     submissions = newest_of_families(session, families)
     keys = [submission.id for submission in submissions]
     aggregates, datasets = category_results(session, keys), datasets_of(session, keys)
@@ -51,7 +51,7 @@ def compare_rates(session: Session, families: Sequence[str]) -> tuple[list[RateG
 def _rankable(category: Category, results: Sequence[Results]) -> Ranking:
     """Find the codecs whose category scores can stand on one curve: the same state of the same datasets.
 
-    The state that most codecs have counts, as in the ranks of the command line. The places are of no use here.
+    The state that most codecs have counts, as in the ranks of the command line. The ranks themselves are not used here.
     """
     states = {entry.card.name: _state(category, entry) for entry in results}
     counts = Counter(state for state in states.values() if state)

@@ -1,4 +1,4 @@
-"""What a comparison reads from the database: public codecs, their newest submission, its rows and samples."""
+"""Database queries of a comparison: public codecs, their newest submission, its rows and samples."""
 
 from __future__ import annotations
 
@@ -113,5 +113,5 @@ def _category(row: Result) -> CategoryAggregate:
 
 
 def _info(entry: dict[str, Any]) -> DatasetInfo:
-    """Take what both records have: the document adds counts and provenance, a run adds its folder."""
+    """Convert a dataset of the document into one of the pipeline's results."""
     return DatasetInfo.model_validate({key: entry[key] for key in DatasetInfo.model_fields if key in entry})

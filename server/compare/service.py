@@ -1,4 +1,4 @@
-"""Compares codecs by name: finds their submissions, computes what is not known yet and puts it together."""
+"""Compares codecs by name: finds their submissions, computes missing pairs and assembles the comparison."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def cleaned_names(names: Sequence[str], most: int | None = MOST) -> list[str]:
 
 def find_submissions(session: Session, names: Sequence[str]) -> list[Submission]:
     """Find the submissions that stand for the codecs, in their order. Raises NotFound with near matches."""
-    # A database may refuse to look for what no name can be, such as a zero byte.
+    # PostgreSQL raises on a zero character in a query parameter, which no name contains.
     found = newest_public(session, [name for name in names if name.isprintable()])
     missing = [name for name in names if name not in found]
     if missing:
@@ -93,7 +93,7 @@ def compare(session: Session, names: Sequence[str], kept: SingleFlightCache, on_
 
 @dataclass
 class _Side:
-    """A codec whose rows are read when they are needed first."""
+    """A codec whose rows are read on first use."""
 
     session: Session
     submission: Submission

@@ -1,1 +1,1 @@
-"""Ingest: an upload is received, checked in a process of its own, made durable, and only then becomes a submission."""
+"""Ingest: an upload is received, checked in a separate process, made durable, and then recorded as a submission."""

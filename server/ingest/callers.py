@@ -1,6 +1,6 @@
-"""Who sends an upload: known from a token alone, in a transaction that ends before the file begins to come.
+"""Identifies the sender of an upload by token, in a transaction that ends before the file is received.
 
-A session cookie does not count here: a form on somebody else's page could use it.
+A session cookie is not accepted: a form on another site could send it (cross-site request forgery).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def caller_of(request: Request) -> Identity:
 
 
 def bearer(request: Request, secret: str) -> Identity:
-    """Identify the owner of a token; nobody for an empty one. A wrong one counts against the address."""
+    """Identify the owner of a token; anonymous for an empty one. A wrong one counts against the address."""
     if not secret.strip():
         return Identity(None, ANONYMOUS)
     database = database_of(request)

@@ -1,4 +1,4 @@
-"""Has uploads checked by children of the fork server: at most so many at once, each within time and memory."""
+"""Checks uploads in children of the fork server: a limited number at once, each within time and memory limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from codec_superb.server.ingest.task import write_task
 from codec_superb.server.settings import Settings
 
 MAX_WAITING_UPLOADS = 32
-"""Uploads that may wait for a check; the next is told to come back."""
+"""Uploads that may wait for a check; further ones are refused with Unavailable."""
 SLOT_TIMEOUT_S = 60.0
 """Seconds an upload waits for its check to begin."""
 START_TIMEOUT_S = 60.0
@@ -94,7 +94,7 @@ class Checker:
         return checked
 
     def _run(self, upload: BinaryIO, task: BinaryIO, result: BinaryIO) -> int | None:
-        """Let a child work; return its exit status as ``os.wait`` gives it, None when it could not be had."""
+        """Run the check in a child; return its exit status as ``os.wait`` gives it, None when it is unknown."""
         for _ in range(2):
             with self._lock:
                 if self._fork_server is None or not self._fork_server.alive:
@@ -104,7 +104,7 @@ class Checker:
             try:
                 return server.ask(upload, task, result)
             except _ForkServerGone:
-                server.end()  # it may be on its way out only
+                server.end()  # the program may be ending
         raise Unavailable("the process that checks submissions cannot be started; try again in a minute",
                           headers={"Retry-After": "60"})  # fmt: skip
 
@@ -141,7 +141,7 @@ class Checker:
 
 
 def _without_service_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Leave out the service's own settings: a password has no place in a process that reads a stranger's file."""
+    """Return the environment without the service's settings: the process that reads untrusted files gets no secrets."""
     prefix = Settings.model_config.get("env_prefix", "")
     return {name: value for name, value in environment.items() if not name.startswith(prefix)}
 
@@ -151,7 +151,7 @@ class _ForkServerGone(Exception):
 
 
 class _ForkServerProcess:
-    """The child program, from the service's side."""
+    """The service's handle of the fork server process."""
 
     def __init__(self, settings: Settings) -> None:
         self._patience = settings.check_seconds + _MARGIN

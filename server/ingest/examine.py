@@ -1,7 +1,7 @@
-"""What the checking process does with one file: the whole check, then everything that the service stores of it.
+"""Checks one submission file in the checking process and computes everything that the service stores of it.
 
-Runs inside the limits that :mod:`codec_superb.server.ingest.fork_server` sets. Whatever the file does to it, an outcome
-is written or the process ends; neither is trusted by the service.
+Runs inside the limits that :mod:`codec_superb.server.ingest.fork_server` sets. Either an outcome is
+written, which the service validates, or the process ends.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from codec_superb.server.ingest.outcome import Accepted, BlockInfo, CheckOutcome
 from codec_superb.server.ingest.task import OpenedTask
 
 _EXAMPLE = ClipRow(clip="a", dataset="a", category="speech", status="ok")
-av.logging.set_level(None)  # a damaged sample is a problem of its submission, not a line of our log
+av.logging.set_level(None)  # libav logs a damaged sample to stderr; the check reports it as a problem
 
 
 def warm_up() -> None:
-    """Do once what every check does, so that everything is imported before the process begins to fork."""
+    """Run each step of a check once, so that everything is imported before the process begins to fork."""
     table = io.BytesIO()
     write_table(table, [_EXAMPLE], ["pesq"], compression="zstd")
     list(open_table(table, own=True))

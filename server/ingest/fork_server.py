@@ -1,8 +1,8 @@
-"""The program that checks uploads: imports everything once, then makes a child for each file and watches over it.
+"""The program that checks uploads: imports everything once, then forks a child for each file and enforces its limits.
 
-A child lives for one file, so nothing of a hostile one reaches the next, and it starts in milliseconds because its
-imports are there. It is given four open files (upload, task, result, a socket for its exit status) and no name of any;
-the system ends it when it takes more time, memory or disk than it may. This program starts no threads: it can fork.
+A child lives for one file, so a hostile file cannot affect the next, and it starts in milliseconds because modules are
+already imported. It gets four open descriptors (upload, task, result, a socket for its exit status) and no paths;
+rlimits end it when it exceeds time, memory or file size. This program starts no threads, because it forks.
 
 Started as a file, with nothing but the standard library, by :mod:`codec_superb.server.ingest.checker`.
 """
@@ -25,7 +25,7 @@ OUT_OF_MEMORY = 77
 """Exit code of a child that could not get memory; a library may end it by a signal instead."""
 FILES = 4
 NICENESS = 10
-"""Pages come first: a check takes what processor time they leave."""
+"""Niceness of a check, so that pages are served first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Limits:
     """Bytes of any file."""
 
     def apply(self) -> None:
-        """Have the system enforce them on this process; it ends without being asked."""
+        """Set them as resource limits of this process (setrlimit), which the kernel enforces."""
         os.nice(NICENESS)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, self.seconds)
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> None:
     settings = json.loads(arguments[1])
     sys.path[:] = settings["path"]
     limits = Limits(**settings["limits"])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the service's business
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service handles Ctrl-C and ends this process
     from codec_superb.server.ingest.examine import warm_up
 
     warm_up()
@@ -123,7 +123,7 @@ class _ForkServer:
                 try:
                     link.sendall(status.to_bytes(4, "big"))
                 except OSError:
-                    continue  # who asked has gone
+                    continue  # the requesting side has closed its end
 
     def _be_child(self, files: list[int]) -> NoReturn:
         """Check one file and end; never returns into the loop."""

@@ -1,4 +1,4 @@
-"""Reads a form as it arrives: the file goes on piece by piece, short fields are kept, everything else is refused."""
+"""Parses a multipart form as it arrives: the file goes on in pieces, short fields are kept, the rest is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from codec_superb.server.errors import BadRequest
 
 FIELD_LIMIT = 2000
-"""Bytes of a field that is no file."""
+"""Most bytes of a field other than the file."""
 PARTS = 10
 FILE = "file"
 _BOUNDARY = 70
@@ -54,7 +54,7 @@ class FormReader:
         )
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece of the body. Raises BadRequest for what is no such form."""
+        """Take the next piece of the body. Raises BadRequest for a malformed form."""
         try:
             self._parser.write(data)
         except FormParserError as error:

@@ -1,4 +1,4 @@
-"""What a check hands back to the service: validated, because the process that wrote it read a stranger's file.
+"""The result of a check as handed to the service: validated, because its writer has read an untrusted file.
 
 On disk: eight bytes with the length of a JSON document, the document (:class:`CheckOutcome`), then the Parquet blocks
 one after another.
@@ -72,7 +72,7 @@ class Checked:
 
 
 class InvalidOutcome(Exception):
-    """The process that checked left something that is no outcome."""
+    """The checking process left an invalid outcome."""
 
 
 def write_outcome(file: BinaryIO, outcome: CheckOutcome, blocks: Sequence[bytes]) -> None:
@@ -85,7 +85,7 @@ def write_outcome(file: BinaryIO, outcome: CheckOutcome, blocks: Sequence[bytes]
 
 
 def read_outcome(file: BinaryIO) -> Checked:
-    """Read and validate an outcome; Untrustworthy for anything that does not hold what it says, within limits."""
+    """Read and validate an outcome; Untrustworthy for one that is inconsistent or exceeds the limits."""
     size = file.seek(0, 2)
     file.seek(0)
     if not _HEAD.size < size <= _HEAD.size + DOCUMENT_LIMIT + BLOCK_LIMIT:

@@ -1,4 +1,4 @@
-"""``/submit``: the upload page; its form works without JavaScript and answers in words."""
+"""``/submit``: the upload page; its form works without JavaScript and answers with a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def form(request: Request) -> HTMLResponse:
 
 @router.post("/submit", response_class=HTMLResponse)
 async def send(request: Request) -> HTMLResponse:
-    """Take the form as a browser without JavaScript sends it; the page says what became of the file."""
+    """Take the form as a browser without JavaScript sends it; the page reports the outcome."""
     try:
         receipt, new = await _take(request)
     except ServerError as error:
@@ -36,7 +36,7 @@ async def send(request: Request) -> HTMLResponse:
 
 
 async def _take(request: Request) -> tuple[Receipt, bool]:
-    """Receive first: the token is a field of the same form. The address is counted before anything comes."""
+    """Receive first: the token is a field of the same form. The address is rate-limited before anything is received."""
     settings: Settings = request.app.state.settings
     count_upload(request, Identity(None, ANONYMOUS))
     async with receive(request, settings) as received:

@@ -1,4 +1,4 @@
-"""Receives an upload: streamed into ``incoming``, hashed on the way, limited while it comes, forced to the disk."""
+"""Receives an upload: streams it into ``incoming``, hashes it, enforces size and speed limits, and fsyncs it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORM = "multipart/form-data"
 IDLE = 60.0
 """Seconds without a byte after which an upload is given up."""
 SLOWEST = 10_000
-"""Bytes a second below which an upload is given up: a trickle must not keep a place from others."""
+"""Bytes a second below which an upload is aborted, so that slow senders do not occupy all places."""
 AT_ONCE = 64
 """Uploads that one process receives at the same time."""
 _BUFFER = 1 << 20
@@ -59,7 +59,7 @@ class Upload:
 
     @property
     def due(self) -> bool:
-        """Whether enough is pending to be worth a write."""
+        """Whether enough is pending for a write."""
         return len(self._pending) >= _BUFFER
 
     def store(self) -> None:
@@ -91,8 +91,8 @@ def too_large(limit: int) -> TooLarge:
 async def receive(request: Request, settings: Settings) -> AsyncIterator[Upload]:
     """Receive the body of a request, a zip or a form with the field ``file``; discard it when the block ends.
 
-    Who keeps the file moves it away inside the block. Raises BadRequest, TooLarge, or Unavailable where the disk or
-    this process has no room.
+    A caller that keeps the file moves it inside the block. Raises BadRequest, TooLarge, or Unavailable where the disk
+    or this process has no room.
     """
     state = request.app.state
     if getattr(state, "receiving", 0) >= AT_ONCE:
@@ -147,7 +147,7 @@ async def _pass_on(request: Request, upload: Upload, form: FormReader | None, bo
         total += len(data)
         if (anyio.current_time() - began - IDLE) * SLOWEST > total:
             raise BadRequest(f"expected at least {SLOWEST / 1000:g} kB a second; send the file again on a faster line")
-        if total > body_limit:  # what stands around the file in a form counts too
+        if total > body_limit:  # the limit includes the other parts of a form
             raise TooLarge(f"expected a request of at most {body_limit / 1e6:g} MB")
         upload.take(data) if form is None else form.feed(data)
         if upload.due:

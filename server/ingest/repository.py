@@ -1,4 +1,4 @@
-"""Rows of a new submission: found, counted and made in one transaction."""
+"""Database rows of a new submission: found, counted and made in one transaction."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
     whole = submission.model_dump(mode="json")
     submitter = submission.submitter
     if submitter:
-        whole["submitter"]["contact"] = None  # for moderators alone, who find it in its own column
+        whole["submitter"]["contact"] = None  # shown to moderators alone; stored in its own column
     return {
         "submitter": submitter.name if submitter else "",
         "contact": submitter.contact if submitter else None,

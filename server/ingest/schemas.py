@@ -1,4 +1,4 @@
-"""What an upload is answered."""
+"""The API's answer to an upload."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Receipt(ApiModel):
     """An accepted submission, as its sender sees it."""
 
     id: str
-    """What links carry."""
+    """Identifier of the submission in addresses."""
     codec: str
     version: int
     """Of this codec's results here, counted from 1."""

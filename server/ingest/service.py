@@ -1,4 +1,4 @@
-"""From a received file to a stored submission: recognised, checked, made durable, then named in one transaction."""
+"""Turns a received file into a stored submission: recognised, checked, made durable, recorded in a transaction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from codec_superb.server.settings import Settings
 from codec_superb.server.storage.submission_files import hold_off_cleaning, move_in
 
 _ATTEMPTS = 5
-"""Transactions that may meet another one that stores the same file, codec or version."""
+"""Attempts of a transaction that may conflict with one that stores the same file, codec or version."""
 
 
 def check_permission(settings: Settings, caller: Identity) -> None:
@@ -41,7 +41,7 @@ def check_permission(settings: Settings, caller: Identity) -> None:
 async def ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Receipt, bool]:
     """Check and store a received file; return its receipt and whether it is new.
 
-    Raises Refused with all problems, Conflict for a name of somebody else, Unavailable when all workers are busy.
+    Raises Refused with all problems, Conflict for a name of another account, Unavailable when all workers are busy.
     """
     counted = meters(app)
     try:
@@ -84,7 +84,7 @@ def _check(database: Database, checker: Checker, upload: Upload) -> Checked:
 def store(
     database: Database, settings: Settings, upload: Upload, checked: Checked, caller: Identity
 ) -> tuple[Receipt, bool]:
-    """Move the file to its place, then name it in the database with everything that was computed from it.
+    """Move the file to its place, then record it in the database with everything computed from it.
 
     Killed in between, a file without a row is left, which the next start removes and the client's retry replaces.
     """
@@ -152,7 +152,7 @@ def _note(session: Session, submission: Submission, accepted: Accepted, caller: 
 
 
 def _codec(session: Session, name: str, caller: Identity) -> Codec:
-    """Find the codec, locked, or make it; a name that came anonymously becomes that of the first account to use it."""
+    """Find the codec, locked, or make it; an anonymously used name belongs to the first account that submits it."""
     check_name(session, name, caller)
     codec = repository.codec_by_name(session, name, lock=True)
     if codec is None:
@@ -184,7 +184,7 @@ def check_name(session: Session, name: str, caller: Identity) -> None:
 
 
 def receipt(submission: Submission, settings: Settings) -> Receipt:
-    """Describe a stored submission to who sent it."""
+    """Describe a stored submission for its sender."""
     return Receipt(
         id=submission.id,
         codec=submission.codec.name,

@@ -1,4 +1,4 @@
-"""What a check is given besides the file: limits, and the clips of every dataset that the service knows.
+"""Input of a check besides the file: limits, and the clips of every dataset that the service knows.
 
 On disk: one line of JSON (:class:`CheckTask`), then the packed clips of the datasets one after another.
 """
@@ -18,7 +18,7 @@ class PackedState(Record):
 
     manifest_hash: str
     offset: int
-    """Bytes behind the line."""
+    """Bytes after the line."""
     size: int
 
 

@@ -1,4 +1,4 @@
-"""From a view of the board to JSON, strictly: unknown numbers are null, never NaN."""
+"""Writes a view of the board as strict JSON: unknown numbers are null, never NaN."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WRITTEN = SingleFlightCache(8_000)
 
 
 def _row_json(row: BoardRow) -> str:
-    """Write a row: its rank, then what can be kept."""
+    """Write a row: its rank, then the cached rest."""
     rest = _WRITTEN.get(row.identity, lambda: _dumps(_rest(row))) if row.identity else _dumps(_rest(row))
     return f"{_dumps(_rank(row)).removesuffix('}')},{rest[1:]}"
 

@@ -1,4 +1,4 @@
-"""The API of the leaderboard: one state in, rows, files and a chart out, all from memory."""
+"""API endpoints of the leaderboard: rows, CSV, Parquet and a chart for the state in the address, all from memory."""
 
 from __future__ import annotations
 

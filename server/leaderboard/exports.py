@@ -1,4 +1,4 @@
-"""The rows of the board as CSV and Parquet: exactly what the filters leave, all pages, in the order shown.
+"""The board as CSV and Parquet: the rows that pass the filters, of all pages, in the order shown.
 
 One row a codec, one column a number; an estimate ``K`` is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_undefined`` and
 ``K_failed``. A figure ``K`` of an application is ``K``, ``K_low``, ``K_high``, ``K_n``, ``K_failed``, ``K_left_out``,
@@ -86,7 +86,7 @@ def _application(key: str, found: ApplicationRow | None) -> dict[str, Any]:
 
 
 def board_csv(view: BoardView) -> str:
-    """Write the rows as CSV (RFC 4180 but for the first line). No cell can be taken for a formula."""
+    """Write the rows as CSV (RFC 4180 but for the first line). No cell can be interpreted as a spreadsheet formula."""
     out = io.StringIO()
     out.write(f"# {heading(view)}\r\n")
     rows = flat_rows(view)

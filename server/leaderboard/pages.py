@@ -1,4 +1,4 @@
-"""The page ``/``: the leaderboard as people see it, from the same snapshot and under the same cache as the API."""
+"""The page ``/``: the leaderboard as HTML, from the same snapshot and cache as the API."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _ABOUT = "Sound codecs on the same clips: bitrate against what survives of speec
 
 @router.get("/")
 async def leaderboard(request: Request) -> Response:
-    """Show one page of the leaderboard. An address with empty parameters leads to its short form."""
+    """Show one page of the leaderboard. An address with empty parameters redirects to its short form."""
     state = state_of(request)
     short = to_query(state, board_of(request).current.default_source)
-    if any(not value.strip() for _, value in request.query_params.multi_items()):  # as forms without scripts send them
+    if any(not value.strip() for _, value in request.query_params.multi_items()):  # sent by a plain form
         return RedirectResponse(with_query("/", short), 303)
 
     def make(snapshot: Snapshot, page_context: PageContext) -> str:
@@ -45,7 +45,7 @@ def front_rows(snapshot: Snapshot, state: BoardState) -> list[BoardRow]:
     if state.metric in APPLICATIONS:
         valued = found[~np.isnan(frame.numbers(state.metric)[found])]
         if len(np.unique(frame.combinations(state.metric).numbers[valued])) > 1:
-            return []  # what different models say, or of different datasets, makes no common front
+            return []  # values of different models or datasets are not comparable: no common front
     rates, values = frame.numbers("kbps")[found], frame.numbers(state.metric)[found]
     lossy = ~frame.flags("lossless")[found]
     drawn = np.flatnonzero((rates > 0) & ~np.isnan(values) & lossy)

@@ -1,4 +1,4 @@
-"""What the API of the leaderboard answers, as documented in the OpenAPI document; a test holds answers against it."""
+"""Schemas of the leaderboard's API answers for the OpenAPI document; a test validates answers against them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ApplicationAnswer(ApiModel):
     """One figure of an application, and the model behind it."""
 
     numbers: ApplicationAggregate
-    """For a published table without counts and intervals."""
+    """Without counts and intervals for a published table."""
     model: str
     """What answered; figures of different models are not comparable. For a published table its name."""
     model_sha256: str | None

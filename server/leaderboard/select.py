@@ -85,7 +85,7 @@ def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     combination = -1
     datasets: tuple[str, ...] = ()
     fit = passed & (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
-    if state.metric in APPLICATIONS:  # models differ by more than codecs do: one model, one order
+    if state.metric in APPLICATIONS:  # figures of different models are not comparable: one model is ranked
         combination, datasets = _most_common(frame, fit, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
     elif basis == "intervals":
@@ -218,7 +218,7 @@ def _descending(state: BoardState, key: str) -> bool:
 
 
 def _by_text(frame: ResultFrame, found: _Indices, key: str, *, descending: bool) -> _Indices:
-    """Sort by a text; what has none stands last either way."""
+    """Sort by a text; rows without one stand last in both directions."""
     texts = frame.texts("title" if key == "codec" else key)
     there = [i for i in found.tolist() if texts[i]]
     there.sort(key=lambda i: texts[i].casefold(), reverse=descending)

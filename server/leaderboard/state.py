@@ -1,7 +1,7 @@
-"""Reads what a visitor chose from an address, strictly; :func:`codec_superb.web.site.board.choices.to_query` writes it.
+"""Parses the leaderboard's state from an address; :func:`codec_superb.web.site.board.choices.to_query` writes it.
 
 A parameter is a field of :class:`~codec_superb.web.site.board.choices.BoardState`, by its name; an empty one counts as
-not given, because forms send it. What is unknown or impossible is an error that names the choices, never silently
+not given, because forms send it. An unknown or impossible value is an error that names the choices, never silently
 ignored.
 """
 
@@ -27,7 +27,7 @@ _LONGEST_SEARCH = 100
 _LAST_PAGE = 100_000
 _MOST_RATES = 20
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-"""How a filter is switched."""
+"""Values of an on-off filter."""
 T = TypeVar("T")
 
 

@@ -1,1 +1,1 @@
-"""Pages that explain: datasets, metrics, what the numbers are, the API; and the way all public pages are answered."""
+"""Explanatory pages of the site: datasets, metrics, about, the API."""

@@ -17,7 +17,7 @@ from codec_superb.web.site.datasets_page import DatasetView
 
 
 def dataset_views(session: Session, snapshot: Snapshot) -> list[DatasetView]:
-    """List all datasets by title; what the service checks against stands above what the manifest says."""
+    """List all datasets by title; the state registered with the service has precedence over the manifest."""
     known = {row.name: row for row in session.scalars(select(Dataset).where(Dataset.current))}
     codecs = _codecs_by_dataset(snapshot)
     manifests = {manifest.name: manifest for manifest in _manifests()}

@@ -1,4 +1,4 @@
-"""The pages that explain, and the small files that browsers and robots ask for by themselves."""
+"""Endpoints of the explanatory pages, and of ``robots.txt`` and ``favicon.ico``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Disallow: /login
 Disallow: /moderation
 Disallow: /*?
 """
-"""The address of every combination of filters is a page: a robot would never come to an end."""
+"""Every combination of filters has an address, too many for a crawler."""
 
 
 @router.get("/datasets")
@@ -52,7 +52,7 @@ async def metrics(request: Request) -> Response:
 
 @router.get("/about")
 async def about(request: Request) -> Response:
-    """Say what this is."""
+    """Show what the benchmark is and how its numbers are made."""
     settings: Settings = request.app.state.settings
 
     def make(_: Snapshot, page_context: PageContext) -> str:
@@ -95,6 +95,6 @@ def robots() -> Response:
 @router.get("/favicon.ico")
 @router.get("/favicon.svg")
 def favicon() -> Response:
-    """Answer browsers that ask for the picture without having read a page."""
+    """Answer browsers that request the icon without a link to it."""
     picture = asset_named("favicon.svg")
     return Response(picture.content, media_type=picture.media_type, headers=_A_DAY)

@@ -1,4 +1,4 @@
-"""Figures of applications of a submission, as stored, as the rows that pages and the board take."""
+"""Converts a submission's stored application metrics into the rows of pages and the board."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def stored_applications(
 def by_dataset(rows: Sequence[ApplicationRow]) -> dict[str, dict[str, ApplicationRow]]:
     """Sort rows by dataset and figure; under '' those over several, and those that exist on one dataset alone.
 
-    A figure on several datasets has no place there: rates of errors of different datasets make no sum.
+    A metric of several datasets is not put under '': error rates of different datasets are not summed.
     """
     found: dict[str, dict[str, ApplicationRow]] = {}
     datasets: dict[str, list[ApplicationRow]] = {}

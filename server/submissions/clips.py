@@ -1,4 +1,4 @@
-"""Clip rows of a submission, out of its blocks: the rows that every number on the leaderboard can be traced to."""
+"""Clip rows of a submission, read from its stored blocks and written as JSON, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from codec_superb.server.http.spreadsheets import FORMULA_SIGNS
 
 def table_of(blocks: Sequence[ClipBlock]) -> pa.Table:
     """Read blocks of one submission, which have the same columns, into one table in the order given."""
-    # Files that the service wrote itself; reading ahead would start threads for nothing.
+    # The service wrote these blocks itself; Arrow's pre-buffering would only start threads.
     return pa.concat_tables(
         pq.read_table(io.BytesIO(block.data), use_threads=False, pre_buffer=False) for block in blocks
     )

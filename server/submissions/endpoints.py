@@ -15,7 +15,7 @@ from codec_superb.server.submissions.schemas import Diff, History, SubmissionDet
 router = APIRouter(tags=["submissions"])
 
 _TEXT = r"^[^\x00]*$"
-"""No text of PostgreSQL holds a NUL; asking it for one is an error there."""
+"""PostgreSQL's text type cannot hold a NUL; a query with one is an error."""
 Identity = Annotated[str, Path(description="Id of a submission.", max_length=20, pattern=_TEXT)]
 CodecName = Annotated[str, Path(description="Name of a codec.", max_length=200, pattern=_TEXT)]
 AnyCodec = Annotated[str | None, Query(description="Of this codec alone.", max_length=200, pattern=_TEXT)]
@@ -71,7 +71,7 @@ def clip_rows(
     offset: Annotated[int, Query(ge=0, le=1_000_000, description="JSON only: rows to leave out.")] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000, description="JSON only: rows at most.")] = 1000,
 ) -> Response:
-    """Give the rows that every number can be traced to: JSON in pieces, CSV and Parquet whole."""
+    """Return the clip rows behind the aggregates: JSON in pages, CSV and Parquet whole."""
     table = clips.table_of(service.clip_blocks(session, identity, dataset))
     name = f"{identity}{f'-{dataset}' if dataset else ''}"
     if format == "json":

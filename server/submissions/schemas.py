@@ -1,4 +1,4 @@
-"""What the API says about accepted submissions."""
+"""Schemas of the API's answers about accepted submissions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SubmissionItem(ApiModel):
     status: Status
     received: datetime
     submitter: str
-    """As named in the file; '' where nobody is."""
+    """As named in the file; '' without one."""
     datasets: list[str]
     clips: int
     ok: int
@@ -65,7 +65,7 @@ class SubmissionDetail(SubmissionItem):
     """``submission.json`` without card and aggregates: datasets with provenance, samples."""
     notes: list[str]
     reason: str | None
-    """Why it was accepted, where a moderator said so."""
+    """The moderator's reason for accepting it."""
     results: list[CategoryResults]
 
 
@@ -83,7 +83,7 @@ class SubmissionVersion(ApiModel):
 
 
 class History(ApiModel):
-    """The versions of a codec's results, newest first, but those that wait for a moderator."""
+    """The versions of a codec's results, newest first, without those that wait for a moderator."""
 
     codec: str
     versions: list[SubmissionVersion]

@@ -1,4 +1,4 @@
-"""What is said about accepted submissions, to programs and on pages."""
+"""Finds and describes accepted submissions for the API and for pages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def listed(
 
 
 def find(session: Session, identity: str) -> Submission:
-    """Find a public submission. Raises NotFound for any other: a pending one cannot be told from none."""
+    """Find a public submission. Raises NotFound for any other: a pending one looks like a missing one."""
     found = repository.public(session, identity)
     if found is None:
         raise NotFound(f"no public submission has the id {identity[:20]!r}")
@@ -99,7 +99,7 @@ def clip_blocks(session: Session, identity: str, dataset: str | None) -> Sequenc
 
 
 def history(session: Session, codec: str) -> History:
-    """List the versions of a codec's results, the newest first; one that is pending cannot be told from none.
+    """List the versions of a codec's results, the newest first; a pending one is not listed.
 
     Raises NotFound for a codec without any.
     """

@@ -1,4 +1,4 @@
-"""How an absent package is reported, in all parts alike: who needs it, and the command that installs it."""
+"""The error message for a missing package, shared by all parts: what needs it, and the command that installs it."""
 
 from __future__ import annotations
 

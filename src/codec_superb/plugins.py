@@ -1,12 +1,12 @@
-"""Plug-ins: what installed distributions and single files add to the program, found in one way for all of its parts.
+"""Finds plug-ins, rows that installed distributions and single files add to the program, for all of its parts.
 
 A distribution announces a plug-in by an entry point of a group of :data:`GROUPS`. Its value is ``package:file.yaml``
 where the plug-in is data (a catalogue of codecs, a manifest of a dataset), which is read without importing the package;
 else ``package.module:NAME``, a row such as those of the program's own tables, and the entry point has the row's key as
 its name, so that nothing is imported before somebody asks for it. A file of the user's is ``path/to/file.py:NAME``.
 
-A plug-in that cannot be loaded costs itself: it is reported once, with the distribution that it comes from, unless it
-was asked for by name. This module imports nothing of the program, because every part of it may have plug-ins.
+A plug-in that cannot be loaded is left out and reported once, with its distribution; one that was asked for by name
+is an error. This module imports nothing of the program, because every part of it may have plug-ins.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class UnknownPlugin(PluginError):
 
 
 class PluginWarning(UserWarning):
-    """A plug-in that nobody asked for cannot be loaded, and the program goes on without it."""
+    """A plug-in that was not asked for by name cannot be loaded, and the program goes on without it."""
 
 
 class Source(NamedTuple):
@@ -49,7 +49,7 @@ class Source(NamedTuple):
     place: str
     """Module or file that a target which begins with a colon belongs to."""
     identity: str
-    """What a change of the plug-in changes: the distribution with its version, or digits of the file's SHA-256."""
+    """Changes with the plug-in: the distribution with its version, or digits of the file's SHA-256."""
     sha256: str = ""
     """Of the file; '' for a distribution."""
 
@@ -83,7 +83,7 @@ class Announced(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Say for people where it comes from."""
+        """Return its source as text for people."""
         return f"entry point {self.name} ({self.value}) of {self.distribution}"
 
 
@@ -215,7 +215,7 @@ def load(target: str) -> Any:
 
 
 def import_file(full: Path) -> ModuleType:
-    """Import a file once for each content, under a name of its own, so that two files called codec.py do not meet.
+    """Import a file once for each content, under a name of its own, so that two files called codec.py do not collide.
 
     Raises UnknownPlugin for a file that does not exist, ModuleNotFoundError for a package that it lacks, PluginError
     with the line of the file for whatever else goes wrong.
@@ -241,7 +241,7 @@ def import_file(full: Path) -> ModuleType:
 
 
 def _fault(file: Path, error: Exception) -> str:
-    """Say what went wrong in a user's file, and in which line of it."""
+    """Describe an error in a user's file, with its line."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
     if isinstance(error, SyntaxError) and error.filename == str(file):
         lines, error = [error.lineno], type(error)(error.msg)

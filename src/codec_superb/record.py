@@ -1,4 +1,4 @@
-"""The base of everything that is written down: strict, immutable, and documented in its own JSON Schema."""
+"""Base class of all stored records: strict, immutable, and documented in its own JSON Schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What applications do with the resyntheses of codecs, against bitrate and against the original sound."""
+"""Draws an application metric against bitrate, with its value on the original sound as a line."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NAMES_AT = ((0.01, "left"), (0.99, "right"), (0.5, "center"))
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """What an application reaches on the original sound."""
+    """An application metric's value on the original sound."""
 
     label: str
-    """Whose figure it is."""
+    """Model that answered."""
     value: float
 
 

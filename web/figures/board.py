@@ -1,4 +1,4 @@
-"""The leaderboard's chart: bitrate against the chosen quantity, for a handful of codecs or for thousands."""
+"""The leaderboard's chart: bitrate against the chosen quantity, for one codec up to thousands."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MOST_CODECS = 150
 def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
     """Draw all rows that have a value and a bitrate.
 
-    Beside others, codecs of a published table make lines of their own: their figures come from other conditions than
-    those of the same family's submissions. ``quantity`` may be an application's: where several models answered, or on
-    several datasets, the codecs of each model make lines of their own, and there is no Pareto front over them.
+    Beside others, codecs of a published table make lines of their own: their figures were measured under other
+    conditions than the submissions of the same family. ``quantity`` may be an application's: where several models
+    answered, or on several datasets, the codecs of each model make lines of their own, without a common Pareto front.
     """
     mixed = len({_table(row) for row in rows}) > 1
     asked = [found for row in rows if (found := row.applications.get(quantity.key)) is not None]

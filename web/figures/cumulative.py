@@ -1,4 +1,4 @@
-"""How one metric spreads over the clips of one codec: the share of clips that reach a value, a line per dataset."""
+"""Cumulative distribution of one metric over a codec's clips: the share that reaches a value, a line per dataset."""
 
 from __future__ import annotations
 

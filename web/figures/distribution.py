@@ -1,4 +1,4 @@
-"""How one metric spreads over the clips: a box per codec, drawn from a few quantiles and not from every clip."""
+"""Box plot of one metric over clips: a box per codec, drawn from quantiles."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _medians(
         "mode": "markers",
         "x": [s.median for s in summaries],
         "y": heights,
-        # Invisible, and wide enough to be met by a finger: it only carries the text.
+        # Invisible, and wide enough for touch: it only carries the hover text.
         "marker": {"size": 18, "opacity": 0, "color": LIGHT.ink},
         "hovertext": [_hover_text(row, s, quantity) for row, s in zip(group, summaries, strict=True)],
         "hoverinfo": "text",

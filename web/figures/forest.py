@@ -1,4 +1,4 @@
-"""Differences to a baseline with their intervals, a row each, against the line of no difference."""
+"""Forest plot: differences to a baseline with their intervals, a row each, and the line of no difference."""
 
 from __future__ import annotations
 

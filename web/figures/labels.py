@@ -1,4 +1,4 @@
-"""Which points of a chart carry their name: as many as fit without covering each other."""
+"""Chooses the points of a chart that are labelled: as many as fit without overlap."""
 
 from __future__ import annotations
 

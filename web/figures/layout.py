@@ -1,4 +1,4 @@
-"""What all figures share: fonts, margins, axes; colours are those of the light palette."""
+"""Layout shared by all figures: fonts, margins, axes; colours are those of the light palette."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Liberat
 
 
 class Figure(TypedDict):
-    """A Plotly figure as plain data: what ``Plotly.react`` takes."""
+    """A Plotly figure as plain data, the argument of ``Plotly.react``."""
 
     data: list[dict[str, Any]]
     layout: dict[str, Any]
 
 
 def base_layout() -> dict[str, Any]:
-    """Make the layout of every figure: transparent, quiet, without legend (the page has its own)."""
+    """Make the layout of every figure: transparent background, no legend (the page has its own)."""
     return {
         "autosize": True,
         "showlegend": False,

@@ -1,4 +1,4 @@
-"""Pareto front of bitrate and quality: the codecs that no other one beats at its own bitrate or less."""
+"""Pareto front of bitrate and quality: the codecs that no other one exceeds at its bitrate or less."""
 
 from __future__ import annotations
 

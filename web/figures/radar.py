@@ -42,9 +42,9 @@ class RadarAxis:
 
 
 def radar_chart(title: str, axes: Sequence[RadarAxis]) -> Figure:
-    """Draw the codec as a line, the band's range as a ring and its median dotted; the rim is the best that can be.
+    """Draw the codec as a line, the band's range as a ring and its median dotted; the rim is the best possible value.
 
-    Metrics without a reading of the band leave a gap in the ring. Fewer than three axes give no chart but its reason.
+    Metrics without a value in the band leave a gap in the ring. Fewer than three axes give a text with the reason.
     """
     layout = {**base_layout(), "polar": _polar(axes), "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 0}}
     if len(axes) < LEAST_AXES:

@@ -30,7 +30,7 @@ def rate_chart(
 
     The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front. Open markers are
     incomplete. Each trace says in ``meta`` what it is, for the page's legend. Without ``lines`` all lossy codecs are
-    small dots of one trace without intervals, and only the front tells them apart: for more families than eyes follow.
+    small dots of one trace without intervals, apart from the front: for more families than colours and shapes.
     """
     points = _points(results, quantity)
     layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
@@ -54,7 +54,7 @@ def rate_chart(
 
 
 def _empty(layout: dict[str, Any]) -> Figure:
-    """Say that there is nothing to draw, in place of axes that would show made-up numbers."""
+    """Draw a text in place of axes, which would have an arbitrary range without data."""
     layout["xaxis"]["visible"] = layout["yaxis"]["visible"] = False
     place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
     layout["annotations"] = [{**place, "text": "No codec has a value here"}]
@@ -97,7 +97,7 @@ def _front_trace(front: list[_Point]) -> dict[str, Any]:
         "mode": "lines",
         "x": [row.kbps for row, _ in front],
         "y": [_value(e) for _, e in front],
-        # What can be had for at most so many kbps stays the same until the next codec: a step, no slope.
+        # The best value at a bitrate or less is constant until the next codec: a step, no slope.
         "line": {"color": LIGHT.front, "width": 1.5, "dash": "dot", "shape": "hv"},
         "hoverinfo": "skip",
     }
@@ -110,7 +110,7 @@ def _family_trace(members: list[_Point], quantity: Quantity, style: Style) -> di
 
 
 def _dots_trace(members: list[_Point], quantity: Quantity) -> dict[str, Any]:
-    """Draw many codecs: what the texts say is short, because there are thousands of them."""
+    """Draw many codecs with short hover texts, because there are thousands of them."""
     return {
         "type": "scatter",
         "name": "codecs",
@@ -186,9 +186,9 @@ def _label_trace(members: list[_Point]) -> dict[str, Any]:
 
 
 def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
-    """Say everything about one point: name, bitrates, value with interval, clips, marks.
+    """Write the hover text of one point: name, bitrates, value with interval, clips, marks.
 
-    Without clips nothing was measured: bitrate and value are as somebody else published them.
+    Without clips nothing was measured here: bitrate and value are published ones.
     """
     summary = row.summary
     rate = f"{kbps(row.kbps)} kbps {'measured' if summary.clips else 'nominal'}"

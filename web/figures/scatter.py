@@ -15,7 +15,7 @@ from codec_superb.web.theme import LIGHT
 
 @dataclass(frozen=True, slots=True)
 class AxisChoice:
-    """What stands on one axis."""
+    """Codec and quantity of one axis."""
 
     codec: str
     title: str
@@ -25,7 +25,7 @@ class AxisChoice:
 
 @dataclass(frozen=True, slots=True)
 class ClipKey:
-    """What identifies a clip within a category."""
+    """Dataset and id, which identify a clip within a category."""
 
     dataset: str
     clip: str

@@ -1,4 +1,4 @@
-"""What stands behind figures of applications: clips, pairs and counted errors, the model and how it was asked."""
+"""Details of application metrics: clips, pairs and counted errors, the model and its settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from codec_superb.web.rows import ApplicationRow, ProbeModel
 from codec_superb.web.text import MISSING, interval, number
 
 LABELS = {"text": "a transcript", "speaker": "a speaker", "emotion": "an emotion", "events": "its sound events"}
-"""What a probe needs a clip to be labelled with, in words."""
+"""The label of a clip that each probe requires, in words."""
 _SIDED = ("reference.", "resynthesis.")
 
 
@@ -75,7 +75,7 @@ def signed(loss: Score, quantity: Quantity, *, ends: bool = True) -> str:
 
 
 def model_facts(application: Application, model: ProbeModel) -> list[tuple[str, str]]:
-    """Say what a reader must know before comparing two results: model, hash, how it was asked, which clips take part.
+    """Describe the conditions of a result: model, hash, settings, clips that take part.
 
     Name-value pairs.
     """

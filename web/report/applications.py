@@ -1,4 +1,4 @@
-"""Applications on the page: for each dataset a table of figures under their ceilings, and all that stands behind each.
+"""Application metrics of the report: for each dataset a table with the ceilings, and the details of each metric.
 
 Figures are comparable within a group alone: one figure on one dataset, answered by one model under one definition.
 """
@@ -27,7 +27,7 @@ ALL_DATASETS = "All datasets together"
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Rows that may be put into one order."""
+    """Rows that may be ranked together."""
 
     key: str
     """Names it on the page."""
@@ -83,7 +83,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """All that stands behind one group."""
+    """The details of one group."""
 
     key: str
     title: str
@@ -93,7 +93,7 @@ class Detail:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What a reader must know before comparing, as name-value pairs."""
+        """Conditions of the measurement, as name-value pairs."""
         return model_facts(self.application, self.model)
 
 
@@ -108,7 +108,7 @@ class DatasetPart:
     lines: tuple[Line, ...]
     """By the first column, best first."""
     details: tuple[Detail, ...]
-    """What stands behind each column."""
+    """Details of each column."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What must hold of report data before a page is made of them; each error names the row."""
+"""Consistency checks of report data before the page is rendered; each error names the row."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class RankingCell:
     small: str = ""
     """Second, quieter line."""
     sort: str = ""
-    """What rows are sorted by, a number or lower-case text; '' sorts last."""
+    """Sort key of the row, a number or lower-case text; '' sorts last."""
     title: str = ""
     badges: tuple[Badge, ...] = ()
 
@@ -71,7 +71,7 @@ def ranking_table(
 
 
 def value_columns(metrics: Sequence[Quantity], explanations: dict[str, str]) -> list[RankingColumn]:
-    """Make all columns but the name: bitrate, score, rank, each metric, and what the codec costs.
+    """Make all columns but the name: bitrate, score, rank, each metric, and speed.
 
     ``explanations`` may replace that of any other column too.
     """
@@ -144,7 +144,7 @@ def _score_column(explanation: str) -> RankingColumn:
 
 def _score_cell(row: CodecResult) -> RankingCell:
     estimate = SCORE.of(row)
-    assert estimate is not None  # every result has a score, if one without a value
+    assert estimate is not None  # every result has a score field, possibly without a value
     return estimate_cell(estimate, SCORE)
 
 
@@ -170,7 +170,7 @@ def _metric_column(metric: Quantity, explanation: str) -> RankingColumn:
 
 
 def estimate_cell(estimate: Estimate, quantity: Quantity) -> RankingCell:
-    """Write a value with its interval; the title says what it rests on."""
+    """Write a value with its interval; the title gives the counts behind it."""
     ends = interval(estimate.low, estimate.high, quantity.decimals)
     parts = [f"Mean over {count(estimate.n, 'clip')}" if quantity is not SCORE else f"Over {count(estimate.n, 'clip')}"]
     if ends:

@@ -88,7 +88,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
             text=text,
         )
     )
-    # A file name that is no valid UTF-8 reaches us with lone surrogates, which no UTF-8 file can hold.
+    # File names of invalid UTF-8 contain lone surrogates (PEP 383), which UTF-8 cannot encode.
     return page.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -161,7 +161,7 @@ def _plotly() -> str:
 
 
 def _policy(scripts: Iterable[str]) -> str:
-    """Write the content security policy: only these very scripts run, and nothing is fetched from anywhere."""
+    """Write the content security policy: only the page's own scripts run, by hash, and nothing is fetched."""
     hashes = " ".join(f"'sha256-{b64encode(sha256(s.encode()).digest()).decode()}'" for s in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; media-src data:; "

@@ -1,4 +1,4 @@
-"""What the page's script reads: figures as they are first drawn, and every clip's values once."""
+"""The JSON data of the report's script: figures as first drawn, and every clip's values once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from codec_superb.web.theme import DARK, LIGHT, Style
 
 
 class ScatterStart(TypedDict):
-    """What the pickers of the scatter show first: numbers of codecs, keys of metrics."""
+    """Initial choices of the scatter's pickers: numbers of codecs, keys of metrics."""
 
     x_codec: int
     x_metric: str
@@ -35,7 +35,7 @@ class ScatterStart(TypedDict):
 
 
 class PanelPayload(TypedDict):
-    """All that is drawn in one category."""
+    """Figures and values of one category."""
 
     rate: dict[str, Figure]
     """By quantity."""
@@ -85,7 +85,7 @@ def panel_payload(
 
 
 def to_json(panels: Mapping[str, PanelPayload], applications: Mapping[str, Figure] | None = None) -> str:
-    """Write the payload so that it may stand inside a ``<script>`` element, whatever names it holds.
+    """Write the payload escaped for a ``<script>`` element, whatever names it holds.
 
     ``applications`` are the figures of applications, by group.
     """

@@ -1,4 +1,4 @@
-"""The rest of the page as ready rows: listening, rate comparison, failures, definitions."""
+"""Further sections of the report as rows of text: listening, rate comparison, failures, definitions."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def rate_matrix(rates: Sequence[RateComparison]) -> RateMatrix:
 
 
 def _turned(rate: RateComparison) -> RateComparison:
-    """Say the same from the other family's side: a ratio of rates becomes its reciprocal, a gain a loss."""
+    """Reverse a comparison of two families: a ratio of rates becomes its reciprocal, a gain a loss."""
     percent = None if rate.rate_percent is None else 100 * (1 / (1 + rate.rate_percent / 100) - 1)
     score = None if rate.score is None else -rate.score
     return RateComparison(rate.category, rate.against, rate.family, percent, score)

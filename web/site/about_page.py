@@ -1,4 +1,4 @@
-"""The page ``/about``: what this is, how its numbers are made, which rules hold, whose published figures it shows."""
+"""The page ``/about``: purpose of the benchmark, how its numbers are computed, rules, sources of published figures."""
 
 from __future__ import annotations
 

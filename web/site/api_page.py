@@ -19,7 +19,7 @@ _REF = "#/components/schemas/"
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What a value looks like."""
+    """Type of a value."""
 
     text: str
     schema: str = ""

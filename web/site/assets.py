@@ -23,7 +23,7 @@ MEDIA_TYPES = MappingProxyType({
 _PLOTLY = "plotly.js"
 _STYLE = "site.css"
 _STYLE_PARTS = ("base", "forms", "tables", "charts", "pages", "codec", "compare", "print")
-"""In the order in which they may overrule each other."""
+"""In cascade order: later rules override earlier ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def asset_names() -> Collection[str]:
 
 
 def asset(hashed: str) -> Asset | None:
-    """Find a file by the name in its address; None for a name that was never given out."""
+    """Find a file by the name in its address; None for an unknown name."""
     return _by_hash().get(hashed)
 
 
@@ -86,7 +86,7 @@ def _style() -> bytes:
 
 
 def _plotly() -> bytes:
-    """Return the plotly.js that the package plotly brings along: no content delivery network is asked."""
+    """Return the plotly.js bundled in the package plotly, so that no content delivery network is used."""
     return (files("plotly") / "package_data" / "plotly.min.js").read_bytes()
 
 

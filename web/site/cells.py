@@ -1,4 +1,4 @@
-"""A table of ready text: what templates draw and nothing else."""
+"""A table of formatted text, as templates render it."""
 
 from __future__ import annotations
 

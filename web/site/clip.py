@@ -1,4 +1,4 @@
-"""What the page of one clip through several codecs shows."""
+"""Content of the page of one clip through several codecs, as typed rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A metric that is not of the benchmark's table, as a row of a page: shown, never ranked."""
+"""A custom metric, one outside the benchmark's table, as a row of a page: shown, never ranked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page ``/datasets``: what the benchmark runs on, where it is had, and which datasets this service can check."""
+"""The page ``/datasets``: the benchmark's datasets, where to get them, and which ones this service can check."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class DatasetView:
     published_clips: int | None = None
     """Clips that the publisher states."""
     sampling_rate: int | None = None
-    """Hz; None where clips differ or nobody says."""
+    """Hz; None where clips differ or the rate is not stated."""
     partition: str = ""
     """Which part of it is taken."""
     access: str = ""
-    """What must be done to get it."""
+    """Steps to get it."""
     manifest_hash: str = ""
     """Of the state that submissions are checked against; '' where the service cannot check any."""
     codecs: int = 0

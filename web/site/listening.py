@@ -1,4 +1,4 @@
-"""What a blind listening test shows before and after the key is revealed."""
+"""Content of a blind listening test, before and after the key is revealed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class BlindClip:
     """One clip with its open reference and its versions without names."""
 
     number: int
-    """What the form calls it; says nothing of the order."""
+    """Number in the form; independent of the order of versions."""
     dataset: str
     category: Category
     clip: str

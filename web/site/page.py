@@ -25,7 +25,7 @@ class PageContext:
     version: str
     """Of the program."""
     account: str | None = None
-    """Moderator who is logged in."""
+    """Name of the logged-in moderator."""
     csrf: str | None = None
     """Token that forms of this page carry in a hidden field ``csrf``."""
     description: str = ""

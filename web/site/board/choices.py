@@ -1,4 +1,4 @@
-"""What the leaderboard page shows and what its visitor chose: plain typed rows, shared by page, charts and exports."""
+"""State and content of the leaderboard page as plain typed rows, shared by page, charts and exports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from codec_superb.web.rows import BoardRow
 
 SourceFilter = Literal["runs", "verified", "table3", "tiny", "ultraeval", "all"]
 """``runs``: submissions, published and verified. ``table3``, ``tiny``, ``ultraeval``: one table of published figures.
-``all``: everything, mixed on the visitor's demand."""
+``all``: all sources together, where the visitor asks for it."""
 
 
 RankBasis = Literal["intervals", "values", "mixed"]
@@ -33,7 +33,7 @@ COLUMNS: Mapping[str, bool] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class BoardState:
-    """What the visitor chose; the whole of it is in the address. Defaults are left out of it."""
+    """The visitor's choices, all of them in the address; defaults are left out of it."""
 
     category: Category = "speech"
     metric: str = "score"
@@ -80,7 +80,7 @@ def to_query(state: BoardState, default_source: SourceFilter = "runs") -> str:
 
 
 def default_metric(source: SourceFilter, dataset: str) -> str:
-    """Name the quantity that is shown when nobody chooses: the overall score wherever there is one."""
+    """Return the default quantity: the overall score wherever there is one."""
     if source != "ultraeval":
         return "score"
     return "ultra_error_rate_pct" if dataset else "ultra_average"
@@ -94,7 +94,7 @@ def _written(value: str | float | bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the pickers offer in this category and source."""
+    """Choices of the pickers in this category and source."""
 
     datasets: Sequence[str]
     metrics: Sequence[str]
@@ -122,5 +122,5 @@ class BoardView:
     updated: str | None
     """ISO date of the newest submission shown."""
     default_source: SourceFilter = "runs"
-    """What is shown when nobody chooses: ``table3`` as long as there is no public submission."""
+    """The default source: ``table3`` as long as there is no public submission."""
     rank_basis: RankBasis = "intervals"

@@ -20,7 +20,7 @@ from codec_superb.web.text import hertz
 
 API = "/api/v1/leaderboard"
 EXPORTS = (("CSV", f"{API}.csv"), ("JSON", f"{API}.json"), ("Parquet", f"{API}.parquet"))
-"""What is shown, in formats for programs, and where."""
+"""Name and address of a machine-readable format of the rows shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _narrowed(state: BoardState) -> bool:
 
 
 def _tab(addresses: Addresses, category: Category) -> str:
-    """Address of a category: what is particular to this one, a dataset or a metric it alone has, is left behind."""
+    """Address of a category: a dataset or a metric of this category alone is left out."""
     return addresses.to(category=category, dataset="", metric="score", sort="", descending=None)
 
 
@@ -91,7 +91,7 @@ def _metric_label(key: str) -> str:
 
 
 def _with(offered: Sequence[str], chosen: str) -> list[str]:
-    """Keep a choice in its picker that has no row any more, so that the form says what the page shows."""
+    """Keep a choice without rows in its picker, so that the form agrees with the page."""
     return [*offered, *([chosen] if chosen and chosen not in offered else [])]
 
 

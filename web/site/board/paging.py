@@ -1,4 +1,4 @@
-"""Which pages a long table links to: the first, the last, the neighbours, and gaps between them."""
+"""Links between the pages of a long table: the first, the last, the neighbours, and gaps between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the leaderboard's table as mark-up: written once a codec, put together for every page that shows it.
+"""Rows of the leaderboard's table as HTML: rendered once per codec and reused by every page that shows it.
 
 Under load most pages are new (another filter, another order, another revision), while the codecs on them are not. All
 of a row but its rank follows from :attr:`BoardRow.identity`.

@@ -1,4 +1,4 @@
-"""The table of the leaderboard: the report's columns, with what only a leaderboard knows, sorted by links."""
+"""The table of the leaderboard: the report's columns and those of the leaderboard alone, sorted by links."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SORTS = {
     "decode": "decode_rtf",
     "clipped": "clipped_samples",
 }
-"""Columns whose name in an address is another than in the report."""
+"""Columns whose name in an address differs from that in the report."""
 _UNSORTED = {"rank"}
 _SPEED = "Seconds of computing per second of audio (real-time factor), on the machine of the submitter."
 _EXPLANATIONS = {
@@ -72,7 +72,7 @@ class BoardTable:
 
 
 def quantity_of(key: str) -> Quantity:
-    """Return what a key of the leaderboard stands for. Raises KeyError for one that nobody knows."""
+    """Return the quantity of a key of the leaderboard. Raises KeyError for an unknown one."""
     return quantities()[key]
 
 
@@ -147,7 +147,7 @@ def _application_column(quantity: Quantity) -> tuple[RankingColumn, Fill]:
 
 
 def _behind(found: ApplicationRow, quantity: Quantity) -> str:
-    """Say what a figure of an application rests on; a paper does not say."""
+    """Describe the counts and model behind an application metric; papers do not state them."""
     parts, numbers = [found.model.name], found.numbers
     ends = interval(numbers.resynthesis.low, numbers.resynthesis.high, quantity.decimals)
     parts += [f"95 % interval {ends}"] if ends else []
@@ -192,7 +192,7 @@ def _renamed(badge: Badge) -> Badge:
 
 def _rate_cell(row: BoardRow) -> RankingCell:
     result = row.result
-    if result.kbps != result.kbps:  # NaN: nothing came back, or the source does not say
+    if result.kbps != result.kbps:  # NaN: no clip was resynthesised, or the source does not state it
         return RankingCell(MISSING)
     if row.source == "literature":
         return RankingCell(kbps(result.kbps), "nominal", repr(result.kbps))
@@ -217,7 +217,7 @@ def _clips_cell(row: BoardRow) -> RankingCell:
 
 
 def _clipped_cell(row: BoardRow) -> RankingCell:
-    """Count clipped samples; where no clip was run, nobody knows of any."""
+    """Make the cell of clipped samples; a dash where no clip was run."""
     summary = row.result.summary
     if not summary.clips:
         return RankingCell(MISSING)
@@ -246,7 +246,7 @@ def _heading(column: RankingColumn, view: BoardView, addresses: Addresses) -> He
 
 
 def in_words(rows: Sequence[BoardRow], quantity: Quantity) -> list[tuple[BoardRow, str]]:
-    """Say where codecs stand in the chart, each with its bitrate and value: the chart for those who cannot see it."""
+    """Describe the chart in text for screen readers: each codec with its bitrate and value."""
     return [(row, _place(row, quantity)) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""What the leaderboard says in words: its sources, how its ranks were made, which filters are set."""
+"""Texts of the leaderboard: its sources, how ranks are computed, which filters are set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCES: Mapping[SourceFilter, str] = MappingProxyType({
     "ultraeval": "Figures of the UltraEval-Audio paper: published, not re-run here. Applications only, no bitrates.",
     "all": "Everything mixed. The sources differ in datasets, clips and definitions: small differences mean nothing.",
 })  # fmt: skip
-"""What a choice of source shows."""
+"""Description of each source."""
 
 RANKS: Mapping[RankBasis, str] = MappingProxyType({
     "intervals": "Ranks are ranges: the best and the worst place that the 95 % intervals allow.",
@@ -34,7 +34,7 @@ MODELS = (
     "Models differ by more than codecs do: only codecs for which one model answered, asked in one way, are ranked, and "
     "where several answered the chart has no Pareto front."
 )
-"""What else holds of ranks by an application."""
+"""Additional note on ranks by an application metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,5 +74,5 @@ def _span(low: float | None, high: float | None) -> str:
 
 
 def plain(value: float | None) -> str:
-    """Write a number as somebody would type it: ``16``, ``0.75``; '' for None."""
+    """Write a number in its shortest form: ``16``, ``0.75``; '' for None."""
     return "" if value is None else f"{value:.10g}"

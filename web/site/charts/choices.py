@@ -1,4 +1,4 @@
-"""What the page of charts shows and what its visitor chose; the whole choice is in the address."""
+"""State and content of the page of charts; the visitor's choices are in the address."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHARTS: Mapping[Chart, str] = MappingProxyType({
     "clips": "Metrics over clips",
     "distribution": "From clip to clip",
 })  # fmt: skip
-"""Key to what the tab says."""
+"""Labels of the tabs, by chart."""
 PICKERS: Mapping[Chart, tuple[str, ...]] = MappingProxyType({
     "rate": ("category", "source", "dataset", "metric"),
     "applications": ("source", "dataset", "application"),
@@ -59,7 +59,7 @@ class ChartState:
         return urlencode(pairs)
 
     def only(self, chart: Chart) -> ChartState:
-        """Take what ``chart`` depends on, the rest as nobody chose it."""
+        """Return the state with the fields that ``chart`` depends on, the rest at their defaults."""
         return ChartState(**{"chart": chart, **{name: getattr(self, name) for name in PICKERS[chart]}})
 
     def page_url(self) -> str:
@@ -115,7 +115,7 @@ class ChartData:
 
 @dataclass(frozen=True, slots=True)
 class DrawnChart:
-    """A figure with everything that is said about it."""
+    """A figure with its data and texts."""
 
     state: ChartState
     """With what the service chose."""

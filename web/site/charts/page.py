@@ -52,7 +52,7 @@ def charts_page(
 
 
 def tab_url(shown: ChartState, chart: Chart) -> str:
-    """Write the address of another chart in the same category: what else was chosen it may not have."""
+    """Write the address of another chart in the same category; it may not have the other choices."""
     return ChartState(chart=chart, category=shown.category).page_url()
 
 

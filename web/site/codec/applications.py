@@ -1,4 +1,4 @@
-"""Applications on a codec's page: a table for each dataset, and how each model was asked."""
+"""Application metrics on a codec's page: a table for each dataset, and the settings of each model."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def counted_tables(rows: Sequence[ApplicationRow]) -> list[TextTable]:
 
 
 def models(rows: Sequence[ApplicationRow]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Say of each probe and model what a reader must know before comparing: a title, and name-value pairs."""
+    """Describe the conditions of each probe and model: a title, and name-value pairs."""
     found: dict[tuple[str, object], tuple[str, list[tuple[str, str]]]] = {}
     for row in in_order(rows):
         application = APPLICATION_METRICS[row.numbers.figure]

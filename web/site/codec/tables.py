@@ -72,7 +72,7 @@ def _clips(result: CodecResult) -> TextCell:
 
 
 def radar_table(view: CategoryView) -> TextTable:
-    """Write what the radar shows, in words and numbers."""
+    """Make the table of the radar's values."""
     rows = []
     for axis in view.axes:
         write, place = axis.quantity.write, axis.own.position
@@ -93,7 +93,7 @@ def radar_table(view: CategoryView) -> TextTable:
 
 
 def band_sentence(band: BandView) -> str:
-    """Say who the band is."""
+    """Describe the codecs of the band."""
     ends = f"{kbps(band.low)} to {kbps(band.high)} kbps measured (a factor of {band.factor:g} either way)"
     left_out = (
         f"; {count(band.other_datasets, 'more', 'more')} measured on other datasets or by other definitions"

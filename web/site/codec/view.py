@@ -1,4 +1,4 @@
-"""What the page of one codec shows, as typed rows."""
+"""Content of the page of one codec, as typed rows."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class CategoryView:
 
 @dataclass(frozen=True, slots=True)
 class PublishedView:
-    """What one published table says of the codec."""
+    """Figures of the codec in one published table."""
 
     id: str
     """As in the table."""
@@ -211,7 +211,7 @@ class CodecView:
     published: Sequence[PublishedView] = ()
     samples: Sequence[SampleView] = ()
     machines: str = ""
-    """On what the times were measured."""
+    """Hardware of the timings."""
     parameters: str = ""
     """How many were trained, in words."""
     stages: Sequence[StageView] = ()

@@ -1,4 +1,4 @@
-"""Arranges a comparison for its page: lines of the chosen quantity, verdicts in words, addresses with all state."""
+"""Renders the page of a comparison: rows of the chosen quantity, verdicts in words, addresses with all state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MARKS: Mapping[Verdict, str] = {"better": "▲", "worse": "▼", "unclear": "="}
 WORDS: Mapping[Verdict, str] = {"better": "clearly better", "worse": "clearly worse", "unclear": "no clear difference"}
 CLIPS_SHOWN = 5
 _LISTENED_FIRST = ("pesq", "mel")
-"""Metrics whose extreme clips are shown when the overall score is, which a single clip has not."""
+"""Metrics whose extreme clips are shown for the overall score, which single clips do not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _line(comparison: Comparison, pair: CodecPair, dataset: str, category: Categ
 
 
 def _title(comparison: Comparison, pair: CodecPair) -> str:
-    """Name a codec for people; two of the same title are told apart by their names."""
+    """Name a codec for people; two of the same title are distinguished by their names."""
     title = next(codec.title for codec in comparison.codecs if codec.name == pair.codec)
     same = [codec for codec in comparison.codecs if codec.title == title]
     return title if len(same) == 1 else f"{title} ({pair.codec})"
@@ -145,7 +145,7 @@ def forest_rows(comparison: Comparison, key: str) -> list[ForestRow]:
 
 
 def clip_metric(comparison: Comparison, key: str) -> str:
-    """Choose the metric whose extreme clips are shown: the chosen one, or one that people know from listening."""
+    """Choose the metric whose extreme clips are shown: the chosen one, else the first known of a fixed list."""
     if key != SCORE_KEY:
         return key
     present = {entry.metric for pair in comparison.pairs for part in pair.datasets for entry in part.metrics}
@@ -169,7 +169,7 @@ def _largest(lines: Sequence[ClipLine]) -> list[ClipLine]:
 
 
 def verdict_lists(pair: CodecPair) -> dict[Verdict, list[tuple[str, list[str]]]]:
-    """Write what the codec wins, loses and neither: for each verdict the groups, each with its quantities in words."""
+    """List wins, losses and undecided quantities: for each verdict the groups, each with its quantities in words."""
     return {
         verdict: [(group, [_in_words(line) for line in lines]) for group, lines in _by_group(found)]
         for verdict, found in standings(pair).items()
@@ -189,7 +189,7 @@ def _in_words(line: Standing) -> str:
 
 
 def grouped(lines: Sequence[GapLine]) -> list[tuple[str, list[GapLine]]]:
-    """Gather the lines of each group, for a heading that stands once."""
+    """Collect the lines of each group under one heading."""
     return [(group, list(members)) for group, members in groupby(lines, key=lambda line: line.group)]
 
 
@@ -226,6 +226,6 @@ def default_choice(key: str, choices: Sequence[Quantity]) -> Quantity:
 
 
 def missing_metrics(part: DatasetGap) -> list[str]:
-    """Name what the overall score of a group lacks, for the reason why there is none."""
+    """Return why a group has no overall score."""
     have = {entry.metric for entry in part.metrics if entry.n}
     return [METRICS[key].label for key in overall_metrics(part.category) if key not in have]

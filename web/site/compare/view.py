@@ -1,4 +1,4 @@
-"""What the page that compares codecs shows, and what its JSON resource answers: plain typed rows for both."""
+"""Content of the page that compares codecs and of its JSON resource: plain typed rows for both."""
 
 from __future__ import annotations
 
