@@ -124,6 +124,11 @@ class BackupFile:
         with _damage_named(self.path):
             if self._archive.getinfo(MANIFEST).file_size > _MANIFEST_LIMIT:
                 raise zipfile.BadZipFile("the manifest is too large")
+            # A damaged method would hand stored bytes to zlib, bz2 or lzma, each with errors of its own.
+            if packed := [
+                info.filename for info in self._archive.infolist() if info.compress_type != zipfile.ZIP_STORED
+            ]:
+                raise zipfile.BadZipFile(f"expected stored members, {packed[0]} is compressed")
             manifest = BackupManifest.model_validate_json(self._archive.read(MANIFEST))
         listed, found = [MANIFEST, *manifest.parts], self._archive.namelist()
         if sorted(listed) != sorted(found):

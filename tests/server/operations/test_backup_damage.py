@@ -145,6 +145,17 @@ def test_flipped_bits_are_found(backup: Path, tmp_path: Path) -> None:
     assert found > 190  # the rest hit dates and attributes in the zip's own headers
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_method_is_found(backup: Path, tmp_path: Path, method: int) -> None:
+    """Members are stored: a directory entry that names a compression is damage, and nothing is decompressed."""
+    damaged = bytearray(backup.read_bytes())
+    entry = damaged.rindex(b"PK\x01\x02")  # the last entry of the central directory; its method is at byte 10
+    damaged[entry + 10] = method
+    (tmp_path / "damaged.zip").write_bytes(damaged)
+    with pytest.raises(OperationError, match="is compressed"):
+        verify_backup(tmp_path / "damaged.zip")
+
+
 def test_the_command_line_says_it(backup: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """``admin restore --check`` tells what a whole file holds, and ends with 2 for one that is none."""
     options = ("--storage", str(tmp_path / "storage"))
