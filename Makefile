@@ -3,8 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 TEST_VENV ?= .venv-test
 PERF_VENV ?= .venv-perf
-# --no-compile: a module is compiled when it is first imported, which four in five of the installed ones never are.
-PIP_FLAGS := --quiet --disable-pip-version-check --no-compile -c constraints.txt
+PIP_FLAGS := --quiet --disable-pip-version-check -c constraints.txt
 # What CI takes less of: pairs for PESQ, and families of private environments (a pytest -k expression; empty: all).
 PAIRS ?= 2000
 FAMILIES ?=
@@ -82,17 +81,19 @@ define PYTHON_CHECK
   echo "codec-superb needs Python 3.11 or newer; name one: make PYTHON=python3.12" >&2; exit 1; }
 endef
 
+# --no-compile: a module is compiled when it is first imported, which four in five of the installed ones never are. Not
+# in the test environment, where warnings are errors: some packages' sources warn while they are compiled.
 $(VENV)/.installed: $(INPUTS)
 	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing codec-superb into $(VENV) (pesq and pyworld are compiled the first time) ..."
-	$(VENV)/bin/pip install $(PIP_FLAGS) -e '.[probes]'
+	$(VENV)/bin/pip install $(PIP_FLAGS) --no-compile -e '.[probes]'
 	@touch $@
 
 # The demo does not wait for the packages of the service.
 $(VENV)/.server: $(VENV)/.installed
 	@echo "installing the leaderboard service into $(VENV) ..."
-	$(VENV)/bin/pip install $(PIP_FLAGS) -e '.[server]'
+	$(VENV)/bin/pip install $(PIP_FLAGS) --no-compile -e '.[server]'
 	@touch $@
 
 # torch is pinned: 2.13.0 has a CPU wheel where the index offers one; an unpinned torch brings gigabytes of CUDA.
