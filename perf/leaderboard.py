@@ -247,7 +247,7 @@ def database_url(kind: str, folder: Path) -> Iterator[str]:
         upgrade(url)
         yield url
         return
-    from support_postgres import postgres_server
+    from support.server.postgres import postgres_server
 
     with postgres_server() as server, server.database() as url:
         yield url

@@ -83,7 +83,7 @@ def save(name: str, folder: Path, *, tiny: bool) -> None:
     """Write a checkpoint for codec ``name``; exit where a full-size model has not the card's number of parameters."""
     sys.path.insert(0, str(TESTS))
     import torch
-    from support_checkpoints import RANDOM_KEY, save_checkpoint
+    from support.codecs.checkpoints import RANDOM_KEY, save_checkpoint
 
     from codec_superb.base_codec.registry import card
     from codec_superb.base_codec.torchaudio_import import mend_torchaudio

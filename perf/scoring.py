@@ -120,7 +120,7 @@ class Reference:
 def pairs() -> Iterator[tuple[int, int, Samples, Samples]]:
     """Yield rate, seconds and a pair of synthetic speech for each."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from support_metrics import coded, speech
+    from support.metrics import coded, speech
 
     for rate in RATES:
         for seconds in SECONDS:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
-from support_profile import choose_cases, load_hypothesis_profile
-from support_timing import PAGE_MS
-from support_warm_workers import WarmWorkers
+from support.profile import choose_cases, load_hypothesis_profile
+from support.timing import PAGE_MS
+from support.warm_workers import WarmWorkers
 
 load_hypothesis_profile()
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support_metrics import speech
-from support_stranger import Copy, guide_blocks
+from support.metrics import speech
+from support.stranger import Copy, guide_blocks
 
 from codec_superb.applications import catalogue
 from codec_superb.applications.catalogue import NO_FILE, BackendEntry, choose, open_backend

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from support_asr import item
+from support.applications.asr import item
 
 from codec_superb.applications.errors import OutOfMemory, PredictionFailed
 from codec_superb.applications.interface import Prediction, Sound

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import interp1d
 from scipy.optimize import brentq
 from sklearn.metrics import roc_curve
-from support_profile import examples
+from support.profile import examples
 
 from codec_superb.applications import verification
 from codec_superb.applications.asv.speechbrain_ecapa import import_speechbrain

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 import torch
-from support_checkpoints import xcodec2
+from support.codecs.checkpoints import xcodec2
 
 from codec_superb.base_codec.families.channel_blocks import CHANNELS, ChannelBlocks, use_blockwise_activations
 from codec_superb.base_codec.torchaudio_import import mend_torchaudio

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from pydantic import ValidationError
-from support_cards import make_card
-from support_isolated import tiny_card
+from support.codecs.cards import make_card
+from support.codecs.isolated import tiny_card
 
 from codec_superb.base_codec.catalogue_file import read_catalogue
 from codec_superb.base_codec.errors import CatalogueError, CodingFailed

@@ -8,8 +8,8 @@ import re
 
 import numpy as np
 import pytest
-from support_every_codec import PARAMETRIC, envelope_lag, level_differences, waveform_lag
-from support_speech import real_speech
+from support.codecs.every_codec import PARAMETRIC, envelope_lag, level_differences, waveform_lag
+from support.speech import real_speech
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.interface import Codec

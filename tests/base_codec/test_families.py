@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pycodec2
 import pytest
-from support_cards import make_card
+from support.codecs.cards import make_card
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting

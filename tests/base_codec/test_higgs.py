@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from support_checkpoints import checkpoint, opened
+from support.codecs.checkpoints import checkpoint, opened
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.families.higgs import HiggsAudioV2

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_cards import make_card
-from support_every_codec import Delayed, waveform_lag
-from support_profile import examples
+from support.codecs.cards import make_card
+from support.codecs.every_codec import Delayed, waveform_lag
+from support.profile import examples
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support_profile import examples
-from support_speech import real_speech
+from support.profile import examples
+from support.speech import real_speech
 
 from codec_superb.base_codec import registry
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from support_checkpoints import opened
+from support.codecs.checkpoints import opened
 
 from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.families.mimi import MimiCodec

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from support_checkpoints import FAMILIES, checkpoint, opened
+from support.codecs.checkpoints import FAMILIES, checkpoint, opened
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from support_checkpoints import opened
+from support.codecs.checkpoints import opened
 
 from codec_superb.base_codec.families.encodec import Encodec48k, _OverlapAdd
 

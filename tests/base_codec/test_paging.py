@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from support_checkpoints import opened
+from support.codecs.checkpoints import opened
 
 from codec_superb.base_codec.families import transformers_codec
 from codec_superb.base_codec.families.paging import page_out

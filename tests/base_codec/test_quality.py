@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 from pesq import pesq
-from support_speech import real_speech
+from support.speech import real_speech
 
 from codec_superb.base_codec import registry
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support_stranger import Copy
-from support_timing import quickest
+from support.stranger import Copy
+from support.timing import quickest
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card

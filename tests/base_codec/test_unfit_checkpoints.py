@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from support_checkpoints import checkpoint
+from support.codecs.checkpoints import checkpoint
 
 from codec_superb.base_codec.errors import MissingWeights, RefusedSetting
 from codec_superb.base_codec.options import CodecOptions

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support_checkpoints import checkpoint, save_checkpoint
+from support.codecs.checkpoints import checkpoint, save_checkpoint
 
 from codec_superb.base_codec import registry, weights
 from codec_superb.base_codec.errors import MissingWeights, RefusedSetting

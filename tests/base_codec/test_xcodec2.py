@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from support_checkpoints import checkpoint, opened, xcodec2
+from support.codecs.checkpoints import checkpoint, opened, xcodec2
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import RefusedSetting

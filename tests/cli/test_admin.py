@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_board import make_submission
-from support_postgres import PostgresServer, postgres_server
+from support.server.board import make_submission
+from support.server.postgres import PostgresServer, postgres_server
 
 from codec_superb.cli.main import call
 from codec_superb.server.database.session import Database

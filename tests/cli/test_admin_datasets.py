@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_stats import draw_rows, sha
+from support.pipeline.stats import draw_rows, sha
 
 from codec_superb.cli.main import call
 from codec_superb.data_manifests import open_dataset

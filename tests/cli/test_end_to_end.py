@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_audio import speech_like
+from support.audio import speech_like
 
 from codec_superb.cli.main import call
 

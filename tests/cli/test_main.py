@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support_checkpoints import checkpoint
-from support_runs import speech_folder
-from support_stats import card, draw_rows, write_run
-from support_timing import PATIENCE_S
+from support.codecs.checkpoints import checkpoint
+from support.pipeline.runs import speech_folder
+from support.pipeline.stats import card, draw_rows, write_run
+from support.timing import PATIENCE_S
 
 from codec_superb.cli.main import call
 

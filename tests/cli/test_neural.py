@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_checkpoints import checkpoint
+from support.codecs.checkpoints import checkpoint
 
 from codec_superb.base_codec.isolation.environment import MARK, find_environment
 from codec_superb.base_codec.isolation.lock import open_lock

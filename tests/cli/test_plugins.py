@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_runs import speech_folder
-from support_stranger import guide_blocks
+from support.pipeline.runs import speech_folder
+from support.stranger import guide_blocks
 
 from codec_superb.pipeline.runs.folder import RunFolder
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support_checkpoints import checkpoint
-from support_home import home_with_models
+from support.codecs.checkpoints import checkpoint
+from support.home import home_with_models
 
 from codec_superb.cli.commands.precision import print_variant
 from codec_superb.cli.main import call

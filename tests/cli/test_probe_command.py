@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_home import home_with_models
-from support_probe import ENTRIES
-from support_speech import recordings
+from support.home import home_with_models
+from support.pipeline.probe import ENTRIES
+from support.speech import recordings
 
 from codec_superb.applications.catalogue import BACKENDS
 from codec_superb.cli.main import call

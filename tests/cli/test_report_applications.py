@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 import pytest
-from support_probed import probe_run
-from support_stats import card, draw_rows, write_run
+from support.pipeline.probed import probe_run
+from support.pipeline.stats import card, draw_rows, write_run
 
 from codec_superb.cli.commands.report import load, rank, write
 from codec_superb.cli.report_data import report_data

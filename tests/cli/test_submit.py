@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 import uvicorn
-from support_ingest import categories, drawn, register, token_of
+from support.server.ingest import categories, drawn, register, token_of
 
 from codec_superb.cli.main import call
 from codec_superb.cli.uploading import ServerUnreachable, UploadResult, send

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import soundfile
 import torch
-from support_checkpoints import checkpoint, save_checkpoint
+from support.codecs.checkpoints import checkpoint, save_checkpoint
 
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call

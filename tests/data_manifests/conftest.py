@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support_datasets import IndexServer, only_this_index
-from support_layouts import Tree, make_recordings
+from support.datasets.layouts import Tree, make_recordings
+from support.datasets.package_files import IndexServer, only_this_index
 
 from codec_superb.data_manifests.home import HOME_VARIABLE
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support_datasets import noise, wav_bytes
+from support.datasets.package_files import noise, wav_bytes
 
 from codec_superb.data_manifests import check
 from codec_superb.data_manifests.audio.samples import decode_exactly, samples_sha256, write_flac

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_datasets import noise, wav_bytes
+from support.datasets.package_files import noise, wav_bytes
 
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.clip_list import (

@@ -15,8 +15,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_datasets import IndexServer, closed_port, noise, only_this_index, sdist, small_manifest, wav_bytes, wheel
-from support_timing import PATIENCE_S, quickest, wait_for
+from support.datasets.package_files import (
+    IndexServer,
+    closed_port,
+    noise,
+    only_this_index,
+    sdist,
+    small_manifest,
+    wav_bytes,
+    wheel,
+)
+from support.timing import PATIENCE_S, quickest, wait_for
 
 from codec_superb.data_manifests import check, load_manifest, open_dataset, prepare
 from codec_superb.data_manifests.clip_list import read_records

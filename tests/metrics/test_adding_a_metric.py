@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support_stranger import Copy, guide_blocks
+from support.stranger import Copy, guide_blocks
 
 from codec_superb.metrics.table import METRICS
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import parselmouth
 import pytest
-from support_metrics import coded, noise, singing, speech
+from support.metrics import coded, noise, singing, speech
 
 from codec_superb.metrics.autocorrelation_pitch import PitchSettings, track
 

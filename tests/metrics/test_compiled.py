@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from support_metrics import coded, speech
+from support.metrics import coded, speech
 
 from codec_superb.metrics import compiled as module
 from codec_superb.metrics.compiled import can_be_cached, compiled, is_cached

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support_metrics import noise, speech
+from support.metrics import noise, speech
 
 from codec_superb.metrics.distortion import sdr, si_sdr
 from codec_superb.metrics.errors import Undefined

@@ -6,7 +6,7 @@ import numpy as np
 import pystoi
 import pytest
 from scipy.signal import butter, sosfilt
-from support_metrics import coded, noise, speech
+from support.metrics import coded, noise, speech
 
 from codec_superb.metrics.errors import Undefined
 from codec_superb.metrics.intelligibility import estoi, stoi

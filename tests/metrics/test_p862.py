@@ -10,7 +10,7 @@ import numpy as np
 import pesq as package
 import pytest
 from numpy.typing import NDArray
-from support_p862 import RATE, damaged, speech
+from support.p862 import RATE, damaged, speech
 
 from codec_superb.metrics.errors import InvalidAudio, Undefined
 from codec_superb.metrics.p862 import NoUtterances, SilentResynthesis, TooShort, pesq, pesq_batch

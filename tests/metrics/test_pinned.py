@@ -12,7 +12,7 @@ import math
 from pathlib import Path
 
 import pytest
-from support_metrics import coded, singing, speech
+from support.metrics import coded, singing, speech
 
 from codec_superb.metrics.score import score_pair
 from codec_superb.metrics.table import METRICS

@@ -8,7 +8,7 @@ import numpy as np
 import parselmouth
 import pytest
 import pyworld
-from support_metrics import coded, noise, singing, speech
+from support.metrics import coded, noise, singing, speech
 
 from codec_superb.metrics.errors import Undefined
 from codec_superb.metrics.pitch import f0corr, f0corr_praat

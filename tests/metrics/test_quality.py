@@ -6,7 +6,7 @@ import numpy as np
 import pesq as package
 import pytest
 import soxr
-from support_metrics import coded, noise, speech
+from support.metrics import coded, noise, speech
 
 from codec_superb.metrics.errors import Undefined, UnknownBackend
 from codec_superb.metrics.quality import pesq, pesq_c2, pesq_fast

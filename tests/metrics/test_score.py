@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_metrics import coded, noise, singing, speech
-from support_profile import examples
+from support.metrics import coded, noise, singing, speech
+from support.profile import examples
 
 from codec_superb.metrics.errors import InvalidAudio, MissingPackage, Undefined, UnknownMetric
 from codec_superb.metrics.score import MetricResult, metric_function, prepare, score_pair

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_metrics import coded, speech
+from support.metrics import coded, speech
 
 from codec_superb.metrics.errors import InvalidAudio
 from codec_superb.metrics.score import metric_function, prepare

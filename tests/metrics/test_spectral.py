@@ -6,7 +6,7 @@ import librosa
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support_metrics import coded, noise, speech
+from support.metrics import coded, noise, speech
 
 from codec_superb.metrics import spectral
 from codec_superb.metrics.errors import Undefined

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support_profile import examples
+from support.profile import examples
 
 from codec_superb.metrics import warping
 from codec_superb.metrics.warping import exact_correlation, fast_path

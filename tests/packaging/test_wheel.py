@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_serving import WITHOUT_HEAVY, served
+from support.server.serving import WITHOUT_HEAVY, served
 
 ROOT = Path(__file__).parents[2]
 GENERIC = {

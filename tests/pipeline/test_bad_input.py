@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_audio import speech_like
-from support_runs import noise
+from support.audio import speech_like
+from support.pipeline.runs import noise
 
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder

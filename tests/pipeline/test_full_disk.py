@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_drive import command
-from support_run_codecs import HERE
-from support_runs import contents, speech_folder
-from support_timing import PATIENCE_S
+from support.pipeline.drive import command
+from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import contents, speech_folder
+from support.timing import PATIENCE_S
 
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.tables.rows import ResynthesisRow

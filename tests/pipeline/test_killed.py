@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_drive import start
-from support_killing import finish, killed
-from support_profile import amount
-from support_run_codecs import HERE
-from support_runs import contents, speech_folder
-from support_timing import PATIENCE_S, quickest
+from support.pipeline.drive import start
+from support.pipeline.killing import finish, killed
+from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import contents, speech_folder
+from support.profile import amount
+from support.timing import PATIENCE_S, quickest
 
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.journal import Journal

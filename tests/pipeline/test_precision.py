@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_checkpoints import checkpoint, opened
-from support_runs import noise
+from support.codecs.checkpoints import checkpoint, opened
+from support.pipeline.runs import noise
 
 from codec_superb.pipeline.comparison.codecs import compare
 from codec_superb.pipeline.errors import PipelineError, SubmissionError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
-from support_postgres import PostgresServer, postgres_server
+from support.server.postgres import PostgresServer, postgres_server
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade

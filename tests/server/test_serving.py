@@ -16,10 +16,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from support_ingest import UPLOADS, categories, drawn, register, whole_submissions
-from support_postgres import PostgresServer
-from support_serving import PROGRAM, WITHOUT_HEAVY, Served, served
-from support_timing import PATIENCE_S, wait_for
+from support.server.ingest import UPLOADS, categories, drawn, register, whole_submissions
+from support.server.postgres import PostgresServer
+from support.server.serving import PROGRAM, WITHOUT_HEAVY, Served, served
+from support.timing import PATIENCE_S, wait_for
 
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import OperationError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import select
-from support_board import make_submission
+from support.server.board import make_submission
 
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.results import Estimate

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from support_report import TABLE
+from support.web.report import TABLE
 
 from codec_superb.web import text
 from codec_superb.web.quantity import SCORE, from_metric

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support_audio_checkpoints import AST_CLASSES, save_ast
-from support_sound_events import noise, scores, sound, tone
+from support.applications.audio_checkpoints import AST_CLASSES, save_ast
+from support.applications.sound_events import noise, scores, sound, tone
 
 from codec_superb.applications.aec.ast import AudioSpectrogramTransformer
 from codec_superb.applications.aec.ast_input import AstInput, filter_bank

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support_audio_checkpoints import save_clap
-from support_sound_events import noise, scores, sound, tone
+from support.applications.audio_checkpoints import save_clap
+from support.applications.sound_events import noise, scores, sound, tone
 
 from codec_superb.applications.aec.clap import PROMPT, Clap
 from codec_superb.applications.aec.clap_input import ClapInput

@@ -14,7 +14,7 @@ import pytest
 import soxr
 from hypothesis import given
 from hypothesis import strategies as st
-from support_sound_events import noise, scores, sound, tone
+from support.applications.sound_events import noise, scores, sound, tone
 
 from codec_superb.applications.aec.onnx_scalars import read_scalars
 from codec_superb.applications.aec.yamnet import CLASS_MAP, NETWORK, YamNet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support_asr import librivox, loaded
+from support.applications.asr import librivox, loaded
 
 from codec_superb.applications.asr.faster_whisper import FasterWhisper
 from codec_superb.applications.interface import Prediction

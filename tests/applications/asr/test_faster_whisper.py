@@ -9,7 +9,7 @@ from pathlib import Path
 import faster_whisper.utils
 import numpy as np
 import pytest
-from support_asr import item, librivox, word_errors
+from support.applications.asr import item, librivox, word_errors
 
 from codec_superb.applications.asr.faster_whisper import REPOSITORIES, FasterWhisper
 from codec_superb.applications.asr.segmenting import segments

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import whisper
-from support_asr import item, loaded, noise
-from support_recognisers import save_random_ct2, save_random_openai, save_random_whisper
+from support.applications.asr import item, loaded, noise
+from support.applications.recognisers import save_random_ct2, save_random_openai, save_random_whisper
 
 from codec_superb.applications.asr.whisper_decoding import whisper_language
 from codec_superb.applications.catalogue import open_backend

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 import whisper
-from support_asr import item, librivox, loaded
-from support_ct2 import openai_checkpoint
+from support.applications.asr import item, librivox, loaded
+from support.applications.ct2 import openai_checkpoint
 
 from codec_superb.applications.asr import openai_checkpoints
 from codec_superb.applications.asr.faster_whisper import FasterWhisper

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pocketsphinx
 import pytest
-from support_asr import item, librivox, loaded, word_errors
+from support.applications.asr import item, librivox, loaded, word_errors
 
 from codec_superb.applications.asr.pocketsphinx_asr import PocketSphinx
 from codec_superb.applications.catalogue import open_backend

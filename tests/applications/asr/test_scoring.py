@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support_asr import item
+from support.applications.asr import item
 
 from codec_superb.applications.catalogue import score
 from codec_superb.applications.interface import ClipOutcome, Item, Prediction, ProbeScores, ScoringInput

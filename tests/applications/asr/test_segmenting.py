@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support_profile import examples
+from support.profile import examples
 
 from codec_superb.applications.asr.segmenting import quietest, segments
 

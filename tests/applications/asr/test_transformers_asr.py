@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support_asr import item, librivox, loaded, noise
-from support_recognisers import save_random_wav2vec2, save_random_whisper, save_tiny_en
+from support.applications.asr import item, librivox, loaded, noise
+from support.applications.recognisers import save_random_wav2vec2, save_random_whisper, save_tiny_en
 
 from codec_superb.applications.asr.transformers_asr import TransformersASR
 from codec_superb.applications.catalogue import open_backend

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support_asv import answers, clips, save_ecapa
+from support.applications.asv import answers, clips, save_ecapa
 
 from codec_superb.applications.asv.ecapa_parameters import read_parameters
 from codec_superb.applications.asv.speechbrain_ecapa import SpeechBrainEcapa, import_speechbrain

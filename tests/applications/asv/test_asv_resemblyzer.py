@@ -11,8 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support_asv import Samples, answers, clips, librivox, original_embeddings
-from support_profile import examples
+from support.applications.asv import Samples, answers, clips, librivox, original_embeddings
+from support.profile import examples
 
 from codec_superb.applications.asv import ge2e
 from codec_superb.applications.asv.ge2e import Ge2eEncoder, mel_spectrum, partial_starts, partial_utterances

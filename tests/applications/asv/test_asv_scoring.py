@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_asv import ASV, SIM, question
+from support.applications.asv import ASV, SIM, question
 
 from codec_superb.applications import catalogue
 from codec_superb.applications.asv.scoring import score, score_similarity

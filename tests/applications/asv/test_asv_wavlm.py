@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from support_asv import answers, clips, save_wavlm
+from support.applications.asv import answers, clips, save_wavlm
 
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import MissingModel, PredictionFailed

@@ -11,9 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support_asv import answers
-from support_audio import speech_like
-from support_wavlm_large import ENCODER, FILE, PUBLISHED, composed_embedding, random_weights, save_weights, shapes
+from support.applications.asv import answers
+from support.applications.wavlm_large import (
+    ENCODER,
+    FILE,
+    PUBLISHED,
+    composed_embedding,
+    random_weights,
+    save_weights,
+    shapes,
+)
+from support.audio import speech_like
 
 from codec_superb.applications.asv import wavlm_large_sv
 from codec_superb.applications.asv.wavlm_ecapa import TRAINING_ONLY, published_name, speaker_network

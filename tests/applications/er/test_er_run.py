@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_audio_checkpoints import save_wavlm
-from support_emotions import RATE, synthetic_items, synthetic_sound
+from support.applications.audio_checkpoints import save_wavlm
+from support.applications.emotions import RATE, synthetic_items, synthetic_sound
 
 from codec_superb.pipeline.probing.stage import probe
 from codec_superb.pipeline.resynthesis.stage import resynthesise

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_emotions import synthetic_items
+from support.applications.emotions import synthetic_items
 
 from codec_superb.applications.er.folds import make_folds
 from codec_superb.applications.interface import Item

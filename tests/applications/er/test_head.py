@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support_emotions import SHAPES, synthetic_items
+from support.applications.emotions import SHAPES, synthetic_items
 
 from codec_superb.applications.er.head import train_head
 from codec_superb.applications.er.head_store import FILE, Heads, folder_of, load_heads

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from support_audio_checkpoints import save_wavlm
-from support_emotions import synthetic_items, synthetic_sound
+from support.applications.audio_checkpoints import save_wavlm
+from support.applications.emotions import synthetic_items, synthetic_sound
 
 from codec_superb.applications.catalogue import open_backend, score
 from codec_superb.applications.er.emotions import IEMOCAP_CLASSES

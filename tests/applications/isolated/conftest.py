@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support_isolated import make_tiny_environment
+from support.codecs.isolated import make_tiny_environment
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_isolated import LOCK
-from support_workers import alive
+from support.codecs.isolated import LOCK
+from support.pipeline.workers import alive
 
 from codec_superb.applications.errors import ApplicationError, MissingPackage, ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Item, Model, Prediction, Sound

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support_quality import RATE, Samples, clean, importable, muffled, noisy, package, sound
+from support.applications.quality import RATE, Samples, clean, importable, muffled, noisy, package, sound
 
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.model_files import embedded_models

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support_audio import speech_like
-from support_quality import Samples, sound
-from support_utmos import composed_opinion, random_export, save_export
+from support.applications.quality import Samples, sound
+from support.applications.utmos import composed_opinion, random_export, save_export
+from support.audio import speech_like
 
 from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import MissingModel, PredictionFailed

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_quality import Samples, clean, muffled, noisy, sound
+from support.applications.quality import Samples, clean, muffled, noisy, sound
 
 from codec_superb.applications.errors import ApplicationError, MissingPackage, PredictionFailed
 from codec_superb.applications.quality.visqol import AUDIO_MODEL, AUDIO_RATE, LATTICE_MODEL, VisQol

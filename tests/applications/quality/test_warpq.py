@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support_quality import RATE, Samples, clean, importable, muffled, noisy, package, sound
+from support.applications.quality import RATE, Samples, clean, importable, muffled, noisy, package, sound
 
 from codec_superb.applications.errors import ApplicationError, PredictionFailed
 from codec_superb.applications.quality.warpq import WarpQ, cepstra, distance, normalised, voiced_samples

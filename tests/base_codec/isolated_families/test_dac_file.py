@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support_families import refuse_half_a_download
+from support.codecs.families import refuse_half_a_download
 
 from codec_superb.base_codec import registry
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_families import random_codec, refuse_half_a_download
+from support.codecs.families import random_codec, refuse_half_a_download
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodecUnusable, CodingFailed, RefusedSetting

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from support_families import SCRIPT, make_model, random_codec
+from support.codecs.families import SCRIPT, make_model, random_codec
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_families import make_model, random_codec, renamed
+from support.codecs.families import make_model, random_codec, renamed
 
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.isolation.codec import IsolatedCodec

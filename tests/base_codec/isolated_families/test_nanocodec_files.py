@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from support_families import make_model, random_codec
+from support.codecs.families import make_model, random_codec
 
 from codec_superb.base_codec.errors import CodecUnusable
 

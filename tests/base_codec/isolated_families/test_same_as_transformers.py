@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_families import make_model, random_codec, renamed
+from support.codecs.families import make_model, random_codec, renamed
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.options import CodecOptions

@@ -12,7 +12,7 @@ import pytest
 import torch
 import yaml
 from safetensors.torch import load_file, save_file
-from support_families import make_model, random_codec
+from support.codecs.families import make_model, random_codec
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodecUnusable

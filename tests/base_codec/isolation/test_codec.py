@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_isolated import clip, pid_of, tiny_card
-from support_timing import PATIENCE_S, wait_for
-from support_workers import alive
+from support.codecs.isolated import clip, pid_of, tiny_card
+from support.pipeline.workers import alive
+from support.timing import PATIENCE_S, wait_for
 
 from codec_superb.base_codec.errors import CatalogueError, CodecUnusable, CodingFailed, RefusedSetting
 from codec_superb.base_codec.isolation.codec import IsolatedCodec

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support_datasets import wheel
-from support_isolated import LOCK, make_tiny_environment, tiny_card
-from support_timing import PATIENCE_S
+from support.codecs.isolated import LOCK, make_tiny_environment, tiny_card
+from support.datasets.package_files import wheel
+from support.timing import PATIENCE_S
 
 from codec_superb.base_codec.errors import CatalogueError
 from codec_superb.base_codec.isolation import installer

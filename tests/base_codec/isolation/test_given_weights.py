@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-import support_isolated
+from support.codecs import isolated
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import CodecUnusable, MissingWeights, RefusedSetting
@@ -20,7 +20,7 @@ from codec_superb.pipeline.resynthesis.tokens import decode_tokens, export_token
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.pack import pack
 
-TRAINED, TINY = (f"{Path(support_isolated.__file__).resolve()}:{name}" for name in ("Trained", "Tiny"))
+TRAINED, TINY = (f"{Path(isolated.__file__).resolve()}:{name}" for name in ("Trained", "Tiny"))
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import support_isolated
-from support_isolated import LOCK, Published
-from support_runs import speech_folder
+from support.codecs import isolated
+from support.codecs.isolated import LOCK, Published
+from support.pipeline.runs import speech_folder
 
 from codec_superb.base_codec.card import Weights
 from codec_superb.base_codec.errors import CodecUnusable
@@ -24,7 +24,7 @@ from codec_superb.pipeline.resynthesis.tokens import decode_tokens, export_token
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.runs.folder import RunFolder
 
-PUBLISHED = f"{Path(support_isolated.__file__).resolve()}:Published"
+PUBLISHED = f"{Path(isolated.__file__).resolve()}:Published"
 FIRST, SECOND = "1" * 40, "2" * 40
 
 

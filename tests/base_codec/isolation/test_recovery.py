@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import support_isolated
-from support_isolated import clip, make_clips, pid_of, tiny_card
-from support_workers import alive
+from support.codecs import isolated
+from support.codecs.isolated import clip, make_clips, pid_of, tiny_card
+from support.pipeline.workers import alive
 
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
@@ -28,7 +28,7 @@ from codec_superb.data_manifests.files import locked
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 
-SLOW, TINY = (f"{Path(support_isolated.__file__).resolve()}:{name}" for name in ("Slow", "Tiny"))
+SLOW, TINY = (f"{Path(isolated.__file__).resolve()}:{name}" for name in ("Slow", "Tiny"))
 UNDECODABLE = 88
 
 
@@ -145,7 +145,7 @@ def test_loading_again_is_no_time_of_the_next_clip(tmp_path: Path) -> None:
 def test_a_worker_that_cannot_start_again_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment that lost numpy while a run used it costs one clip, not a minute of each."""
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
-    (numpy,) = support_isolated.make_tiny_environment().glob("lib/*/site-packages/numpy")
+    (numpy,) = isolated.make_tiny_environment().glob("lib/*/site-packages/numpy")
     codec = IsolatedCodec(tiny_card()).load()
     numpy.unlink()
     os.kill(pid_of(codec), signal.SIGKILL)
@@ -168,8 +168,8 @@ def test_a_frozen_worker_takes_no_long_request(codec: IsolatedCodec, monkeypatch
 def test_an_environment_that_lost_its_python_is_built_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system's Python was removed: what links to it is no environment any more."""
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
-    support_isolated.make_tiny_environment()
-    lock = open_lock(str(support_isolated.LOCK))
+    isolated.make_tiny_environment()
+    lock = open_lock(str(isolated.LOCK))
     assert find_environment(lock).state == "built"
     python = ensure_built(lock).python
     python.unlink()
@@ -205,7 +205,7 @@ def test_the_lock_outlives_a_killed_build(tmp_path: Path) -> None:
         "from codec_superb.base_codec.isolation.steps import run_step\n"
         "with locked(Path(sys.argv[1])): run_step(['sh', '-c', sys.argv[2]], open_lock(sys.argv[3]), {})"
     )
-    arguments = [str(tmp_path / "lock"), installer, str(support_isolated.LOCK)]
+    arguments = [str(tmp_path / "lock"), installer, str(isolated.LOCK)]
     build = subprocess.Popen([sys.executable, "-c", code, *arguments])
     while not (tmp_path / "started").exists():
         assert build.poll() is None

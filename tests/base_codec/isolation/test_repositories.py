@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support_isolated import link_numpy, tiny_card
+from support.codecs.isolated import link_numpy, tiny_card
 
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.environment import all_environments, ensure_built, find_environment

@@ -7,9 +7,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import support_isolated
-from support_isolated import make_clips
-from support_run_codecs import HERE
+from support.codecs import isolated
+from support.codecs.isolated import make_clips
+from support.pipeline.run_codecs import HERE
 
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.options import DEFAULT_OPTIONS
@@ -17,9 +17,7 @@ from codec_superb.pipeline.resynthesis.clip import prepare_codec
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 
-TINY, IMPATIENT, TRAINED = (
-    f"{Path(support_isolated.__file__).resolve()}:{name}" for name in ("Tiny", "Impatient", "Trained")
-)
+TINY, IMPATIENT, TRAINED = (f"{Path(isolated.__file__).resolve()}:{name}" for name in ("Tiny", "Impatient", "Trained"))
 
 
 def test_each_fault_is_one_row_with_its_last_words(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import soundfile
 from numpy.typing import NDArray
-from support_datasets import noise, wav_bytes
+from support.datasets.package_files import noise, wav_bytes
 
 from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES, read_audio
 from codec_superb.data_manifests.errors import AudioFileError

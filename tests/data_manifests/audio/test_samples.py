@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_datasets import noise, wav_bytes
+from support.datasets.package_files import noise, wav_bytes
 
 from codec_superb.data_manifests.audio.samples import (
     JOIN_SECONDS,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from support_datasets import noise, wav_bytes
+from support.datasets.package_files import noise, wav_bytes
 
 from codec_superb.data_manifests import Category, open_dataset
 from codec_superb.data_manifests.errors import AudioFileError, DatasetError, ManifestError, UnknownDataset

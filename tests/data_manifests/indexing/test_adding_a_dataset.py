@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support_stranger import Copy, guide_blocks
+from support.stranger import Copy, guide_blocks
 
 
 def test_a_dataset_is_a_manifest_an_indexer_and_a_test(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support_layout_cases import CASES, Case
-from support_layouts import Tree
+from support.datasets.layout_cases import CASES, Case
+from support.datasets.layouts import Tree
 
 from codec_superb.data_manifests import Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import load_manifest

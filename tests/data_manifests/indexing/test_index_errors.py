@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 
 import pytest
-from support_layout_cases import CASES, Case
-from support_layout_trees import write_clicks
-from support_layouts import Tree
+from support.datasets.layout_cases import CASES, Case
+from support.datasets.layout_trees import write_clicks
+from support.datasets.layouts import Tree
 
 from codec_superb.data_manifests.errors import DatasetError, LayoutError, ManifestError, UnknownDataset
 from codec_superb.data_manifests.home import datasets_home

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import soundfile
-from support_layout_cases import CASES
-from support_layouts import RATE, Tree
+from support.datasets.layout_cases import CASES
+from support.datasets.layouts import RATE, Tree
 
 from codec_superb.data_manifests import check, open_dataset
 from codec_superb.data_manifests.clip_list import read_index, read_records

@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from support_datasets import sdist, wheel
+from support.datasets.package_files import sdist, wheel
 
 from codec_superb.data_manifests.errors import FetchError, ManifestError
 from codec_superb.data_manifests.packages import archive

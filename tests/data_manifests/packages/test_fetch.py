@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support_datasets import IndexServer, closed_port, only_this_index
+from support.datasets.package_files import IndexServer, closed_port, only_this_index
 
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import file_sha256

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_probed import draw_probes
-from support_profile import examples
-from support_stats import draw_rows, failed, row
+from support.pipeline.probed import draw_probes
+from support.pipeline.stats import draw_rows, failed, row
+from support.profile import examples
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_profile import examples
-from support_stats import KEYS, draw_rows, failed, ok, row
+from support.pipeline.stats import KEYS, draw_rows, failed, ok, row
+from support.profile import examples
 
 from codec_superb.pipeline.aggregates.metrics import DatasetAggregate, aggregate
 from codec_superb.pipeline.errors import PipelineError

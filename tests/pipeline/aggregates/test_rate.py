@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from support_stats import row
+from support.pipeline.stats import row
 
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import aggregate

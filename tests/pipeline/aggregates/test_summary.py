@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from support_stats import KEYS, draw_rows, failed, ok, row
+from support.pipeline.stats import KEYS, draw_rows, failed, ok, row
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate

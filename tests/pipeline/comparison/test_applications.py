@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_probed import probe_run
-from support_stats import card, draw_rows, write_run
+from support.pipeline.probed import probe_run
+from support.pipeline.stats import card, draw_rows, write_run
 
 from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.cli.main import call

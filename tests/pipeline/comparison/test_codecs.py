@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_stats import KEYS, card, draw_rows, sha, write_run
+from support.pipeline.stats import KEYS, card, draw_rows, sha, write_run
 
 from codec_superb.pipeline.comparison.codecs import compare, rank_results
 from codec_superb.pipeline.comparison.results import Results, load_results

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support_stats import card, draw_rows, sha, write_run
+from support.pipeline.stats import card, draw_rows, sha, write_run
 
 from codec_superb.pipeline.comparison.families import compare_families
 from codec_superb.pipeline.comparison.results import Results, load_results

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_stats import KEYS, card, draw_rows, write_run
+from support.pipeline.stats import KEYS, card, draw_rows, write_run
 
 from codec_superb.base_codec import registry
 from codec_superb.cli.main import call

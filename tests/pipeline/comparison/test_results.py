@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_probed import probe_run
-from support_stats import KEYS, card, draw_rows, failed, sha, write_run
-from support_submissions import change_number, rewrite
+from support.pipeline.probed import probe_run
+from support.pipeline.stats import KEYS, card, draw_rows, failed, sha, write_run
+from support.pipeline.submissions import change_number, rewrite
 
 from codec_superb.base_codec.card import Weights
 from codec_superb.pipeline.aggregates.metrics import aggregate

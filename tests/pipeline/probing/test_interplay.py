@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import soundfile
-from support_audio import speech_like
-from support_killing import finish, killed
-from support_probe import ENTRIES
-from support_run_codecs import HERE
-from support_runs import contents
+from support.audio import speech_like
+from support.pipeline.killing import finish, killed
+from support.pipeline.probe import ENTRIES
+from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import contents
 
 from codec_superb.applications import catalogue
 from codec_superb.pipeline.probing.stage import probe

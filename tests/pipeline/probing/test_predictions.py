@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support_timing import wait_for
+from support.timing import wait_for
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Item, Model

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_audio import speech_like
-from support_probe import ENTRIES, GIVES_NAN, KILLS, RAISES, RECORD, REFUSES
-from support_run_codecs import HERE
+from support.audio import speech_like
+from support.pipeline.probe import ENTRIES, GIVES_NAN, KILLS, RAISES, RECORD, REFUSES
+from support.pipeline.run_codecs import HERE
 
 from codec_superb.applications import catalogue
 from codec_superb.applications.errors import ApplicationError, MissingLabels, MissingModel, UnknownApplication

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_checkpoints import checkpoint
-from support_killing import finish, killed
-from support_profile import amount
-from support_run_codecs import HERE
-from support_runs import contents, noise, speech_folder
+from support.codecs.checkpoints import checkpoint
+from support.pipeline.killing import finish, killed
+from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import contents, noise, speech_folder
+from support.profile import amount
 
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.data_manifests import Clip, open_dataset

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import soxr
 from numpy.typing import NDArray
-from support_audio import speech_like
+from support.audio import speech_like
 
 from codec_superb.pipeline.resynthesis.lag import _energy, residual_lag
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_audio import speech_like
-from support_run_codecs import HERE
-from support_runs import contents, noise, speech_folder
+from support.audio import speech_like
+from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import contents, noise, speech_folder
 
 from codec_superb.base_codec.errors import MissingDependency, UnknownCodec
 from codec_superb.pipeline.errors import PipelineError, RunFolderError

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support_run_codecs import HERE, Plain
+from support.pipeline.run_codecs import HERE, Plain
 
 import codec_superb
 from codec_superb.base_codec import registry

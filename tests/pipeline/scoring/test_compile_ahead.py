@@ -6,7 +6,7 @@ import sys
 
 import pesq as package
 import pytest
-from support_p862 import RATE, damaged, speech
+from support.p862 import RATE, damaged, speech
 
 from codec_superb.metrics import quality
 from codec_superb.metrics.p862 import pesq, readiness

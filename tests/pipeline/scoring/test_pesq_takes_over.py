@@ -14,9 +14,9 @@ import numpy as np
 import pesq as package
 import pytest
 import soundfile
-from support_metrics import coded, speech
-from support_run_codecs import HERE
-from support_runs import speech_folder
+from support.metrics import coded, speech
+from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import speech_folder
 
 import codec_superb
 from codec_superb.metrics import quality

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from support_run_codecs import HERE
-from support_runs import contents, noise, speech_folder
+from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import contents, noise, speech_folder
 
 from codec_superb.metrics import table
 from codec_superb.metrics.errors import MetricError
@@ -183,7 +183,7 @@ def test_exchanged_audio_is_found_out_and_tried_again(runs: Path) -> None:
 
 def test_a_worker_that_dies_costs_one_clip_of_one_run(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A crash in one codec's clip leaves the other codec's version of that clip scored."""
-    from support_workers import die_on_first_item
+    from support.pipeline.workers import die_on_first_item
 
     from codec_superb.pipeline.scoring import stage as score_module
 

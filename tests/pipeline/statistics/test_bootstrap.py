@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support_profile import examples
+from support.profile import examples
 
 from codec_superb.pipeline.statistics.bootstrap import (
     interval,

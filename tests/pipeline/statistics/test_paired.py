@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support_profile import examples
-from support_stats import KEYS, draw_rows, failed, ok, row
+from support.pipeline.stats import KEYS, draw_rows, failed, ok, row
+from support.profile import examples
 
 from codec_superb.pipeline.statistics.paired import PairedMetric, compare_paired, difference_of
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue

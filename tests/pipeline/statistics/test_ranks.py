@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_profile import examples
-from support_stats import draw_rows, failed, ok, row
+from support.pipeline.stats import draw_rows, failed, ok, row
+from support.profile import examples
 
 from codec_superb.pipeline.statistics.ranks import Ranking, _places, rank_codecs
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue

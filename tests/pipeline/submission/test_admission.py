@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support_stats import KEYS, card, draw_rows, row, write_run
+from support.pipeline.stats import KEYS, card, draw_rows, row, write_run
 
 from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.submission.admission import check_admission

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_probed import info, probe_run
-from support_probed_file import CARD, ROWS, packed, problems
-from support_profile import examples
-from support_stats import draw_rows, failed, write_run
-from support_submissions import change_number, edit_document, edit_pairs, edit_rows, numbers
+from support.pipeline.probed import info, probe_run
+from support.pipeline.probed_file import CARD, ROWS, packed, problems
+from support.pipeline.stats import draw_rows, failed, write_run
+from support.pipeline.submissions import change_number, edit_document, edit_pairs, edit_rows, numbers
+from support.profile import examples
 
 from codec_superb.applications.table import PROBE_METRICS, PROBES
 from codec_superb.pipeline.errors import SubmissionError

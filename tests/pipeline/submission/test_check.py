@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_profile import examples
-from support_stats import card, draw_rows, failed, ok, row, sha, with_audio, write_run
-from support_submissions import change_number, edit_document, edit_rows, numbers, reseal, rewrite
+from support.pipeline.stats import card, draw_rows, failed, ok, row, sha, with_audio, write_run
+from support.pipeline.submissions import change_number, edit_document, edit_rows, numbers, reseal, rewrite
+from support.profile import examples
 
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.submission.archive import read_archive

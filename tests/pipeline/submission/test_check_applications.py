@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_probed import probe_run
-from support_probed_file import CARD, ROWS, packed, problems
-from support_stats import draw_rows, write_run
-from support_submissions import edit_document, edit_pairs, edit_rows, reseal, rewrite
+from support.pipeline.probed import probe_run
+from support.pipeline.probed_file import CARD, ROWS, packed, problems
+from support.pipeline.stats import draw_rows, write_run
+from support.pipeline.submissions import edit_document, edit_pairs, edit_rows, reseal, rewrite
 
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check

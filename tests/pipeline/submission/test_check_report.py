@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_stats import card, draw_rows, sha, with_audio, write_run
-from support_submissions import edit_document, reseal, rewrite
+from support.pipeline.stats import card, draw_rows, sha, with_audio, write_run
+from support.pipeline.submissions import edit_document, reseal, rewrite
 
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.submission.check import KnownDataset, check, check_and_open, is_ogg_opus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support_runs import speech_folder
+from support.pipeline.runs import speech_folder
 
 from codec_superb.pipeline.comparison.codecs import compare
 from codec_superb.pipeline.comparison.results import load_results

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support_stats import card, draw_rows, sha, write_run
+from support.pipeline.stats import card, draw_rows, sha, write_run
 
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.catalogue import load_manifest

@@ -6,8 +6,8 @@ import io
 from typing import Any
 
 import pytest
-from support_probed_file import packed
-from support_stats import card, failed, ok, row
+from support.pipeline.probed_file import packed
+from support.pipeline.stats import card, failed, ok, row
 
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.submission.archive import read_archive

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_profile import examples
-from support_stats import KEYS, card, draw_rows, failed, ok, row, sha, stamp, with_audio, write_run
+from support.pipeline.stats import KEYS, card, draw_rows, failed, ok, row, sha, stamp, with_audio, write_run
+from support.profile import examples
 
 from codec_superb.base_codec.card import Weights
 from codec_superb.pipeline.errors import RunFolderError, SubmissionError
@@ -150,7 +150,7 @@ class TestSamples:
     def test_samples_of_an_own_folder_are_found_where_it_lies(self, tmp_path: Path) -> None:
         """The folder of the run is opened where the caller has not; it states no licence, so nothing is passed on."""
         import soundfile
-        from support_audio import speech_like
+        from support.audio import speech_like
 
         from codec_superb.data_manifests import open_dataset
 

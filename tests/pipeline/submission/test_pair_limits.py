@@ -6,8 +6,8 @@ import io
 from typing import Any
 
 import pytest
-from support_probed_file import packed
-from support_stats import row
+from support.pipeline.probed_file import packed
+from support.pipeline.stats import row
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES

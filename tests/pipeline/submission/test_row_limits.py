@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from support_stats import card, failed, ok, row
+from support.pipeline.stats import card, failed, ok, row
 
 from codec_superb.base_codec.card import Card
 from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows

@@ -8,7 +8,7 @@ import av
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support_audio import speech_like
+from support.audio import speech_like
 
 from codec_superb.pipeline.submission.samples import SECONDS, ogg_opus
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from support_stats import KEYS, card, draw_rows, sha, write_run
+from support.pipeline.stats import KEYS, card, draw_rows, sha, write_run
 
 from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
 from codec_superb.pipeline.statistics.bootstrap import METHOD

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_profile import examples
-from support_stats import draw_rows, failed, ok, row
+from support.pipeline.stats import draw_rows, failed, ok, row
+from support.profile import examples
 
 from codec_superb.pipeline.errors import ClipTableError
 from codec_superb.pipeline.tables.clips import (

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_probed import draw_probes
-from support_profile import examples
-from support_stats import KEYS, draw_rows, row
+from support.pipeline.probed import draw_probes
+from support.pipeline.stats import KEYS, draw_rows, row
+from support.profile import examples
 
 from codec_superb.applications.table import PROBES, SIDES, Field
 from codec_superb.pipeline.errors import ClipTableError

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_probed import draw_probes
-from support_profile import examples
-from support_stats import card, draw_rows, write_run
+from support.pipeline.probed import draw_probes
+from support.pipeline.stats import card, draw_rows, write_run
+from support.profile import examples
 
 from codec_superb.pipeline.errors import ClipTableError, RunFolderError
 from codec_superb.pipeline.tables.pairs import FIXED, FORMAT, FORMAT_KEY, pair_schema, read_pairs, write_pairs

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_profile import examples
-from support_stats import KEYS, draw_rows
+from support.pipeline.stats import KEYS, draw_rows
+from support.profile import examples
 
 from codec_superb.pipeline.errors import ClipTableError
 from codec_superb.pipeline.tables.clips import open_table, write_table

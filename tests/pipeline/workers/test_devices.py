@@ -7,8 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support_run_codecs import HERE
-from support_runs import speech_folder
+from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import speech_folder
 
 from codec_superb.base_codec.options import DEFAULT_OPTIONS
 from codec_superb.pipeline.resynthesis.clip import prepare_codec

@@ -8,8 +8,8 @@ import sys
 import time
 
 import pytest
-from support_timing import quickest, wait_for
-from support_workers import alive, own_pid, squares, thread_limits, without_first
+from support.pipeline.workers import alive, own_pid, squares, thread_limits, without_first
+from support.timing import quickest, wait_for
 
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
@@ -98,8 +98,8 @@ def test_workers_end_when_their_parent_is_killed() -> None:
     code = (
         f"import sys; sys.path[:] = {sys.path!r}\n"
         "from codec_superb.pipeline.workers.executor import Executor\n"
-        "import support_workers\n"
-        "for event in Executor(1).stream(support_workers.pid_then_sleep, [0]): print(event.value, flush=True)\n"
+        "from support.pipeline import workers\n"
+        "for event in Executor(1).stream(workers.pid_then_sleep, [0]): print(event.value, flush=True)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None

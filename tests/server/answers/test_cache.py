@@ -8,7 +8,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from support_async import run
+from support.coroutines import run
 
 from codec_superb.server.answers.cache import HTML, AnswerCache, EncodedAnswer, UnsentAnswer, encode_answer
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_compare import rows_of, running_board, store
-from support_stats import ok, sha
-from support_stats import row as clip_row
+from support.pipeline.stats import ok, sha
+from support.pipeline.stats import row as clip_row
+from support.server.compare import rows_of, running_board, store
 
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.server.charts.correlate import CLIPS

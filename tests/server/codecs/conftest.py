@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
-from support_codec_page import EVIL, Packed, Site, fill, packed
+from support.server.codec_page import EVIL, Packed, Site, fill, packed
 
 from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from support_codec_page import Packed, Site
+from support.server.codec_page import Packed, Site
 
 from codec_superb.metrics.overall import normalise
 from codec_superb.pipeline.submission.archive import read_archive

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from playwright.sync_api import Browser
-from support_codec_page import packed, store
-from support_site import running_site, visitor
+from support.server.codec_page import packed, store
+from support.web.site import running_site, visitor
 
 from codec_superb.base_codec import registry
 from codec_superb.server.app import create_app

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from fastapi import FastAPI
 from sqlalchemy import update
 from starlette.testclient import TestClient
-from support_codec_page import EVIL, Packed, Site, clips_of
+from support.server.codec_page import EVIL, Packed, Site, clips_of
 
 from codec_superb.server.codecs.published import published_names
 from codec_superb.server.database.models import Submission

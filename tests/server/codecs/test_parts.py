@@ -9,10 +9,10 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from support_cards import make_card
-from support_report import make_points, make_results
-from support_results import changed
-from support_stats import sha, stamp
+from support.codecs.cards import make_card
+from support.pipeline.stats import sha, stamp
+from support.web.report import make_points, make_results
+from support.web.results import changed
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card, Isolation, Weights

@@ -13,7 +13,7 @@ import av
 import numpy as np
 import pytest
 from sqlalchemy.orm import undefer
-from support_codec_page import Packed, Site
+from support.server.codec_page import Packed, Site
 
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.schema import Sample

@@ -8,7 +8,7 @@ import av
 import numpy as np
 import pytest
 import soundfile
-from support_audio import speech_like
+from support.audio import speech_like
 
 from codec_superb.pipeline.submission.samples import OPUS_RATE, ogg_opus
 from codec_superb.server.codecs.picture import difference_picture, level_picture

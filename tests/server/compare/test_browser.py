@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support_compare import rows_of, shifted, store, tone
-from support_site import accessibility_faults, running_site, visitor
+from support.server.compare import rows_of, shifted, store, tone
+from support.web.site import accessibility_faults, running_site, visitor
 
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.session import Database

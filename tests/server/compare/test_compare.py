@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_compare import rows_of, running_board, shifted, store
-from support_stats import sha
+from support.pipeline.stats import sha
+from support.server.compare import rows_of, running_board, shifted, store
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database, bump_revision

@@ -15,7 +15,7 @@ import pytest
 from itsdangerous import URLSafeSerializer
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_compare import rows_of, running_board, store, tone
+from support.server.compare import rows_of, running_board, store, tone
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database

@@ -8,8 +8,8 @@ from html import unescape
 import pytest
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_compare import rows_of, running_board, shifted, store
-from support_stats import failed
+from support.pipeline.stats import failed
+from support.server.compare import rows_of, running_board, shifted, store
 
 from codec_superb.pipeline.tables.rows import MetricValue
 from codec_superb.server.database.session import Database

@@ -9,7 +9,7 @@ import av
 import numpy as np
 import pytest
 import soundfile
-from support_compare import tone
+from support.server.compare import tone
 
 from codec_superb.server.compare.listening import without_tags
 

@@ -14,8 +14,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, select, text
-from support_postgres import PostgresServer
-from support_rows import all_rows, fill_tables
+from support.server.postgres import PostgresServer
+from support.server.rows import all_rows, fill_tables
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.server.database import migrate

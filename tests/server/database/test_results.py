@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import select
-from support_board import make_submission
-from support_results import estimate, score, summary
+from support.server.board import make_submission
+from support.web.results import estimate, score, summary
 
 from codec_superb.metrics.results import ResultSummary
 from codec_superb.metrics.table import CATEGORIES

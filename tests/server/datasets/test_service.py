@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import select
-from support_stats import sha
+from support.pipeline.stats import sha
 
 from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.pipeline.submission.check import KnownDataset

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from playwright.sync_api import Browser
 from starlette.testclient import TestClient
-from support_people import ON_SQLITE
-from support_site import running_site, visitor
+from support.server.people import ON_SQLITE
+from support.web.site import running_site, visitor
 
 from codec_superb.server.app import create_app
 from codec_superb.server.http.headers import security_headers

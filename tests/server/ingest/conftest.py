@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support_ingest import Service, service_on
+from support.server.ingest import Service, service_on
 
 
 @pytest.fixture(scope="package", params=["sqlite", "postgresql"])

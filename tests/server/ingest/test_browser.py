@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support_ingest import categories, drawn, register, token_of
-from support_serving import Served, served
+from support.server.ingest import categories, drawn, register, token_of
+from support.server.serving import Served, served
 
 from codec_superb.server.database.session import Database
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support_ingest import Service, drawn
+from support.server.ingest import Service, drawn
 
 from codec_superb.server.operations.meters import meters
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_ingest import CLIPS, categories, drawn
-from support_stats import card, draw_rows, failed, ok, sha, write_run
+from support.pipeline.stats import card, draw_rows, failed, ok, sha, write_run
+from support.server.ingest import CLIPS, categories, drawn
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.submission.pack import pack

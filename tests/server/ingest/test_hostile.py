@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from support_ingest import Service, categories, changed_members, drawn, make_file, running
-from support_profile import examples
-from support_stats import draw_rows
-from support_submissions import reseal
-from support_timing import quickest
+from support.pipeline.stats import draw_rows
+from support.pipeline.submissions import reseal
+from support.profile import examples
+from support.server.ingest import Service, categories, changed_members, drawn, make_file, running
+from support.timing import quickest
 
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY, clip_schema, open_table

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
-from support_ingest import categories, drawn, register, token_of, whole_submissions
-from support_profile import amount
+from support.profile import amount
+from support.server.ingest import categories, drawn, register, token_of, whole_submissions
 
 from codec_superb.cli.uploading import UploadResult, send
 from codec_superb.server.database.models import Submission

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support_ingest import categories, drawn
-from support_profile import examples
-from support_stats import sha
+from support.pipeline.stats import sha
+from support.profile import examples
+from support.server.ingest import categories, drawn
 
 from codec_superb.server.datasets.clips import pack_clips
 from codec_superb.server.ingest.examine import examine

@@ -10,8 +10,8 @@ import anyio
 import pytest
 from fastapi import Request
 from starlette.types import Message
-from support_async import run
-from support_ingest import ZIP, running
+from support.coroutines import run
+from support.server.ingest import ZIP, running
 
 from codec_superb.server.errors import BadRequest
 from codec_superb.server.ingest import receive

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_ingest import CLIPS, Service, changed_members, drawn, make_file
-from support_stats import draw_rows, ok, row
-from support_submissions import reseal
+from support.pipeline.stats import draw_rows, ok, row
+from support.pipeline.submissions import reseal
+from support.server.ingest import CLIPS, Service, changed_members, drawn, make_file
 
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.tables.clips import open_table, write_table

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
-from support_ingest import UPLOADS, ZIP, Service, categories, drawn, make_file, running
-from support_runs import speech_folder
-from support_stats import draw_rows, failed
+from support.pipeline.runs import speech_folder
+from support.pipeline.stats import draw_rows, failed
+from support.server.ingest import UPLOADS, ZIP, Service, categories, drawn, make_file, running
 
 from codec_superb.pipeline.comparison.results import load_results
 from codec_superb.pipeline.resynthesis.stage import resynthesise

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import undefer
-from support_ingest import CLIPS, Service
-from support_probed import probe_run
-from support_stats import card, draw_rows, write_run
-from support_submissions import reseal
+from support.pipeline.probed import probe_run
+from support.pipeline.stats import card, draw_rows, write_run
+from support.pipeline.submissions import reseal
+from support.server.ingest import CLIPS, Service
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBE_METRICS, PROBES

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support_ingest import Service, drawn
-from support_stats import card as make_card
-from support_stats import draw_rows, ok, write_run
-from support_submissions import edit_document
+from support.pipeline.stats import card as make_card
+from support.pipeline.stats import draw_rows, ok, write_run
+from support.pipeline.submissions import edit_document
+from support.server.ingest import Service, drawn
 
 from codec_superb.pipeline.runs.info import CustomMetric
 from codec_superb.pipeline.submission.archive import read_archive

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
-from support_ingest import Service, drawn
-from support_stats import sha
+from support.pipeline.stats import sha
+from support.server.ingest import Service, drawn
 
 from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import event, update
 from sqlalchemy.exc import OperationalError
-from support_board import make_submission
-from support_timing import quickest, wait_for
+from support.server.board import make_submission
+from support.timing import quickest, wait_for
 
 from codec_superb.server.board import current as board_module
 from codec_superb.server.board.current import Board

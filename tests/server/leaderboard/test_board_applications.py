@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_board import Probed, make_submission
-from support_compare import running_board
+from support.server.board import Probed, make_submission
+from support.server.compare import running_board
 
 from codec_superb.metrics.table import Category
 from codec_superb.server.leaderboard.schemas import BoardAnswer

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
-from support_board import make_submission
+from support.server.board import make_submission
 
 from codec_superb.server.leaderboard.schemas import BoardAnswer
 

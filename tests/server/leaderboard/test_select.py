@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import delete
-from support_board import make_submission
-from support_profile import examples
+from support.profile import examples
+from support.server.board import make_submission
 
 from codec_superb.server.board.entries import has_open_weights
 from codec_superb.server.board.snapshot import Snapshot, load_snapshot

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
-from support_board import make_submission
-from support_people import ON_SQLITE, bearer, make_token
+from support.server.board import make_submission
+from support.server.people import ON_SQLITE, bearer, make_token
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database

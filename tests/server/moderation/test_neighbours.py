@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy.orm import Session
-from support_board import make_submission
+from support.server.board import make_submission
 
 from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database

@@ -14,9 +14,9 @@ import pytest
 from fastapi import FastAPI
 from playwright.sync_api import Browser, Page
 from starlette.testclient import TestClient
-from support_board import make_submission
-from support_people import ON_SQLITE, log_in, make_token
-from support_site import accessibility_faults, running_site, visitor
+from support.server.board import make_submission
+from support.server.people import ON_SQLITE, log_in, make_token
+from support.web.site import accessibility_faults, running_site, visitor
 
 from codec_superb.pipeline.submission.archive import write_archive
 from codec_superb.server.app import create_app

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from support_board import make_submission
-from support_people import ON_SQLITE
+from support.server.board import make_submission
+from support.server.people import ON_SQLITE
 
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import NotFound

@@ -8,8 +8,8 @@ from threading import Barrier
 
 import pytest
 from sqlalchemy import select
-from support_board import make_submission
-from support_people import ON_SQLITE
+from support.server.board import make_submission
+from support.server.people import ON_SQLITE
 
 from codec_superb.server.database.models import STATUSES, AuditEntry, Codec, Revision, Submission
 from codec_superb.server.database.session import Database

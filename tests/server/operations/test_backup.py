@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from alembic.script import ScriptDirectory
 from sqlalchemy import select
-from support_postgres import PostgresServer
-from support_rows import add_upload, all_rows, fill_tables
+from support.server.postgres import PostgresServer
+from support.server.rows import add_upload, all_rows, fill_tables
 
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.server.database import migrate

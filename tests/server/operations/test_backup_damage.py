@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support_rows import fill_tables
+from support.server.rows import fill_tables
 
 from codec_superb.cli.main import call
 from codec_superb.server.database.migrate import upgrade

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import text
 from starlette.testclient import TestClient
-from support_postgres import PostgresServer
+from support.server.postgres import PostgresServer
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
-from support_timing import wait_for
+from support.timing import wait_for
 
 from codec_superb.server.database.models import Account, Token
 from codec_superb.server.database.session import Database

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
-from support_board import make_submission
-from support_html import elements, forbidden, links, unnamed_controls
+from support.html import elements, forbidden, links, unnamed_controls
+from support.server.board import make_submission
 
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.literature.tables import literature

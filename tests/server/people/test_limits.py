@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from pydantic import ValidationError
 from starlette.testclient import TestClient
-from support_people import ON_SQLITE, bearer, make_token
+from support.server.people import ON_SQLITE, bearer, make_token
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database

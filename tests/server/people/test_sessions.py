@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from itsdangerous import URLSafeTimedSerializer
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
-from support_people import ON_SQLITE, csrf_of, log_in, make_token
+from support.server.people import ON_SQLITE, csrf_of, log_in, make_token
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.models import AuditEntry, Token, now

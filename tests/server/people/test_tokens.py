@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
-from support_people import ON_SQLITE, bearer, make_token
+from support.server.people import ON_SQLITE, bearer, make_token
 
 from codec_superb.server.database.models import AuditEntry, Token, now
 from codec_superb.server.database.session import Database

@@ -6,7 +6,7 @@ import io
 
 import pyarrow.parquet as pq
 import pytest
-from support_stats import KEYS, draw_rows, failed
+from support.pipeline.stats import KEYS, draw_rows, failed
 
 from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.server.storage.clip_blocks import category_values, lengths

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import update
-from support_ingest import UPLOADS, Service, drawn, make_file
-from support_stats import draw_rows
+from support.pipeline.stats import draw_rows
+from support.server.ingest import UPLOADS, Service, drawn, make_file
 
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check import check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support_tour import Tour, running_tour
+from support.server.tour import Tour, running_tour
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support_site import accessibility_faults
-from support_tour import CODECS, Tour, log_in, pages_of, settle
+from support.server.tour import CODECS, Tour, log_in, pages_of, settle
+from support.web.site import accessibility_faults
 
 PHONE, DESK, WALL = 390, 1280, 1920
 

@@ -13,8 +13,8 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
-from support_profile import amount
-from support_tour import Tour
+from support.profile import amount
+from support.server.tour import Tour
 
 from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from support_tour import CODECS, Tour, log_in, settle
+from support.server.tour import CODECS, Tour, log_in, settle
 
 BOARD = ".ranking tbody tr"
 PLAYED = """async (audio) => {

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import httpx2
 import pytest
-from support_timing import PATIENCE_S
-from support_tour import CODECS, Tour, pages_of
+from support.server.tour import CODECS, Tour, pages_of
+from support.timing import PATIENCE_S
 
 LIMIT = 150_000
 """Bytes of a page with its scripts and styles, as they travel, besides plotly."""

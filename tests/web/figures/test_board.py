@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import plotly.graph_objects as go
 import pytest
-from support_report import make_points, make_results
-from support_results import application_row, changed, score
+from support.web.report import make_points, make_results
+from support.web.results import application_row, changed, score
 
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.board import MOST_CODECS, board_chart

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support_board_views import board_results, board_row
-from support_results import changed
+from support.web.board_views import board_results, board_row
+from support.web.results import changed
 
 from codec_superb.web.figures.board import board_chart
 from codec_superb.web.quantity import SCORE

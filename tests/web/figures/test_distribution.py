@@ -2,7 +2,7 @@
 
 import plotly.graph_objects as go
 import pytest
-from support_report import TABLE, make_points, make_results
+from support.web.report import TABLE, make_points, make_results
 
 from codec_superb.web.figures import Figure, Quantiles, distribution_chart, quantiles_of
 from codec_superb.web.figures.distribution import chart_height

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 import pytest
-from support_report import TABLE
+from support.web.report import TABLE
 
 from codec_superb.web.figures.forest import ROW_HEIGHT, ForestRow, forest_chart
 from codec_superb.web.quantity import SCORE, from_metric

@@ -5,8 +5,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 import pytest
-from support_report import TABLE, make_points, make_results
-from support_results import changed, score, summary
+from support.web.report import TABLE, make_points, make_results
+from support.web.results import changed, score, summary
 
 from codec_superb.web.figures import Figure, rate_chart
 from codec_superb.web.quantity import SCORE, Quantity, from_metric

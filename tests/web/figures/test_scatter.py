@@ -1,7 +1,7 @@
 """The chart of clips."""
 
 import plotly.graph_objects as go
-from support_report import TABLE
+from support.web.report import TABLE
 
 from codec_superb.web.figures import AxisChoice, scatter_chart
 from codec_superb.web.figures.scatter import ClipKey, clip_keys

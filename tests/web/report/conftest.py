@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
-from support_report import TABLE, make_report
-from support_timing import PAGE_MS
+from support.timing import PAGE_MS
+from support.web.report import TABLE, make_report
 
 from codec_superb.web.report import render
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support_report import OTHER_WHISPER, RESEMBLYZER, TABLE, WHISPER, make_applications, make_points, make_report
-from support_report import make_results as results_of
-from support_results import changed_numbers, score
+from support.web.report import OTHER_WHISPER, RESEMBLYZER, TABLE, WHISPER, make_applications, make_points, make_report
+from support.web.report import make_results as results_of
+from support.web.results import changed_numbers, score
 
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.errors import ReportError

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from support_report import TABLE, make_report
+from support.web.report import TABLE, make_report
 
 from codec_superb.web.errors import ReportError, WebError
 from codec_superb.web.report import render

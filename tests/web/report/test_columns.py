@@ -1,8 +1,8 @@
 """The ranking table as ready text."""
 
 import pytest
-from support_report import TABLE, make_points, make_results
-from support_results import changed, score
+from support.web.report import TABLE, make_points, make_results
+from support.web.results import changed, score
 
 from codec_superb.web.quantity import SCORE, from_metric, metrics_present
 from codec_superb.web.report.columns import RankingCell, RankingTable, ranking_table

@@ -5,8 +5,8 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from support_report import TABLE, make_points, make_report, make_results
-from support_results import changed, estimate, score
+from support.web.report import TABLE, make_points, make_report, make_results
+from support.web.results import changed, estimate, score
 
 from codec_superb.web.report import render
 from codec_superb.web.rows import ReportData

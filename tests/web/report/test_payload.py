@@ -2,7 +2,7 @@
 
 import json
 
-from support_report import TABLE, make_listening, make_points, make_results
+from support.web.report import TABLE, make_listening, make_points, make_results
 
 from codec_superb.web.quantity import from_metric, metrics_present
 from codec_superb.web.report.payload import PanelPayload, panel_payload, to_json

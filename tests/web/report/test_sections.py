@@ -4,7 +4,7 @@ import base64
 import math
 from dataclasses import replace
 
-from support_report import TABLE, make_points, make_results
+from support.web.report import TABLE, make_points, make_results
 
 from codec_superb.web.quantity import by_bitrate, from_metric
 from codec_superb.web.report.sections import definitions, failure_groups, listening_clips, rate_matrix

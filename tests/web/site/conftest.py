@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from support_board import make_submission
-from support_site import running_site
+from support.server.board import make_submission
+from support.web.site import running_site
 
 from codec_superb.metrics.table import CATEGORIES
 from codec_superb.server.database.migrate import upgrade

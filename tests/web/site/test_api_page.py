@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support_html import elements, forbidden
+from support.html import elements, forbidden
 
 from codec_superb.web.site.api_page import api_page
 from codec_superb.web.site.page import PageContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Browser, expect
-from support_site import accessibility_faults, visitor, wait_until
+from support.web.site import accessibility_faults, visitor, wait_until
 
 PAGES = ("/", "/?source=tiny&category=music", "/?kbps_min=900", "/datasets", "/metrics", "/about", "/api/docs")
 PHONE, DESK = 390, 1280

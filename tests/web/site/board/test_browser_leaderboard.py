@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from support_site import visitor, wait_until
+from support.web.site import visitor, wait_until
 
 CHART = "#board-chart[data-state=drawn]"
 MARKS = (

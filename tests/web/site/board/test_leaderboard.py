@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support_board_views import board_results, board_row, board_view, front_of
-from support_html import elements, forbidden, links, query_of, unnamed_controls
-from support_results import changed, estimate, score
+from support.html import elements, forbidden, links, query_of, unnamed_controls
+from support.web.board_views import board_results, board_row, board_view, front_of
+from support.web.results import changed, estimate, score
 
 from codec_superb.web.site.board.choices import BoardState, BoardView, Choices
 from codec_superb.web.site.board.page import leaderboard_page

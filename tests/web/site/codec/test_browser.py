@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from support_board import make_submission
-from support_codec_page import packed, store
-from support_site import accessibility_faults, running_site, visitor, wait_until
+from support.server.board import make_submission
+from support.server.codec_page import packed, store
+from support.web.site import accessibility_faults, running_site, visitor, wait_until
 
 from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support_report import make_points, make_results
-from support_results import changed, estimate
+from support.web.report import make_points, make_results
+from support.web.results import changed, estimate
 
 from codec_superb.web.figures.distribution import Quantiles
 from codec_superb.web.rows import CodecResult

@@ -115,7 +115,7 @@ def record(batch: Sequence[Sound]) -> None:
 
 
 ENTRIES = {
-    name: BackendEntry(name, probes, f"support_probe:{kind.__name__}", "probes", "for tests")
+    name: BackendEntry(name, probes, f"support.pipeline.probe:{kind.__name__}", "probes", "for tests")
     for name, probes, kind in (
         ("levels", ("dnsmos",), Levels),
         ("differences", ("dnsmos",), Differences),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import soundfile
 from numpy.typing import NDArray
-from support_speech import SPEECH_RATE, recordings
+from support.speech import SPEECH_RATE, recordings
 
 from codec_superb.applications.asr.edits import count_edits
 from codec_superb.applications.asr.normalise import normalise

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from support_results import application_row, estimate, score, summary
+from support.web.results import application_row, estimate, score, summary
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category

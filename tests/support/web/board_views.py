@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from support_report import make_points, make_results
+from support.web.report import make_points, make_results
 
 from codec_superb.web.figures.pareto import pareto_front
 from codec_superb.web.rows import BoardRow, CodecResult

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import soundfile
-from support_audio import speech_like
-from support_cards import make_card
+from support.audio import speech_like
+from support.codecs.cards import make_card
 
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests import Clip

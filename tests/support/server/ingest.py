@@ -18,8 +18,8 @@ from httpx2 import Response
 from sqlalchemy import select
 from sqlalchemy.orm import undefer
 from starlette.testclient import TestClient
-from support_stats import card, draw_rows, with_audio, write_run
-from support_stats import sha as manifest_hash
+from support.pipeline.stats import card, draw_rows, with_audio, write_run
+from support.pipeline.stats import sha as manifest_hash
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.submission.archive import read_archive, write_archive

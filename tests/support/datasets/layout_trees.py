@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from support_layouts import Tree
+from support.datasets.layouts import Tree
 
 
 def build_librispeech(tree: Tree) -> None:

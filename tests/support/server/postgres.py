@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 
 import psycopg
-from support_timing import PATIENCE_S
+from support.timing import PATIENCE_S
 
 from codec_superb.server.database.migrate import upgrade
 

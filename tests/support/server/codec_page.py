@@ -15,8 +15,8 @@ from fastapi import FastAPI
 from httpx2 import Response
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_board import make_submission
-from support_stats import card, draw_rows, failed, sha, with_audio, write_run
+from support.pipeline.stats import card, draw_rows, failed, sha, with_audio, write_run
+from support.server.board import make_submission
 
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import CATEGORIES, Category

@@ -18,7 +18,7 @@ from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 
-SCRIPT = Path(__file__).parent / "base_codec" / "isolated_families" / "run_family.py"
+SCRIPT = Path(__file__).parents[2] / "base_codec" / "isolated_families" / "run_family.py"
 
 
 def make_model(family: str, lock: str, folder: Path) -> Path:

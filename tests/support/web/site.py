@@ -12,7 +12,7 @@ import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from fastapi import FastAPI
 from playwright.sync_api import Browser, BrowserContext, Page
-from support_timing import PAGE_MS, PATIENCE_S, wait_for
+from support.timing import PAGE_MS, PATIENCE_S, wait_for
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade

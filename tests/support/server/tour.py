@@ -17,10 +17,10 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, expect
-from support_audio import speech_like
-from support_board import Probed, make_submission
-from support_site import running_site, visitor
-from support_submissions import reseal, rewrite
+from support.audio import speech_like
+from support.pipeline.submissions import reseal, rewrite
+from support.server.board import Probed, make_submission
+from support.web.site import running_site, visitor
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.comparison.results import load_results

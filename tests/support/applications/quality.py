@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import soxr
 from numpy.typing import NDArray
-from support_speech import real_speech
+from support.speech import real_speech
 
 from codec_superb.applications.interface import Item, Sound
 from codec_superb.data_manifests.home import packages_home

@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
-from support_stats import card, draw_rows, ok, sha
+from support.pipeline.stats import card, draw_rows, ok, sha
 
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregates.metrics import Aggregates, DatasetAggregate, aggregate

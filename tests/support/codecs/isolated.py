@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import soundfile
-from support_cards import make_card
+from support.codecs.cards import make_card
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.environment import MARK, find_environment
 from codec_superb.base_codec.isolation.lock import open_lock
 
-FOLDER = Path(__file__).parent / "base_codec" / "isolation"
+FOLDER = Path(__file__).parents[2] / "base_codec" / "isolation"
 LOCK, GUEST = FOLDER / "tiny.txt", FOLDER / "guest_pcm.py"
 
 
@@ -67,7 +67,7 @@ def pid_of(codec: IsolatedCodec) -> int:
 
 
 class Tiny(IsolatedCodec):
-    """The codec of ``tiny_card``, as ``support_isolated.py:Tiny``."""
+    """The codec of ``tiny_card``, as ``support/codecs/isolated.py:Tiny``."""
 
     card = tiny_card()
 

@@ -1,4 +1,4 @@
-"""Codecs that tests give as ``support_run_codecs.py:Class``: an honest one, a slow one, one that breaks every rule."""
+"""Codecs that tests give as ``run_codecs.py:Class``: an honest one, a slow one, one that breaks every rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 import numpy as np
-from support_cards import make_card
+from support.codecs.cards import make_card
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import MissingDependency

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
-from support_cards import make_card
+from support.codecs.cards import make_card
 
 from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.applications.table import PROBE_METRICS, probe_of_metric

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 import whisper
-from support_ct2 import openai_checkpoint
+from support.applications.ct2 import openai_checkpoint
 
 from codec_superb.applications.model_files import embedded_model_folder
 from codec_superb.base_codec.torchaudio_import import import_torchaudio

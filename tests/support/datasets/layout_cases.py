@@ -1,10 +1,10 @@
-"""What indexing each tree of support_layout_trees must give."""
+"""What indexing each tree of support.datasets.layout_trees must give."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from support_layout_trees import (
+from support.datasets.layout_trees import (
     build_aishell1,
     build_audio_snips,
     build_crema_d,
@@ -29,7 +29,7 @@ from support_layout_trees import (
     build_voxlingua,
     voxlingua_ids,
 )
-from support_layouts import Case
+from support.datasets.layouts import Case
 
 from codec_superb.plugins import import_file
 
@@ -39,7 +39,7 @@ def _own_cases() -> tuple[Case, ...]:
     return tuple(import_file(path).CASE for path in sorted(OWN.glob("*.py")))
 
 
-OWN = Path(__file__).parent / "data_manifests" / "indexing" / "layouts"
+OWN = Path(__file__).parents[2] / "data_manifests" / "indexing" / "layouts"
 
 CASES = (
     Case(

@@ -1,4 +1,4 @@
-"""A stage in a process of its own, which a test can kill: ``python support_drive.py '{"stage": "resynth", ...}'``.
+"""A stage in a process of its own, which a test can kill: ``python drive.py '{"stage": "resynth", ...}'``.
 
 Prints ``started`` when a run begins and ``advanced`` after every clip. Exit code 1 and
 the text on an error that a user can act on.
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from support_probe import install
+from support.pipeline.probe import install
 
 
 def start(**order: Any) -> subprocess.Popen[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
-from support_timing import PATIENCE_S
+from support.timing import PATIENCE_S
 
 PROGRAM = "import sys; from codec_superb.cli.main import call; sys.exit(call(sys.argv[1:]))"
 WITHOUT_HEAVY = """

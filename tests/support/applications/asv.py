@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from support_speech import CLIPS, SPEECH_RATE, _read, _sdist, real_speech
+from support.speech import CLIPS, SPEECH_RATE, _read, _sdist, real_speech
 
 from codec_superb.applications.interface import Backend, Item, ScoringInput, Sound
 from codec_superb.applications.model_files import embedded_models

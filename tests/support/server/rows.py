@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Text, cast, select
 from sqlalchemy.orm import Session
-from support_board import make_submission
+from support.server.board import make_submission
 
 from codec_superb.server.database.models import Account, Base, ClipBlock, Dataset, Submission, Token
 from codec_superb.server.people.audit import record

@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from support_probed import probe_run
-from support_stats import card, draw_rows, failed, write_run
+from support.pipeline.probed import probe_run
+from support.pipeline.stats import card, draw_rows, failed, write_run
 
 from codec_superb.pipeline.submission.check import CheckReport
 from codec_superb.pipeline.submission.pack import pack

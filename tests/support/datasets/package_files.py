@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import soundfile
 from numpy.typing import NDArray
-from support_timing import PATIENCE_S
+from support.timing import PATIENCE_S
 
 from codec_superb.data_manifests.manifest import Manifest, PackageFile
 

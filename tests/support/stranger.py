@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PARTS = (
     "applications", "base_codec", "cli", "data_manifests", "docs", "metrics", "pipeline", "server", "src", "tests",
     "web",

@@ -8,8 +8,8 @@ import signal
 import time
 from typing import Any
 
-from support_drive import start
-from support_timing import PATIENCE_S
+from support.pipeline.drive import start
+from support.timing import PATIENCE_S
 
 
 def finish(order: dict[str, Any]) -> None:

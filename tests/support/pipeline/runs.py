@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from support_audio import speech_like
+from support.audio import speech_like
 
 from codec_superb.pipeline.runs.folder import RunFolder
 
