@@ -9,6 +9,9 @@ PAIRS ?= 2000
 FAMILIES ?=
 INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 
+# Some images forbid bytecode: each of hundreds of processes would then compile every module it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf serve clean help chromium postgres
 
 # Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.

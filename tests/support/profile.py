@@ -54,8 +54,11 @@ def choose_cases(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pyte
 
 def _groups(item: pytest.Item) -> Iterator[tuple[Hashable, ...]]:
     """Name the groups that a test is drawn from: number to keep, test, and the parameters that the group shares."""
-    parameters: dict[str, int] = item.callspec.indices if hasattr(item, "callspec") else {}
+    # by value: pytest 9.2 numbers all combinations of stacked parameters through in `callspec.indices`
+    parameters: dict[str, object] = item.callspec.params if hasattr(item, "callspec") else {}
     for mark in item.iter_markers("sample"):
         over = mark.kwargs.get("over")
-        shared = () if over is None else sorted((name, at) for name, at in parameters.items() if name != over)
+        shared = (
+            () if over is None else sorted((name, repr(value)) for name, value in parameters.items() if name != over)
+        )
         yield mark.args[0], item.nodeid.partition("[")[0], over, *shared

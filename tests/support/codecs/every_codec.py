@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import scipy.fft
 
 from codec_superb.base_codec.interface import Audio, Codec, Packets
 
@@ -36,14 +37,15 @@ def waveform_lag(reference: Audio, resynthesis: Audio, rate: int) -> tuple[int, 
     phases of what lies below.
     """
     x, y = reference.mean(axis=0, dtype=np.float64), resynthesis.mean(axis=0, dtype=np.float64)
-    size = 1 << (2 * x.size - 1).bit_length()
+    size = int(scipy.fft.next_fast_len(2 * x.size - 1, real=True))
     frequencies = np.fft.rfftfreq(size, 1 / rate)
     band = (frequencies >= 300) & (frequencies <= 3400)
-    spectrum_x, spectrum_y = np.fft.rfft(x, size) * band, np.fft.rfft(y, size) * band
-    correlation = np.fft.irfft(spectrum_y * spectrum_x.conj(), size)
-    energies = np.fft.irfft(np.abs(spectrum_x) ** 2, size)[0] * np.fft.irfft(np.abs(spectrum_y) ** 2, size)[0]
+    spectrum_x, spectrum_y = scipy.fft.rfft(x, size) * band, scipy.fft.rfft(y, size) * band
+    correlation = scipy.fft.irfft(spectrum_y * spectrum_x.conj(), size)
+    # Parseval: each bin of the band stands for two of the whole spectrum
+    energies = [2 / size * np.vdot(spectrum, spectrum).real for spectrum in (spectrum_x, spectrum_y)]
     lag = int(np.argmax(correlation))
-    return (lag if lag < size // 2 else lag - size), float(correlation[lag] / np.sqrt(energies))
+    return (lag if lag < size // 2 else lag - size), float(correlation[lag] / np.sqrt(energies[0] * energies[1]))
 
 
 def envelope_lag(reference: Audio, resynthesis: Audio, rate: int) -> tuple[float, float]:
