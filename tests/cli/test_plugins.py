@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.pipeline.runs import speech_folder
-from support.stranger import guide_blocks
+from support.stranger import guide_blocks, metric_file
 
 from codec_superb.pipeline.runs.folder import RunFolder
 
@@ -73,13 +73,6 @@ LOUDNESS = Probe(
     scorer="codec_superb.applications.quality.scoring:score",
 )
 '''
-
-
-def metric_file() -> str:
-    """Return the guide's metric as one file, function and row."""
-    function, row, _ = guide_blocks("adding-a-metric.md")
-    row = row.replace("codec_superb.metrics.level:level", ":level")
-    return f"{function}\n\nfrom math import inf\nfrom codec_superb.metrics.table import Metric\n\nLEVEL = {row}"
 
 
 def backend_file() -> str:
