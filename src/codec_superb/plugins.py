@@ -38,7 +38,7 @@ class UnknownPlugin(PluginError):
 
 
 class PluginWarning(UserWarning):
-    """A plug-in that was not asked for by name cannot be loaded, and the program goes on without it."""
+    """The program goes on without a plug-in that cannot be loaded, or without results that only a plug-in can make."""
 
 
 class Source(NamedTuple):
