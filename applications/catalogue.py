@@ -14,7 +14,7 @@ from codec_superb.applications.errors import ApplicationError, MissingPackage, U
 from codec_superb.applications.interface import Backend, Item, ProbeScores, ScoringInput
 from codec_superb.applications.table import APPLICATIONS, PROBES, Probe, probe, probes_of
 from codec_superb.missing_package import not_installed
-from codec_superb.plugins import Source, by_name, is_file_name, load, row_from_file, row_of, rows_of, taken
+from codec_superb.plugins import Source, find, load, names, rows_of, targets
 
 NO_FILE, OWN_FILE = "no file", "own file"
 
@@ -198,26 +198,15 @@ def backend_entry(spec: str) -> BackendEntry:
     Raises UnknownApplication with near matches, PluginError for a plug-in that cannot be loaded or whose name is taken.
     """
     name = _split(spec)[0]
-    if is_file_name(name):
-        row = row_from_file(name, BackendEntry)
-        if row.name in BACKENDS:
-            raise taken(row.name, BACKENDS[row.name].target, row.target)
-        return row
-    others = by_name(GROUP, _own())
-    if name in others:
-        return row_of(others[name], BackendEntry)
-    if name not in BACKENDS:
-        raise UnknownApplication(name, {*BACKENDS, *others}, "backend")
-    return BACKENDS[name]
+    row = find(name, GROUP, BackendEntry, BACKENDS)
+    if row is None:
+        raise UnknownApplication(name, names(GROUP, BACKENDS), "backend")
+    return row
 
 
 def known_backends() -> dict[str, BackendEntry]:
     """Return the catalogue and what installed distributions add; one that cannot be loaded is reported once."""
-    return BACKENDS | rows_of(GROUP, BackendEntry, _own())
-
-
-def _own() -> dict[str, str]:
-    return {name: row.target for name, row in BACKENDS.items()}
+    return BACKENDS | rows_of(GROUP, BackendEntry, targets(BACKENDS))
 
 
 def _split(spec: str) -> tuple[str, str]:

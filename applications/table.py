@@ -84,6 +84,11 @@ class Probe:
     sha256: str = ""
     """Of the file of a plug-in that is one, set where it is found."""
 
+    @property
+    def target(self) -> str:
+        """What is behind it: its scorer."""
+        return self.scorer
+
     def plugged(self, source: Source) -> Probe:
         """Return the row as a plug-in's: its version includes its source."""
         return replace(

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from codec_superb.metrics.errors import UnknownMetric
 from codec_superb.metrics.table import METRICS, Metric
-from codec_superb.plugins import by_name, is_file_name, row_from_file, row_of, rows_of, taken
+from codec_superb.plugins import find, names, rows_of, taken, targets
 
 GROUP = "codec_superb.metrics"
 
@@ -20,23 +20,16 @@ def find_metric(name: str) -> Metric:
 
     Raises UnknownMetric with near matches, PluginError for a plug-in that cannot be loaded or whose key is taken.
     """
-    if is_file_name(name):
-        row = row_from_file(name, Metric)
-        if row.key in METRICS:
-            raise taken(row.key, METRICS[row.key].target, row.target)
-        return row
-    others = by_name(GROUP, _own())
-    if name in METRICS:
-        return METRICS[name]
-    if name in others:
-        return row_of(others[name], Metric)
-    raise UnknownMetric(name, {*METRICS, *others})
+    row = find(name, GROUP, Metric, METRICS)
+    if row is None:
+        raise UnknownMetric(name, names(GROUP, METRICS))
+    return row
 
 
-def find_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
-    """Return the rows of ``names`` in their order, each once; errors as :func:`find_metric`."""
+def find_metrics(keys: Iterable[str]) -> tuple[Metric, ...]:
+    """Return the rows of ``keys`` in their order, each once; errors as :func:`find_metric`."""
     found: dict[str, Metric] = {}
-    for row in map(find_metric, names):
+    for row in map(find_metric, keys):
         if found.setdefault(row.key, row) != row:
             raise taken(row.key, found[row.key].target, row.target)
     return tuple(found.values())
@@ -44,8 +37,4 @@ def find_metrics(names: Iterable[str]) -> tuple[Metric, ...]:
 
 def known_metrics() -> dict[str, Metric]:
     """Return the table and what installed distributions add, by key; one that cannot be loaded is reported once."""
-    return METRICS | rows_of(GROUP, Metric, _own())
-
-
-def _own() -> dict[str, str]:
-    return {key: row.target for key, row in METRICS.items()}
+    return METRICS | rows_of(GROUP, Metric, targets(METRICS))

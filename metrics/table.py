@@ -314,11 +314,6 @@ def overall_metrics(category: Category) -> tuple[str, ...]:
     return tuple(row.key for row in METRICS.values() if category in row.overall)
 
 
-def checked_keys(keys: Iterable[str]) -> tuple[str, ...]:
-    """Return ``keys`` without repetitions, in their order. Raises UnknownMetric for the first unknown one."""
-    return tuple(dict.fromkeys(metric(key).key for key in keys))
-
-
 def checked_backends(backends: Backends) -> None:
     """Raise UnknownMetric or UnknownBackend, before any work, for a choice that does not exist."""
     for key, backend in backends:

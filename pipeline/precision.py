@@ -18,7 +18,7 @@ from codec_superb.base_codec.options import CodecOptions, Dtype
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.weights import takes_options
 from codec_superb.data_manifests import Category
-from codec_superb.metrics.table import checked_keys
+from codec_superb.metrics.plugged import find_metrics
 from codec_superb.pipeline.comparison.codecs import ComparisonReport, compare_results
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
 from codec_superb.pipeline.errors import PipelineError
@@ -163,7 +163,7 @@ def measure_precision(
         raise PipelineError(f"{codec} computes in one way only: name a neural codec of the main environment")
     if Variant() in variants:
         raise PipelineError("float32 is what every variant is compared with: name others")
-    checked_keys(metrics or ())
+    find_metrics(metrics or ())
     made: dict[Variant, _Made] = {}
     with Executor(workers) as pool:
         for variant in dict.fromkeys([Variant(), *variants]):

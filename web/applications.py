@@ -1,14 +1,15 @@
 """Describes application metrics as quantities of charts and tables: those of probes, and those of papers alone.
 
-Those of probes come from the table of probes, so that pages, charts, exports and the service agree.
+Those of probes come from the table of probes, so that pages, charts, exports and the service agree. The tables here
+have the program's own alone, whenever a plug-in's probe joins; a report finds that one by :func:`application_of`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
-from codec_superb.applications.table import COMPOSITES, PROBES, Probe, ProbeMetric
+from codec_superb.applications.table import COMPOSITES, PROBE_METRICS, PROBES, Probe, ProbeMetric, probe_of_metric
 from codec_superb.metrics.table import Category
 from codec_superb.web.quantity import Quantity
 
@@ -48,7 +49,12 @@ _PUBLISHED = (
 )  # fmt: skip
 
 APPLICATION_METRICS: dict[str, Application] = {
-    **{f.key: Application(f, probe, from_probe_metric(f)) for probe in PROBES.values() for f in probe.metrics},
+    **{
+        f.key: Application(f, probe, from_probe_metric(f))
+        for probe in PROBES.values()
+        if not probe.origin
+        for f in probe.metrics
+    },
     **{f.key: Application(f, None, from_probe_metric(f)) for f in (*COMPOSITES.values(), *_PUBLISHED)},
 }
 """By key, in the order in which they are shown."""
@@ -58,6 +64,18 @@ PUBLISHED_ONLY = frozenset(figure.key for figure in _PUBLISHED)
 
 APPLICATIONS: dict[str, Quantity] = {key: application.quantity for key, application in APPLICATION_METRICS.items()}
 """Their quantities, likewise."""
+
+
+def application_of(key: str) -> Application:
+    """Return what a figure is, also one of a plug-in's probe that this process knows, whose label says *custom*.
+
+    Raises UnknownApplication for any other.
+    """
+    if key in APPLICATION_METRICS:
+        return APPLICATION_METRICS[key]
+    probe = probe_of_metric(key)
+    figure = PROBE_METRICS[key]
+    return Application(figure, probe, replace(from_probe_metric(figure), label=f"{figure.label} (custom)"))
 
 
 def belongs_to(key: str, category: Category) -> bool:

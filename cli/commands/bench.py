@@ -128,15 +128,15 @@ def _probed(runs: Sequence[Path], chosen: Sequence[str] | None) -> list[Path]:
 
 
 def _refuse_mixture(datasets: Sequence[str]) -> None:
-    """Refuse named datasets together with own folders, which one submission cannot hold, before any work begins."""
+    """Refuse datasets of the benchmark together with custom ones, which one submission cannot hold, before any work."""
     from codec_superb.data_manifests.catalogue import manifest_names
     from codec_superb.pipeline.errors import PipelineError
 
     own = [name for name in datasets if name not in manifest_names()]
     if own and len(own) < len(datasets):
         raise PipelineError(
-            f"named datasets and own folders ({', '.join(own)}) are never packed together: benchmark them apart, "
-            "each with its own --out"
+            f"datasets of the benchmark and custom ones ({', '.join(own)}) are never packed together: benchmark them "
+            "apart, each with its own --out"
         )
 
 
@@ -180,8 +180,10 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
 
 
 def _fingerprint(runs: Sequence[Path]) -> str:
-    """Hash the inputs of the published files."""
-    digest = hashlib.sha256(__version__.encode())
+    """Hash the inputs of the published files: the runs, and the probes whose figures this process can compute."""
+    from codec_superb.applications.table import PROBES
+
+    digest = hashlib.sha256(f"{__version__} {' '.join(PROBES)}".encode())
     for run in sorted(runs):
         for name in ("run.json", "clips.parquet", "pairs.parquet"):
             digest.update(f"{run}/{name}".encode())

@@ -32,4 +32,5 @@ def command(
     if as_json:
         print_json({"file": str(written), "runs": [str(folder.path) for folder in folders]})
     else:
-        note(f"packed {len(folders)} run{'s' * (len(folders) != 1)} into {plain_path(written)}")
+        custom = ", as custom: shown, never ranked" if folders[0].info().dataset.location else ""
+        note(f"packed {len(folders)} run{'s' * (len(folders) != 1)} into {plain_path(written)}{custom}")

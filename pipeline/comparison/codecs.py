@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card
@@ -56,13 +56,15 @@ def compare_results(first: Results, second: Results) -> ComparisonReport:
         reasons = "; ".join(f"{entry.what}: {entry.reason}" for entry in left_out)
         raise PipelineError(f"expected results on a dataset that both have, got none: {reasons}")
     metrics = []
+    table = first.table() | second.table()
     for key in sorted({*first.metrics, *second.metrics}):
-        reason = _metric_differs(key, first.metrics, second.metrics)
+        reason = _metric_differs(key, first.metrics, second.metrics, table)
         if reason:
             left_out.append(LeftOut(what=key, reason=reason))
         else:
             metrics.append(key)
-    paired = compare_paired(_only(first.rows, datasets), _only(second.rows, datasets), metrics=metrics)
+    rows = (_only(entry.rows, datasets) for entry in (first, second))
+    paired = compare_paired(*rows, metrics=metrics, table=table)
     applications, apart = compare_applications(first, second, datasets)
     left_out += [LeftOut(what=f"{entry.probe} on {entry.dataset}", reason=entry.reason) for entry in apart]
     one, two = _names(first.card, second.card)
@@ -155,9 +157,9 @@ def _shared_datasets(first: Results, second: Results) -> tuple[set[str], list[Le
     return shared, left_out
 
 
-def _metric_differs(key: str, first: Mapping[str, str], second: Mapping[str, str]) -> str:
+def _metric_differs(key: str, first: Mapping[str, str], second: Mapping[str, str], table: Collection[str]) -> str:
     """Return why a metric cannot be compared; '' when it can."""
-    if key not in METRICS:
+    if key not in table:
         return "unknown to this version"
     if key not in first or key not in second:
         return "only one of the two was scored with it"

@@ -6,13 +6,13 @@ difference is first codec minus second. Clips and values that only one of them h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from pydantic import FiniteFloat
 
 from codec_superb.metrics.overall import category_score
-from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category, Metric
 from codec_superb.pipeline.statistics.bootstrap import Floats, interval
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
 from codec_superb.pipeline.tables.rows import ClipRow
@@ -94,11 +94,13 @@ def compare_paired(
     second: Sequence[ClipRow],
     *,
     metrics: Sequence[str],
+    table: Mapping[str, Metric] = METRICS,
     seed: int = 0,
     replicates: int = 1000,
 ) -> PairedComparison:
     """Compare two codecs on their shared clips; the order of rows does not matter, swapping the codecs flips signs.
 
+    ``table`` has the row of each of ``metrics``, which says whether more is better.
     Raises PipelineError when a clip has two rows in one of them.
     """
     one, two = group_rows(first), group_rows(second)
@@ -116,7 +118,7 @@ def compare_paired(
                 shared=len(joint.clips),
                 only_first=ok[0],
                 only_second=ok[1],
-                metrics=tuple(_metric(joint, column, codecs) for column in range(len(joint.keys))),
+                metrics=tuple(_metric(joint, column, codecs, table) for column in range(len(joint.keys))),
                 score=difference_of(*scores, joint.score_n) if scores else None,
             )
         )
@@ -126,9 +128,11 @@ def compare_paired(
     return PairedComparison(datasets=tuple(datasets), categories=tuple(entry for entry in categories if entry))
 
 
-def _metric(joint: SharedClips, column: int, codecs: Sequence[dict[str, ClipRow]]) -> PairedMetric:
+def _metric(
+    joint: SharedClips, column: int, codecs: Sequence[dict[str, ClipRow]], table: Mapping[str, Metric]
+) -> PairedMetric:
     key = joint.keys[column]
-    sign = 1 if METRICS[key].higher_is_better else -1
+    sign = 1 if table[key].higher_is_better else -1
     has = [np.array([_has(rows[clip], key) for clip in joint.clips], dtype=bool) for rows in codecs]
     shared = joint.values[np.isfinite(joint.values[:, 0, column]), :, column]
     ahead = sign * (shared[:, 0] - shared[:, 1])

@@ -1,7 +1,7 @@
 """Requirements of a leaderboard beyond the consistency that ``check`` tests; used by ``submit`` and the service.
 
-``check`` accepts submissions of own folders and of datasets that are not known here, because their results are useful
-locally. A public leaderboard needs more: known datasets, bitrates that the card does not contradict, texts and
+``check`` accepts named datasets that are not known here, because their results are useful locally. A public
+leaderboard needs more: known datasets unless they are custom, bitrates that the card does not contradict, texts and
 numbers that every database and page can hold, listening samples that play.
 """
 
@@ -46,13 +46,11 @@ _CARD = f"{SUBMISSION_NAME}: codec"
 def check_admission(opened: OpenedSubmission, findings: Findings, *, known: Known | None = None) -> None:
     """Add what a leaderboard would refuse.
 
-    ``known`` answers for the leaderboard's datasets, as in ``check``; None where none is known here.
+    ``known`` answers for the leaderboard's datasets, as in ``check``; None where none is known here. Custom datasets,
+    which are shown apart, are not asked for.
     """
     submission = opened.submission
-    if submission.kind != "named":
-        fix = "run the codec on datasets of the benchmark (codec-superb datasets list); own folders go into own reports"
-        findings.add(f"{SUBMISSION_NAME}: kind", "named: datasets of the benchmark", submission.kind, fix)
-    elif known is not None:
+    if submission.kind == "named" and known is not None:
         _check_datasets(submission, known, findings)
     for position, dataset in enumerate(submission.datasets):
         if dataset.selected == 0:

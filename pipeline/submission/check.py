@@ -210,7 +210,9 @@ def _check_known(submission: Submission, rows: Sequence[ClipRow], known: Known, 
         where = f"{SUBMISSION_NAME}: datasets.{position}.manifest_hash"
         here = known(dataset.name) if submission.kind == "named" else None
         if submission.kind == "custom":
-            findings.note(f"{dataset.name}: a custom dataset, compared with nothing that has a name")
+            findings.note(
+                f"{dataset.name}: a custom dataset: shown as custom, never ranked or compared with a named one"
+            )
         elif here is None:
             findings.note(f"{dataset.name}: not verified here, because the dataset is not prepared on this machine")
         elif here.manifest_hash != dataset.manifest_hash:

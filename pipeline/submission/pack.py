@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,7 @@ from codec_superb.pipeline.submission.scrub import scrub, scrub_all
 from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.pairs import write_pairs
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.plugins import PluginWarning
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,10 @@ def _open(run: RunFolder | Path) -> _Run:
     if info.status != "scored":
         raise SubmissionError(f"{folder.path}: expected a scored run, got one that is {info.status}; call score first")
     ours = {key: found for key, found in info.probes.items() if key in PROBES and not PROBES[key].origin}
-    info = info.model_copy(update={"probes": ours})  # receivers without the plug-in cannot recompute its figures
+    if others := sorted(info.probes.keys() - ours.keys()):
+        text = "probes of plug-ins are not packed, because whoever receives them cannot compute their figures again"
+        warnings.warn(f"{folder.path}: without {', '.join(others)}: {text}", PluginWarning, stacklevel=3)
+        info = info.model_copy(update={"probes": ours})
     rows, pairs = only_probes(folder.rows(), folder.pairs(), info.probes)
     ordered = sorted(pairs, key=lambda pair: (pair.probe, pair.left, pair.right, pair.reference, pair.resynthesis))
     return _Run(folder, info, tuple(rows), tuple(ordered))
@@ -167,7 +172,9 @@ def _refuse(runs: Sequence[_Run]) -> None:
         if previous and info.dataset.name == previous.info.dataset.name:
             raise SubmissionError(f"{where}: expected each dataset once, got {info.dataset.name} twice")
         if bool(info.dataset.location) != bool(first.dataset.location):
-            raise SubmissionError(f"{where}: named datasets and own folders cannot be compared: pack them apart")
+            raise SubmissionError(
+                f"{where}: datasets of the benchmark and custom ones are never compared: pack them apart"
+            )
         if _is_changed(info):
             raise SubmissionError(f"{where}: run.json was changed: expected the card that was run; run it again")
         if not info.provenance:

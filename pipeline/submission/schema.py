@@ -41,7 +41,7 @@ class SubmittedDataset(Record):
     """One run: the codec on one dataset."""
 
     name: Name
-    """Manifest name, or the name of the folder of a custom dataset."""
+    """Name of its manifest, or of the folder of a custom dataset."""
     title: Text
     """Name for people."""
     manifest_hash: Sha256
@@ -116,7 +116,7 @@ class Submission(Record):
     format: Literal[1] = 1
     """Version of this schema."""
     kind: Literal["named", "custom"]
-    """``named``: datasets of the benchmark, by manifest. ``custom``: own folders, compared with nothing named."""
+    """``named``: datasets of the benchmark. ``custom``: any others (own folders, own manifests), never ranked."""
     created: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)$")]
     """When the last stage of the last run began: ISO 8601, UTC."""
     submitter: Submitter | None = None

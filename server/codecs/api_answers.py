@@ -39,7 +39,7 @@ def detail(found: FoundCodec) -> schemas.CodecDetail:
         history=[
             schemas.CodecVersion(
                 submission=each.id, version=each.version, status=each.status, received=each.received,
-                submitter=each.submitter, reason=each.reason,
+                submitter=each.submitter, reason=each.reason, custom=each.custom,
             )
             for each in view.history
         ],

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload, undefer
 
-from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Submission
+from codec_superb.server.database.models import COUNTED, PUBLIC, ClipBlock, Codec, Submission
 
 
 def newest(session: Session, name: str) -> Submission | None:
-    """Find the newest public version of a codec's results, with its results and its document."""
+    """Find the newest public version of a codec's results that is not custom, with its results and its document."""
     statement = (
         select(Submission)
         .join(Codec, Codec.id == Submission.codec_id)
-        .where(Codec.name == name, Submission.status.in_(PUBLIC))
+        .where(Codec.name == name, COUNTED)
         .order_by(Submission.version.desc())
         .limit(1)
         .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))

@@ -103,6 +103,8 @@ class CodecVersion(ApiModel):
     submitter: str
     reason: str
     """The moderator's reason for accepting or withdrawing it."""
+    custom: bool = False
+    """On datasets that are not of the benchmark: never the current version."""
 
 
 class CurrentVersion(CodecVersion):

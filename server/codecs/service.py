@@ -100,7 +100,9 @@ def unknown_codec(name: str, known: Iterable[str]) -> NotFound:
     by_lower = {each.lower(): each for each in names}
     near = [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, n=5, cutoff=0.5)]
     hint = f"did you mean {' or '.join(near)}?" if near else "/api/v1/codecs lists those that there are"
-    return NotFound(f"no codec {name!r} has public results; {hint}")
+    return NotFound(
+        f"no codec {name!r} has public results on datasets of the benchmark; {hint}; those on others are at /custom"
+    )
 
 
 def category_of(found: NewestResults, category: Category) -> CodecResult:
@@ -221,13 +223,14 @@ def _band_view(near: Band) -> BandView:
 
 def _history(versions: Sequence[Submission]) -> list[VersionView]:
     public = [each for each in versions if each.status != "withdrawn"]
-    before = {later.id: earlier.id for later, earlier in pairwise(public)}
+    chains = ([each for each in public if each.custom == custom] for custom in (True, False))
+    before = {later.id: earlier.id for chain in chains for later, earlier in pairwise(chain)}
     return [
         VersionView(
             each.id, each.version, each.received.date().isoformat(), each.status,
             each.submitter if each.status in PUBLIC else "",  # the submitter of a rejected file is not public
             each.reason or "",
-            each.decided.date().isoformat() if each.decided else "", before.get(each.id),
+            each.decided.date().isoformat() if each.decided else "", before.get(each.id), each.custom,
         )
         for each in versions
     ]  # fmt: skip

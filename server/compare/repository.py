@@ -15,7 +15,7 @@ from codec_superb.pipeline.aggregates.metrics import Aggregates, CategoryAggrega
 from codec_superb.pipeline.comparison.results import ResultDataset, Results
 from codec_superb.pipeline.runs.info import DatasetInfo
 from codec_superb.pipeline.tables.rows import ClipRow
-from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Revision, Submission
+from codec_superb.server.database.models import COUNTED, ClipBlock, Codec, Result, Revision, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.storage.clip_blocks import block_rows
 
@@ -27,7 +27,7 @@ def revision(session: Session) -> int:
 
 def public_names(session: Session) -> list[str]:
     """List the codecs that have public results, sorted."""
-    statement = select(Codec.name).join(Submission).where(Submission.status.in_(PUBLIC)).distinct().order_by(Codec.name)
+    statement = select(Codec.name).join(Submission).where(COUNTED).distinct().order_by(Codec.name)
     return list(session.scalars(statement))
 
 
@@ -36,7 +36,7 @@ def newest_public(session: Session, names: Collection[str]) -> dict[str, Submiss
     statement = (
         select(Submission)
         .join(Submission.codec)
-        .where(Codec.name.in_(names), Submission.status.in_(PUBLIC))
+        .where(Codec.name.in_(names), COUNTED)
         .options(joinedload(Submission.codec))
         .order_by(Submission.version)
     )
@@ -48,7 +48,7 @@ def newest_of_families(session: Session, families: Collection[str]) -> list[Subm
     statement = (
         select(Submission)
         .join(Submission.codec)
-        .where(Submission.card["family"].as_string().in_(families), Submission.status.in_(PUBLIC))
+        .where(Submission.card["family"].as_string().in_(families), COUNTED)
         .options(joinedload(Submission.codec))
         .order_by(Submission.version)
     )

@@ -165,6 +165,8 @@ class Submission(Base):
     document: Mapped[dict[str, Any]] = mapped_column(deferred=True)
     """``submission.json`` without card and aggregates, but with ``aggregates.applications``: datasets with provenance,
     metric versions, samples; with ``custom_results``, where a file has metrics of plug-ins."""
+    custom: Mapped[bool] = mapped_column(default=False)
+    """On datasets that are not of the benchmark: shown as custom, never ranked, never the current version."""
     metrics: Mapped[dict[str, Any]]
     """Metric key to version of its definition."""
     clips: Mapped[int]
@@ -183,6 +185,10 @@ class Submission(Base):
     codec: Mapped[Codec] = relationship()
     account: Mapped[Account | None] = relationship()
     results: Mapped[list[Result]] = relationship(back_populates="submission", order_by="Result.id")
+
+
+COUNTED = Submission.status.in_(PUBLIC) & Submission.custom.is_(False)
+"""Submissions that the board, comparisons and a codec's page rest on: public, on datasets of the benchmark."""
 
 
 class Result(Base):

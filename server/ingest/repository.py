@@ -51,6 +51,7 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
         "submitter": submitter.name if submitter else "",
         "contact": submitter.contact if submitter else None,
         "created": submission.created,
+        "custom": submission.kind == "custom",
         "card": whole["codec"],
         "document": {
             **{name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},

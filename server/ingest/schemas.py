@@ -27,6 +27,8 @@ class Receipt(ApiModel):
     failed: int
     complete: bool
     """No clip failed and no dataset was cut short."""
+    custom: bool
+    """On datasets that are not of the benchmark: shown as custom, never ranked."""
     notes: list[str]
     """What is unusual without being wrong."""
     warnings: list[dict[str, Any]]

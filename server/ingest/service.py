@@ -196,6 +196,7 @@ def receipt(submission: Submission, settings: Settings) -> Receipt:
         ok=submission.ok,
         failed=submission.failed,
         complete=submission.complete,
+        custom=submission.custom,
         notes=submission.notes,
         warnings=submission.warnings,
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Executable, or_, select
 from sqlalchemy.orm import Session
 
-from codec_superb.server.database.models import PUBLIC, Codec, Result, Submission
+from codec_superb.server.database.models import COUNTED, Codec, Result, Submission
 from codec_superb.server.moderation.score_deviation import BAND
 
 _MOST_NAMED = 500
@@ -35,8 +35,10 @@ class ComparedResult:
 def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[ComparedResult]]:
     """Load the results of the same family and those of similar bitrate, by category and dataset.
 
-    Results without bitrate or score are left out.
+    Results without bitrate or score are left out; a custom submission is compared with none.
     """
+    if submission.custom:
+        return {}
     others = {entry.submission: entry for entry in _others(session, submission)}
     newest: dict[tuple[str, str, str], tuple[int, ComparedResult]] = {}
     for identity, category, dataset, kbps, score, low, high in session.execute(_near(submission, others.values())):
@@ -69,7 +71,7 @@ def _others(session: Session, submission: Submission) -> list[_Other]:
             Submission.card["family"].as_string(), Submission.card["kind"].as_string(),
         )
         .join(Codec, Submission.codec_id == Codec.id)
-        .where(Submission.status.in_(PUBLIC), Submission.codec_id != submission.codec_id)
+        .where(COUNTED, Submission.codec_id != submission.codec_id)
     )  # fmt: skip
     return [_Other(*row) for row in session.execute(statement)]
 

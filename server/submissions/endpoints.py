@@ -29,11 +29,16 @@ def list_submissions(
     codec: AnyCodec = None,
     status: Annotated[Literal["published", "verified"] | None, Query(description="Of this status alone.")] = None,
     dataset: WithDataset = None,
+    custom: Annotated[
+        bool | None, Query(description="Those on datasets that are not of the benchmark alone, or all others.")
+    ] = None,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     per_page: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> SubmissionList:
     """List public submissions, newest first."""
-    return service.listed(session, codec=codec, status=status, dataset=dataset, page=page, per_page=per_page)
+    return service.listed(
+        session, codec=codec, status=status, dataset=dataset, custom=custom, page=page, per_page=per_page
+    )
 
 
 @router.get("/api/v1/submissions/{identity}")
@@ -72,10 +77,11 @@ def clip_rows(
     limit: Annotated[int, Query(ge=1, le=10_000, description="JSON only: rows at most.")] = 1000,
 ) -> Response:
     """Return the clip rows behind the aggregates: JSON in pages, CSV and Parquet whole."""
-    table = clips.table_of(service.clip_blocks(session, identity, dataset))
-    name = f"{identity}{f'-{dataset}' if dataset else ''}"
+    blocks, custom = service.clip_blocks(session, identity, dataset)
+    table = clips.table_of(blocks)
+    name = f"{identity}{f'-{dataset}' if dataset else ''}{'-custom' if custom else ''}"
     if format == "json":
-        body: dict[str, Any] = {"submission": identity, "total": table.num_rows, "offset": offset}
+        body: dict[str, Any] = {"submission": identity, "custom": custom, "total": table.num_rows, "offset": offset}
         return JSONResponse(body | {"clips": clips.as_rows(table, offset, limit)})
     if format == "csv":
         return _attachment(clips.as_csv(table), "text/csv; charset=utf-8", f"{name}.csv")

@@ -1,8 +1,10 @@
-"""``/submissions/{id}`` and the difference between two versions, for people."""
+"""``/submissions/{id}``, the difference between two versions, and the list of custom ones, for people."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
 from codec_superb.server.database.session import ReadTransaction
@@ -10,9 +12,22 @@ from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.submissions import repository, service
 from codec_superb.server.submissions.endpoints import Identity
+from codec_superb.web.site.board.paging import page_links
 from codec_superb.web.site.page import render
 
 router = APIRouter(include_in_schema=False)
+PER_PAGE = 50
+
+
+@router.get("/custom", response_class=HTMLResponse)
+def custom_page(
+    request: Request, session: ReadTransaction, page: Annotated[int, Query(ge=1, le=1_000_000)] = 1
+) -> HTMLResponse:
+    """List the public submissions on datasets that are not of the benchmark, newest first."""
+    found = service.listed(session, custom=True, page=page, per_page=PER_PAGE)
+    links = page_links(page, -(-found.total // PER_PAGE), lambda number: f"/custom?page={number}")
+    context = page_context_of(request, "Custom datasets")
+    return HTMLResponse(render("custom.html.j2", context, found=found.submissions, links=links))
 
 
 @router.get("/submissions/{identity}", response_class=HTMLResponse)

@@ -12,7 +12,14 @@ from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result
 
 
 def public_page(
-    session: Session, *, codec: str | None, status: str | None, dataset: str | None, page: int, per_page: int
+    session: Session,
+    *,
+    codec: str | None,
+    status: str | None,
+    dataset: str | None,
+    custom: bool | None,
+    page: int,
+    per_page: int,
 ) -> tuple[int, Sequence[Submission]]:
     """Return how many public submissions fit, and one page of them, newest first."""
     chosen = select(Submission).join(Submission.codec).where(Submission.status.in_(PUBLIC))
@@ -22,6 +29,8 @@ def public_page(
         chosen = chosen.where(Submission.status == status)
     if dataset is not None:
         chosen = chosen.where(Submission.results.any(Result.dataset == dataset))
+    if custom is not None:
+        chosen = chosen.where(Submission.custom.is_(custom))
     total = session.scalar(select(func.count()).select_from(chosen.subquery())) or 0
     return total, session.scalars(_page(chosen, page, per_page)).all()
 
@@ -67,12 +76,13 @@ def decided_versions(session: Session, codec: str) -> Sequence[Submission]:
 
 
 def previous_public(session: Session, submission: Submission) -> Submission | None:
-    """Find the newest public version before this one."""
+    """Find the newest public version before this one, custom if this one is."""
     statement = (
         select(Submission)
         .where(
             Submission.codec_id == submission.codec_id,
             Submission.version < submission.version,
+            Submission.custom.is_(submission.custom),
             Submission.status.in_(PUBLIC),
         )
         .order_by(Submission.version.desc())

@@ -28,6 +28,8 @@ class SubmissionItem(ApiModel):
     failed: int
     complete: bool
     """No clip failed and no dataset was cut short."""
+    custom: bool
+    """On datasets that are not of the benchmark: shown as custom, never ranked."""
 
 
 class SubmissionList(ApiModel):
@@ -75,6 +77,8 @@ class SubmissionVersion(ApiModel):
     version: int
     id: str | None
     """None for one that was withdrawn."""
+    custom: bool
+    """On datasets that are not of the benchmark: shown as custom, never ranked."""
     status: Status
     received: datetime
     decided: datetime | None

@@ -34,11 +34,18 @@ _COUNTED = ("manifest_hash", "clips", "selected", "ok", "failed", "undefined")
 
 
 def listed(
-    session: Session, *, codec: str | None, status: str | None, dataset: str | None, page: int, per_page: int
+    session: Session,
+    *,
+    page: int,
+    per_page: int,
+    codec: str | None = None,
+    status: str | None = None,
+    dataset: str | None = None,
+    custom: bool | None = None,
 ) -> SubmissionList:
-    """List public submissions, newest first."""
+    """List public submissions, newest first; ``custom`` None lists those that are and those that are not."""
     total, found = repository.public_page(
-        session, codec=codec, status=status, dataset=dataset, page=page, per_page=per_page
+        session, codec=codec, status=status, dataset=dataset, custom=custom, page=page, per_page=per_page
     )
     return SubmissionList(total=total, page=page, per_page=per_page, submissions=_items(session, found))
 
@@ -86,16 +93,16 @@ def download(session: Session, settings: Settings, identity: str) -> tuple[Path,
     """Return the file to send for a public submission and a name for it."""
     found = find(session, identity)
     path = public_file(settings, found.file_sha256, has_contact=found.contact is not None)
-    return path, f"{found.codec.name}-v{found.version}.zip"
+    return path, f"{found.codec.name}-v{found.version}{'-custom' if found.custom else ''}.zip"
 
 
-def clip_blocks(session: Session, identity: str, dataset: str | None) -> Sequence[ClipBlock]:
-    """Blocks of a public submission. Raises NotFound, also for a dataset that it does not have."""
-    find(session, identity)
+def clip_blocks(session: Session, identity: str, dataset: str | None) -> tuple[Sequence[ClipBlock], bool]:
+    """Blocks of a public submission, and whether it is custom. Raises NotFound, also for a dataset that it lacks."""
+    custom = find(session, identity).custom
     found = repository.blocks(session, identity, dataset)
     if not found:
         raise NotFound(f"submission {identity} has no clips of a dataset {dataset!r:.60}")
-    return found
+    return found, custom
 
 
 def history(session: Session, codec: str) -> History:
@@ -110,6 +117,7 @@ def history(session: Session, codec: str) -> History:
         SubmissionVersion(
             version=entry.version,
             id=entry.id if entry.status in PUBLIC else None,
+            custom=entry.custom,
             status=entry.status,
             received=entry.received,
             decided=entry.decided,
@@ -154,6 +162,7 @@ def _items(session: Session, found: Sequence[Submission]) -> list[SubmissionItem
             ok=entry.ok,
             failed=entry.failed,
             complete=entry.complete,
+            custom=entry.custom,
         )
         for entry in found
     ]

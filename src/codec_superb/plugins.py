@@ -18,7 +18,7 @@ import importlib.util
 import sys
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +38,7 @@ class UnknownPlugin(PluginError):
 
 
 class PluginWarning(UserWarning):
-    """A plug-in that was not asked for by name cannot be loaded, and the program goes on without it."""
+    """The program goes on without a plug-in that cannot be loaded, or without results that only a plug-in can make."""
 
 
 class Source(NamedTuple):
@@ -64,6 +64,11 @@ class Source(NamedTuple):
 
 class Row(Protocol):
     """A row of a table that plug-ins may add to."""
+
+    @property
+    def target(self) -> str:
+        """What is behind it, ``module:name``."""
+        ...
 
     def plugged(self, source: Source) -> Self:
         """Return the row with its origin, its version and its targets filled in."""
@@ -133,6 +138,31 @@ def row_of(point: Announced, kind: type[R]) -> R:
         raise PluginError(f"{point.origin}: expected a {kind.__name__} of the key {point.name!r}, got {what}")
     place = point.value.partition(":")[0]
     return row.plugged(Source(point.distribution, place, point.distribution.replace(" ", "-")))
+
+
+def find(name: str, group: str, kind: type[R], table: Mapping[str, R]) -> R | None:
+    """Return the row that ``name`` stands for: of ``table``, of an entry point, or ``path/to/file.py:NAME``.
+
+    None for a name that is none of :func:`names`. Raises PluginError for a plug-in that cannot be loaded, and for a key
+    that is taken.
+    """
+    if is_file_name(name):
+        row = row_from_file(name, kind)
+        if (own := table.get(_key(row))) is not None:
+            raise taken(_key(row), own.target, row.target)
+        return row
+    others = by_name(group, targets(table))
+    return row_of(others[name], kind) if name in others else table.get(name)
+
+
+def targets(table: Mapping[str, R]) -> dict[str, str]:
+    """Return what is behind each row of a table, by key."""
+    return {key: row.target for key, row in table.items()}
+
+
+def names(group: str, table: Collection[str]) -> set[str]:
+    """Return the names of a table and of a group's entry points."""
+    return {*table, *(point.name for point in announced(group))}
 
 
 def rows_of(group: str, kind: type[R], own: Mapping[str, str]) -> dict[str, R]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.pipeline.runs import speech_folder
-from support.stranger import guide_blocks
+from support.stranger import guide_blocks, metric_file
 
 from codec_superb.pipeline.runs.folder import RunFolder
 
@@ -73,13 +73,6 @@ LOUDNESS = Probe(
     scorer="codec_superb.applications.quality.scoring:score",
 )
 '''
-
-
-def metric_file() -> str:
-    """Return the guide's metric as one file, function and row."""
-    function, row, _ = guide_blocks("adding-a-metric.md")
-    row = row.replace("codec_superb.metrics.level:level", ":level")
-    return f"{function}\n\nfrom math import inf\nfrom codec_superb.metrics.table import Metric\n\nLEVEL = {row}"
 
 
 def backend_file() -> str:
@@ -214,8 +207,21 @@ def test_files_plug_in_and_an_edited_one_is_computed_again(place: Path) -> None:
     run(place, "report", "runs", "-o", "report.html")
     assert "Level difference (custom)" in (place / "report.html").read_text()
     packed = run(place, "pack", "runs", "-o", "a.zip", "--samples", "0")
-    assert "packed 1 run" in packed.stderr
+    assert "packed 1 run into a.zip, as custom: shown, never ranked" in packed.stderr
+    assert packed.stderr.count("without loudness: probes of plug-ins are not packed") == 1
     assert "level: a custom metric" in run(place, "check", "a.zip").stdout
+
+
+def test_a_probe_of_a_file_is_in_the_report_of_its_bench(place: Path) -> None:
+    """As custom, in the table and in the page; a later call that was not told of it makes both without it."""
+    (place / "loudness.py").write_text(LOUDNESS)
+    bench = ("bench", "--codec", "g711_mulaw", "--dataset", "./clips", "--out", "probed", "--metric", "sdr")
+    done = run(place, *bench, "--application", "loudness.py:LOUDNESS")
+    assert "loudness ↑" in done.stdout
+    assert "Loudness (custom)" in (place / "probed" / "report.html").read_text()
+    done = run(place, *bench)
+    assert "loudness" not in done.stdout
+    assert "Loudness (custom)" not in (place / "probed" / "report.html").read_text()
 
 
 def test_a_taken_name_shows_both_targets(place: Path, tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ import pytest
 
 from codec_superb import data_manifests
 from codec_superb.metrics.errors import UnknownMetric
+from codec_superb.metrics.plugged import find_metrics
 from codec_superb.metrics.score import metric_function
 from codec_superb.metrics.table import (
     CATEGORIES,
     METRICS,
     REFERENCE_BACKEND,
     Category,
-    checked_keys,
     metric,
     metrics_for,
     overall_metrics,
@@ -101,12 +101,12 @@ def test_an_unknown_key_answers_with_near_matches() -> None:
     with pytest.raises(UnknownMetric, match=r"'pesk'.*Did you mean pesq.*si_sdr"):
         metric("pesk")
     with pytest.raises(UnknownMetric):
-        checked_keys(["mel", "nothing"])
+        find_metrics(["mel", "nothing"])
 
 
 def test_keys_keep_their_order_without_repetitions() -> None:
     """A key asked for twice is computed once, at its first place."""
-    assert checked_keys(["stoi", "mel", "stoi"]) == ("stoi", "mel")
+    assert [row.key for row in find_metrics(["stoi", "mel", "stoi"])] == ["stoi", "mel"]
 
 
 def test_the_table_imports_no_heavy_package() -> None:

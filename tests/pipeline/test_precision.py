@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 import soundfile
 from support.codecs.checkpoints import checkpoint, opened
 from support.pipeline.runs import noise
+from support.stranger import metric_file
 
+from codec_superb.metrics.errors import UnknownMetric
 from codec_superb.pipeline.comparison.codecs import compare
 from codec_superb.pipeline.errors import PipelineError, SubmissionError
 from codec_superb.pipeline.precision import PrecisionReport, Variant, measure_precision
@@ -53,11 +56,27 @@ def report(made: tuple[Path, PrecisionReport]) -> PrecisionReport:
     return made[1]
 
 
-def _measure(clips: Path, out: Path, *variants: Variant) -> PrecisionReport:
+def _measure(clips: Path, out: Path, *variants: Variant, metrics: Sequence[str] = METRICS) -> PrecisionReport:
     return measure_precision(
         NAME, variants or [HALF], [str(clips)], out=out, weights=str(checkpoint(FAMILY)), device="cpu", workers=1,
-        metrics=METRICS, category="audio",
+        metrics=metrics, category="audio",
     )  # fmt: skip
+
+
+def test_a_metric_of_a_file_is_compared_and_an_unknown_one_refused(clips: Path, tmp_path: Path) -> None:
+    """``metrics`` takes what ``score`` takes: the paired difference of a plug-in's metric is in the report."""
+    (tmp_path / "level.py").write_text(metric_file())
+    out = tmp_path / "out"
+    report = _measure(clips, out, metrics=[f"{tmp_path}/level.py:LEVEL"])
+    comparison = report.variants[0].comparison
+    assert comparison is not None
+    (found,) = comparison.datasets[0].metrics
+    assert (found.metric, found.n) == ("level", 4)
+    assert found.result is not None
+    assert not comparison.left_out
+    with pytest.raises(UnknownMetric, match="Did you mean stft"):
+        _measure(clips, out / "other", metrics=["stftt"])
+    assert not (out / "other").exists()
 
 
 def _run(out: Path, variant: str) -> RunFolder:

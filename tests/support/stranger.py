@@ -22,6 +22,13 @@ def guide_blocks(name: str, language: str = "python") -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
+def metric_file() -> str:
+    """Return the guide's metric as one file, function and row."""
+    function, row, _ = guide_blocks("adding-a-metric.md")
+    row = row.replace("codec_superb.metrics.level:level", ":level")
+    return f"{function}\n\nfrom math import inf\nfrom codec_superb.metrics.table import Metric\n\nLEVEL = {row}"
+
+
 class Copy:
     """A copy of the repository that shares its files, bytecode too, until one is written."""
 

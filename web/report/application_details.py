@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codec_superb.metrics.results import Score
-from codec_superb.web.applications import APPLICATIONS, Application
+from codec_superb.web.applications import Application, application_of
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import ApplicationRow, ProbeModel
 from codec_superb.web.text import MISSING, interval, number
@@ -37,7 +37,7 @@ def numbers_table(rows: Sequence[ApplicationRow], names: Mapping[str, str], firs
 
 
 def _numbers(row: ApplicationRow, fields: Sequence[str], *, pairs: bool) -> list[str]:
-    numbers, quantity = row.numbers, APPLICATIONS[row.numbers.figure]
+    numbers, quantity = row.numbers, application_of(row.numbers.figure).quantity
     clips = (numbers.n, numbers.left_out, numbers.failed, *((numbers.pairs,) if pairs else ()))
     return [
         with_interval(numbers.reference, quantity),

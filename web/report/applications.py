@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import isnan
 
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.web.applications import APPLICATION_METRICS, Application
+from codec_superb.web.applications import APPLICATION_METRICS, Application, application_of
 from codec_superb.web.figures.application import Ceiling, with_ceilings
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
@@ -146,7 +146,10 @@ def _datasets(groups: Sequence[RowGroup]) -> set[str]:
 
 
 def group_application_rows(rows: Sequence[ApplicationRow]) -> list[RowGroup]:
-    """Sort rows into groups, in the order of the table of figures; of one figure those with most codecs first."""
+    """Sort rows into groups, in the order of the table of figures; of one figure those with most codecs first.
+
+    Figures of plug-ins come last.
+    """
     found: dict[tuple[str, str, ProbeModel], list[ApplicationRow]] = defaultdict(list)
     for row in rows:
         found[row.numbers.figure, row.numbers.dataset, row.model].append(row)
@@ -154,17 +157,18 @@ def group_application_rows(rows: Sequence[ApplicationRow]) -> list[RowGroup]:
 
     def place(key: tuple[str, str, ProbeModel]) -> tuple[object, ...]:
         figure, dataset, model = key
-        return places[figure], -len(found[key]), dataset, model.name, model.version, model.settings
+        which = places.get(figure, len(places)), figure
+        return *which, -len(found[key]), dataset, model.name, model.version, model.settings
 
     ordered = sorted(found, key=place)
     return [
-        RowGroup(f"application-{at}", APPLICATION_METRICS[key[0]], key[1], key[2], tuple(_best_first(found[key])))
+        RowGroup(f"application-{at}", application_of(key[0]), key[1], key[2], tuple(_best_first(found[key])))
         for at, key in enumerate(ordered)
     ]
 
 
 def _best_first(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
-    sign = -1 if APPLICATION_METRICS[rows[0].numbers.figure].quantity.higher_is_better else 1
+    sign = -1 if application_of(rows[0].numbers.figure).quantity.higher_is_better else 1
 
     def place(row: ApplicationRow) -> tuple[bool, float, str]:
         value = row.numbers.resynthesis.value

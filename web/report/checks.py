@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
+from codec_superb.applications.errors import UnknownApplication
 from codec_superb.metrics.table import Metric
-from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.applications import application_of
 from codec_superb.web.errors import ReportError
 from codec_superb.web.rows import CodecResult, ReportData
 
@@ -39,8 +40,10 @@ def _check_applications(data: ReportData) -> None:
         where = f"{row.numbers.figure} of {row.codec!r} on {row.numbers.dataset or 'all datasets'}"
         if row.codec not in codecs:
             raise ReportError(f"{where} has no result in any category: score the run too")
-        if row.numbers.figure not in APPLICATIONS:
-            raise ReportError(f"{where}: the table of applications lacks it; it knows {', '.join(APPLICATIONS)}")
+        try:
+            application_of(row.numbers.figure)
+        except UnknownApplication as error:
+            raise ReportError(f"{where}: the table of applications lacks it: {error}") from error
         key = (row.codec, row.numbers.figure, row.numbers.dataset, row.model)
         if key in seen:
             raise ReportError(f"{where} comes twice with {row.model.name}: give it once")

@@ -56,12 +56,12 @@ def test_a_good_submission_is_admitted(packed: OpenedSubmission) -> None:
         assert (findings.problems, findings.notes) == ([], [])
 
 
-def test_own_folders_are_not_admitted(packed: OpenedSubmission) -> None:
-    """A custom dataset is refused as such; whether the table knows its name is then not asked."""
-    problem = one(asked(packed, kind="custom", known=lambda _name: None))
-    assert (problem.path, problem.got) == ("submission.json: kind", "custom")
-    assert problem.expected == "named: datasets of the benchmark"
-    assert "own folders go into own reports" in problem.how_to_fix
+def test_custom_datasets_are_admitted_whatever_is_known(packed: OpenedSubmission) -> None:
+    """A custom dataset is not looked up by its name; everything else is required of it too."""
+    assert asked(packed, kind="custom", known=lambda _name: None).problems == []
+    (entry,) = packed.submission.datasets
+    problem = one(asked(packed, kind="custom", datasets=(entry.model_copy(update={"selected": 0}),)))
+    assert problem.path == "submission.json: datasets.0.selected"
 
 
 def test_a_dataset_that_nobody_knows_is_not_admitted(packed: OpenedSubmission) -> None:

@@ -157,7 +157,7 @@ def test_more_rows_than_the_known_datasets_have(file: bytes) -> None:
 def test_own_folders_are_compared_with_nothing(file: bytes) -> None:
     """A custom dataset is not asked about, whatever its name is here, and a note says so."""
     report = edit_document(io.BytesIO(file), lambda data: data.update(kind="custom"), seal=True)
-    assert report.notes == ("mini: a custom dataset, compared with nothing that has a name",)
+    assert report.notes == ("mini: a custom dataset: shown as custom, never ranked or compared with a named one",)
     assert report.problems == ()
 
 

@@ -76,7 +76,7 @@ class TestWhatIsPacked:
         run = write_run(tmp_path, draw_rows(1, 9), card=CARD, location="/home/ann lee/my voices", category="speech")
         packed = pack([run], tmp_path / "a.zip")
         assert document(packed).kind == "custom"
-        assert "compared with nothing" in " ".join(check(packed).notes)
+        assert "shown as custom, never ranked" in " ".join(check(packed).notes)
         assert b"ann lee" not in read_archive(packed)["submission.json"]
 
     def test_no_path_of_this_machine_is_packed(self, tmp_path: Path) -> None:

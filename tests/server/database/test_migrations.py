@@ -15,12 +15,12 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, select, text
 from support.server.postgres import PostgresServer
-from support.server.rows import all_rows, fill_tables
+from support.server.rows import WORDS, all_rows, fill_tables
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.server.database import migrate
 from codec_superb.server.database.migrate import downgrade, upgrade
-from codec_superb.server.database.models import Base, Result, Revision
+from codec_superb.server.database.models import Base, Result, Revision, Submission
 from codec_superb.server.database.session import Database, bump_revision
 
 REVISIONS = [
@@ -128,6 +128,34 @@ def test_the_mean_of_a_metric_is_called_mean(
     upgrade(database_url)
     assert _metrics(filled) == before
     assert all_rows(filled.engine) == rows
+
+
+def test_custom_submissions_are_withdrawn_for_an_older_program(filled: Database, database_url: str) -> None:
+    """Before 0003 nothing custom is public, since it would be ranked; after it each has the status it had, and why."""
+    with filled.transaction(write=True) as session:
+        first, second, third = session.scalars(select(Submission).order_by(Submission.id))
+        for row in (first, second):
+            row.custom, row.document = True, {**row.document, "kind": "custom"}
+        first.status, first.reason, second.status = "verified", WORDS, "withdrawn"
+        identities = [first.id, second.id, third.id]
+    before = all_rows(filled.engine)
+    downgrade(database_url, "0002")
+    assert "custom" not in {column["name"] for column in inspect(filled.engine).get_columns("submissions")}
+    with filled.engine.begin() as connection:
+        old = {row.id: row.status for row in connection.execute(text("SELECT id, status FROM submissions"))}
+        assert [old[each] for each in identities] == ["withdrawn", "withdrawn", "published"]
+    upgrade(database_url)
+    assert all_rows(filled.engine) == before
+    with filled.transaction() as session:
+        assert session.scalars(select(Submission.custom).order_by(Submission.id)).all() == [True, True, False]
+    downgrade(database_url, "0002")
+    with filled.engine.begin() as connection:
+        connection.execute(text("UPDATE submissions SET status = 'published' WHERE id = :id"), {"id": identities[0]})
+    upgrade(database_url)
+    with filled.transaction() as session:
+        first = session.get_one(Submission, identities[0])
+        assert (first.status, first.custom) == ("published", True)
+        assert "before_withdrawal" not in first.document
 
 
 def test_a_later_migration_keeps_every_row(filled: Database, database_url: str, later: Path) -> None:

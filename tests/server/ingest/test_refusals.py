@@ -73,7 +73,9 @@ DOCUMENTS: dict[str, tuple[Callable[[Document], object], str]] = {
     "an unknown dataset": (lambda d: d["datasets"][0].update(name="nowhere"), "datasets.0.name"),
     "another manifest": (lambda d: d["datasets"][0].update(manifest_hash="0" * 64), "datasets.0.manifest_hash"),
     "a smaller dataset": (lambda d: d["datasets"][0].update(clips=13), "datasets.0.clips"),
-    "an own folder": (lambda d: d.update(kind="custom"), "submission.json: kind"),
+    "an own folder without a clip": (
+        lambda d: (d.update(kind="custom"), d["datasets"][0].update(selected=0)), "datasets.0.selected",
+    ),
     "random weights": (
         lambda d: d["codec"].update(weights={"source": "random", "revision": None, "sha256": None}),
         "codec.weights.source",

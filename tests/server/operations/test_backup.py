@@ -8,18 +8,20 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import select
+from sqlalchemy import MetaData, select
 from support.server.postgres import PostgresServer
 from support.server.rows import add_upload, all_rows, fill_tables
 
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.server.database import migrate
-from codec_superb.server.database.models import Account, Revision, Submission
-from codec_superb.server.database.session import Database
+from codec_superb.server.database.models import Account, Base, Revision, Submission
+from codec_superb.server.database.session import Database, make_engine
 from codec_superb.server.errors import OperationError
+from codec_superb.server.operations import backup as backups
 from codec_superb.server.operations.backup import make_backup
 from codec_superb.server.operations.restore import restore_backup, verify_backup
 from codec_superb.server.settings import Settings
@@ -226,8 +228,12 @@ class TestRestore:
         """A backup that the first program made, whose metrics have a ``value``, becomes rows of today."""
         before = _state(filled)[0]
         migrate.downgrade(filled.database_url, "0001")
+        engine, tables = make_engine(filled.database_url), MetaData()
+        tables.reflect(engine, only=list(Base.metadata.tables))
+        engine.dispose()
         with monkeypatch.context() as then:
             then.setattr(migrate, "head", lambda: "0001")
+            then.setattr(backups, "Base", SimpleNamespace(metadata=tables))
             old = make_backup(filled, tmp_path / "old.zip").path
         restore_backup(empty, old)
         assert _state(empty)[0] == before

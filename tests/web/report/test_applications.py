@@ -9,6 +9,7 @@ from support.web.report import OTHER_WHISPER, RESEMBLYZER, TABLE, WHISPER, make_
 from support.web.report import make_results as results_of
 from support.web.results import changed_numbers, score
 
+from codec_superb.applications.table import PROBE_METRICS, PROBES
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.errors import ReportError
 from codec_superb.web.report import render
@@ -60,6 +61,24 @@ class TestGroups:
         assert values[:-1] == sorted(value for value in values if value is not None)
         greatest = [row.numbers.resynthesis.value or 0 for row in similarities.rows]
         assert greatest == sorted(greatest, reverse=True)
+
+
+class TestPlugIns:
+    """A probe that joins the table after the pages have read it."""
+
+    def test_its_figures_are_in_the_report_last_and_custom(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The page has them under their own name; the tables of the site never do."""
+        figure = replace(PROBE_METRICS["utmos"], key="a_loudness", label="Loudness")
+        row = replace(PROBES["utmos"], key="loudness", metrics=(figure,), origin="garden 1.2")
+        mine = changed_numbers(ROWS[0], figure=figure.key, probe=row.key)
+        data = replace(make_report(), applications=[mine, *ROWS])
+        with pytest.raises(ReportError, match="no figure 'a_loudness'"):
+            render(data, TABLE)
+        monkeypatch.setitem(PROBES, row.key, row)
+        monkeypatch.setitem(PROBE_METRICS, figure.key, figure)
+        assert group_application_rows([mine, *ROWS])[-1].quantity.title == "Loudness (custom)"
+        assert "Loudness (custom)" in render(data, TABLE)
+        assert figure.key not in APPLICATIONS
 
 
 class TestPanel:

@@ -176,7 +176,9 @@ class VersionView:
     decided: str
     """ISO date of the decision, '' where there was none."""
     previous: str | None
-    """Id of the version before, to compare with."""
+    """Id of the version before, to compare with; custom if this one is."""
+    custom: bool = False
+    """On datasets that are not of the benchmark."""
 
     @property
     def public(self) -> bool:

@@ -52,9 +52,10 @@
     }
     if (!isNew) card.append(element("p", "This very file was sent before; nothing has changed."));
     const partial = answer.complete ? "" : "; shown as partial";
+    const custom = answer.custom ? "; shown as custom, never ranked" : "";
     card.append(
       where,
-      element("p", `${answer.clips} clips of ${answer.datasets.join(", ")}, ${answer.failed} failed${partial}.`),
+      element("p", `${answer.clips} clips of ${answer.datasets.join(", ")}, ${answer.failed} failed${partial}${custom}.`),
     );
     const notes = element("ul");
     for (const note of answer.notes) notes.append(element("li", note));
