@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from codec_superb.applications.catalogue import BackendEntry, make_backend
 from codec_superb.applications.errors import (
@@ -23,7 +23,7 @@ from codec_superb.applications.interface import Backend, Item, Model, Prediction
 from codec_superb.base_codec import fitting
 from codec_superb.data_manifests import Clip, Dataset
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.probing.predictions import failure, model_digest, to_entry
+from codec_superb.pipeline.probing.predictions import Answer, Failure, checked, model_digest
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of
 
@@ -59,10 +59,10 @@ class PredictTask(NamedTuple):
 
 
 class ClipPrediction(NamedTuple):
-    """The prediction on one sound, in the form of a journal entry."""
+    """What the model answers to one sound."""
 
     place: SoundPlace
-    entry: dict[str, Any]
+    answer: Answer
 
 
 class _LoadedBackend:
@@ -134,7 +134,7 @@ def predict_sounds(task: PredictTask) -> Iterator[ClipPrediction]:
     read = [reader.read(place) for place in task.places]
     answers = _ask(backend, [sound for sound in read if isinstance(sound, Sound)])
     for place, sound in zip(task.places, read, strict=True):
-        yield ClipPrediction(place, _entry(next(answers) if isinstance(sound, Sound) else sound))
+        yield ClipPrediction(place, _answer(next(answers) if isinstance(sound, Sound) else sound))
 
 
 class _SoundReader:
@@ -233,14 +233,14 @@ def _size(batch: Sequence[Sound]) -> int:
     return len(batch) * max(sound.samples.size for sound in batch)
 
 
-def _entry(answer: Prediction | Exception) -> dict[str, Any]:
-    """Convert an answer to a journal entry; an exception or invalid prediction becomes a failure."""
+def _answer(answer: Prediction | Exception) -> Answer:
+    """Return the prediction; an exception or invalid prediction becomes a failure."""
     if isinstance(answer, Exception):
-        return failure(_reason(answer), final=isinstance(answer, PredictionFailed))
+        return Failure(_reason(answer), final=isinstance(answer, PredictionFailed))
     try:
-        return to_entry(answer)
+        return checked(answer)
     except PredictionFailed as error:
-        return failure(_reason(error), final=True)
+        return Failure(_reason(error), final=True)
 
 
 def _reason(error: Exception) -> str:

@@ -1,24 +1,31 @@
-"""Journal entries of predictions, and the hash that identifies a model.
-
-An entry is ``{"text": …}``, ``{"vector": …}`` (base64 of little-endian float32) or ``{"failed": reason}``; the last
-with ``"final": true`` where the model itself reported that it has no prediction, so that it is not called again.
-"""
+"""What models answer, its form in journals, and the hash that identifies a model."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Model, Prediction
+from codec_superb.metrics.table import Category
 from codec_superb.pipeline.tables import strict_json
+from codec_superb.pipeline.tables.rows import PredictionLine
 
-FAILED = "failed"
-_FINAL = "final"
-_FLOATS = "<f4"
+_FLOATS = "<f4"  # byte order of journals, whatever the machine's
+
+
+class Failure(NamedTuple):
+    """Why there is no prediction."""
+
+    reason: str
+    final: bool = False
+    """Whether the model itself reported that it has no prediction, so that it is not called again."""
+
+
+Answer = Prediction | Failure
 
 
 class PredictionSet(NamedTuple):
@@ -35,23 +42,18 @@ def model_digest(model: Model) -> str:
     return strict_json.digest({"name": model.name, "sha256": model.sha256, "settings": dict(model.settings)})
 
 
-def failure(reason: str, *, final: bool = False) -> dict[str, Any]:
-    """Return the journal entry of a failed prediction."""
-    return {FAILED: reason, _FINAL: True} if final else {FAILED: reason}
+def needs_prediction(answer: Answer | None) -> bool:
+    """Whether a model must be called: there is no answer, or a failure that is not final."""
+    return answer is None or (isinstance(answer, Failure) and not answer.final)
 
 
-def needs_prediction(entry: Mapping[str, Any] | None) -> bool:
-    """Whether a model must be called: there is no entry, or a failure that is not final."""
-    return entry is None or (FAILED in entry and not entry.get(_FINAL, False))
-
-
-def to_entry(prediction: object) -> dict[str, Any]:
-    """Convert a prediction to a journal entry.
+def checked(prediction: object) -> Prediction:
+    """Return what a model answered.
 
     Raises PredictionFailed for anything but a text or a float32 array of one dimension with finite numbers.
     """
     if isinstance(prediction, str):
-        return {"text": prediction}
+        return prediction
     if not isinstance(prediction, np.ndarray) or prediction.dtype != np.float32 or prediction.ndim != 1:
         got = f"{prediction.dtype} of {prediction.shape}" if isinstance(prediction, np.ndarray) else type(prediction)
         raise PredictionFailed(f"expected a text or a float32 array of one dimension from the model, got {got}")
@@ -60,22 +62,40 @@ def to_entry(prediction: object) -> dict[str, Any]:
         raise PredictionFailed(
             f"expected finite numbers from the model, got {wrong} NaN or infinite of {prediction.size}"
         )
-    return {"vector": base64.b64encode(prediction.astype(_FLOATS).tobytes()).decode("ascii")}
+    return prediction
 
 
-def from_entry(entry: Mapping[str, Any]) -> Prediction:
-    """Convert a journal entry back to a prediction; the inverse of :func:`to_entry`."""
-    if "text" in entry:
-        return str(entry["text"])
-    return np.frombuffer(base64.b64decode(entry["vector"]), dtype=_FLOATS).astype(np.float32)
+def to_line(
+    clip: str, category: Category, answer: Answer, *, sha256: str | None = None, model: str | None = None
+) -> PredictionLine:
+    """Return the line of a journal; ``sha256`` and ``model`` on a resynthesis."""
+    text, vector, failed, final = None, None, None, False
+    if isinstance(answer, Failure):
+        failed, final = answer
+    elif isinstance(answer, str):
+        text = answer
+    else:
+        vector = base64.b64encode(answer.astype(_FLOATS).tobytes()).decode("ascii")
+    return PredictionLine(
+        clip=clip, sha256=sha256, category=category, model=model, text=text, vector=vector, failed=failed, final=final
+    )
 
 
-def split_failures(entries: Mapping[str, Mapping[str, Any]]) -> PredictionSet:
+def answer_of(line: PredictionLine) -> Answer:
+    """Return the answer of a line; the inverse of :func:`to_line`."""
+    if line.failed is not None:
+        return Failure(line.failed, line.final)
+    if line.vector is not None:
+        return np.frombuffer(base64.b64decode(line.vector), dtype=_FLOATS).astype(np.float32)
+    return line.text or ""
+
+
+def split_failures(answers: Mapping[str, Answer]) -> PredictionSet:
     """Separate predictions from failures."""
-    answers = PredictionSet({}, {})
-    for clip, entry in entries.items():
-        if FAILED in entry:
-            answers.failures[clip] = entry[FAILED]
+    found = PredictionSet({}, {})
+    for clip, answer in answers.items():
+        if isinstance(answer, Failure):
+            found.failures[clip] = answer.reason
         else:
-            answers.predictions[clip] = from_entry(entry)
-    return answers
+            found.predictions[clip] = answer
+    return found

@@ -18,7 +18,7 @@ from codec_superb.pipeline.probing.clip import (
     load_backend,
     predict_sounds,
 )
-from codec_superb.pipeline.probing.predictions import failure
+from codec_superb.pipeline.probing.predictions import Failure
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.workers.batches import BatchQueue, Length, batches, halves
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash, usable_cores
@@ -64,7 +64,7 @@ class Predictor:
             queue.put_back(crash.task._replace(places=half) for half in halves(left))
             return None
         self.progress.message(f"{self.model.name}: {left[0].clip}: {crash.reason}")
-        return ClipPrediction(left[0], failure(crash.reason))
+        return ClipPrediction(left[0], Failure(crash.reason))
 
     def _start(self) -> BackendSpec:
         """Load the model in a worker, once. Raises PipelineError where that kills the worker, ApplicationError."""

@@ -10,12 +10,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from codec_superb.applications.interface import Item
 from codec_superb.data_manifests.home import codec_superb_home
-from codec_superb.pipeline.probing.predictions import needs_prediction
+from codec_superb.pipeline.probing.predictions import Answer, answer_of, needs_prediction, to_line
 from codec_superb.pipeline.runs.journal import Journal
+from codec_superb.pipeline.tables.rows import PredictionLine
 from codec_superb.pipeline.workers.progress import Progress
 
 SHORT = 16
@@ -30,26 +30,26 @@ def file_of(manifest_hash: str, digest: str) -> Path:
 class ReferencePredictions:
     """The open cache file of one dataset and model."""
 
-    def __init__(self, journal: Journal[dict[str, Any]], *, overwrite: bool) -> None:
+    def __init__(self, journal: Journal[PredictionLine], *, overwrite: bool) -> None:
         self._journal = journal
         self._overwrite = overwrite
         self._fresh: set[str] = set()
 
-    def entry(self, item: Item) -> dict[str, Any] | None:
-        """Return the entry of a clip; None where there is none, or where the user asked to compute it again."""
-        entry = self._journal.last(item.clip)
-        if entry is None or entry["category"] != item.category:
+    def answer(self, item: Item) -> Answer | None:
+        """Return the answer on a clip; None where there is none, or where the user asked to compute it again."""
+        line = self._journal.last(item.clip)
+        if line is None or line.category != item.category:
             return None
-        return None if self._overwrite and item.clip not in self._fresh else entry
+        return None if self._overwrite and item.clip not in self._fresh else answer_of(line)
 
     def missing(self, item: Item) -> bool:
         """Whether a clip must be predicted; a failed one is retried once per call."""
-        entry = self.entry(item)
-        return entry is None or (needs_prediction(entry) and item.clip not in self._fresh)
+        answer = self.answer(item)
+        return answer is None or (needs_prediction(answer) and item.clip not in self._fresh)
 
-    def record(self, item: Item, entry: dict[str, Any]) -> None:
-        """Append an entry."""
-        self._journal.append({"clip": item.clip, "category": item.category, **entry})
+    def record(self, item: Item, answer: Answer) -> None:
+        """Append an answer to the journal."""
+        self._journal.append(to_line(item.clip, item.category, answer))
         self._fresh.add(item.clip)
 
 
@@ -59,7 +59,7 @@ def open_references(
 ) -> Iterator[ReferencePredictions]:
     """Open the file with an exclusive lock; a message is shown while another process holds it."""
     path = file_of(manifest_hash, digest)
-    with _alone(path.with_name(f".{path.name}.lock"), progress), Journal(path, dict[str, Any]) as journal:
+    with _alone(path.with_name(f".{path.name}.lock"), progress), Journal(path, PredictionLine) as journal:
         yield ReferencePredictions(journal, overwrite=overwrite)
 
 

@@ -136,11 +136,11 @@ def _predict_references(
         todo = [Length(seconds[item.clip], SoundPlace(item.clip)) for item in items if known.missing(item)]
         title = f"{predictor.model.name} on references of {group.runs.dataset.name}"
         call.progress.start(title, len(items), len(items) - len(todo))
-        for answer in predictor.answers(todo):
-            known.record(group.items[answer.place.clip], answer.entry)
+        for made in predictor.answers(todo):
+            known.record(group.items[made.place.clip], made.answer)
             call.progress.advance()
-        found = {item.clip: known.entry(item) for item in items}
-    return References(split_failures({clip: entry for clip, entry in found.items() if entry is not None}), bool(todo))
+        found = {item.clip: answer for item in items if (answer := known.answer(item)) is not None}
+    return References(split_failures(found), bool(todo))
 
 
 def _predict_resyntheses(
@@ -153,8 +153,8 @@ def _predict_resyntheses(
     total = sum(clip in wanted and bool(of.sha256) for store in stores for clip, of in store.clips.items())
     codecs = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
     call.progress.start(f"{predictor.model.name} on {codecs}, {group.runs.dataset.name}", total, total - len(todo))
-    for answer in predictor.answers(todo):
-        stores[answer.place.run].record(answer.place.clip, digest, answer.entry)
+    for made in predictor.answers(todo):
+        stores[made.place.run].record(made.place.clip, digest, made.answer)
         call.progress.advance()
 
 
@@ -174,7 +174,7 @@ def _finish(
     """Score one run and write its table, unless nothing has changed."""
     digest = model_digest(model)
     items = [group.items[clip] for clip in store.clips]
-    sides = SidePredictions(references.answers, split_failures(store.entries([item.clip for item in items], digest)))
+    sides = SidePredictions(references.answers, split_failures(store.answers([item.clip for item in items], digest)))
     if not references.fresh and store.is_current(asked.probes, model, sides.failures()):
         return
     classes = asked.backend.classes(model)

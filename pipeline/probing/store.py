@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from codec_superb.applications.interface import Model
 from codec_superb.applications.results import ProbeInfo
@@ -12,7 +12,14 @@ from codec_superb.applications.table import Probe
 from codec_superb.data_manifests import Dataset
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.errors import RunFolderError
-from codec_superb.pipeline.probing.predictions import failure, model_digest, needs_prediction
+from codec_superb.pipeline.probing.predictions import (
+    Answer,
+    Failure,
+    answer_of,
+    model_digest,
+    needs_prediction,
+    to_line,
+)
 from codec_superb.pipeline.runs.finished import selected_clips
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.tables.rows import ResynthesisRow
@@ -52,21 +59,19 @@ class ProbeStore:
         """Whether the resynthesis of a clip must be predicted; a failed one is retried once per call."""
         if not self.clips[clip].sha256 or (clip, digest) in self._fresh:
             return False
-        return overwrite or needs_prediction(self.entry(clip, digest))
+        return overwrite or needs_prediction(self.answer(clip, digest))
 
-    def entry(self, clip: str, digest: str) -> dict[str, Any] | None:
-        """Return the newest entry of a model on the current resynthesis, None without one."""
+    def answer(self, clip: str, digest: str) -> Answer | None:
+        """Return the newest answer of a model on the current resynthesis, None without one."""
         of = self.clips[clip]
-        found = None
-        for entry in self._predictions.entries(clip):
-            if entry["sha256"] == of.sha256 and entry["category"] == of.category and entry["model"] == digest:
-                found = entry
-        return found
+        wanted = (of.sha256, of.category, digest)
+        lines = [line for line in self._predictions.entries(clip) if (line.sha256, line.category, line.model) == wanted]
+        return answer_of(lines[-1]) if lines else None
 
-    def record(self, clip: str, digest: str, entry: dict[str, Any]) -> None:
-        """Append an entry to the journal."""
+    def record(self, clip: str, digest: str, answer: Answer) -> None:
+        """Append an answer to the journal."""
         of = self.clips[clip]
-        self._predictions.append({"clip": clip, "sha256": of.sha256, "category": of.category, "model": digest, **entry})
+        self._predictions.append(to_line(clip, of.category, answer, sha256=of.sha256, model=digest))
         self._fresh.add((clip, digest))
         self.computed.add(clip)
 
@@ -89,14 +94,14 @@ class ProbeStore:
             for of in probes
         )
 
-    def entries(self, clips: Sequence[str], digest: str) -> dict[str, dict[str, Any]]:
-        """Return a model's entry for each clip; a clip without a resynthesis gets a failure with its reason."""
-        found: dict[str, dict[str, Any]] = {}
+    def answers(self, clips: Sequence[str], digest: str) -> dict[str, Answer]:
+        """Return a model's answer for each clip; a clip without a resynthesis gets a failure with its reason."""
+        found: dict[str, Answer] = {}
         for clip in clips:
             of = self.clips[clip]
-            entry = self.entry(clip, digest) if of.sha256 else failure(f"no resynthesis: {of.failure}")
-            if entry is not None:
-                found[clip] = entry
+            answer = self.answer(clip, digest) if of.sha256 else Failure(f"no resynthesis: {of.failure}")
+            if answer is not None:
+                found[clip] = answer
         return found
 
 

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
@@ -27,7 +27,7 @@ from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.tables import clips as clip_table
 from codec_superb.pipeline.tables import pairs as pair_table
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ResynthesisRow, ScoreLine
+from codec_superb.pipeline.tables.rows import ClipRow, PairRow, PredictionLine, ResynthesisRow, ScoreLine
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,9 +127,9 @@ class RunFolder:
         """Open the journal of scores."""
         return Journal(self._journal_path("score"), ScoreLine)
 
-    def probe_journal(self) -> Journal[dict[str, Any]]:
-        """Open the journal of predictions, whose lines :mod:`codec_superb.pipeline.probing.predictions` describes."""
-        return Journal(self._journal_path("probe"), dict[str, Any])
+    def probe_journal(self) -> Journal[PredictionLine]:
+        """Open the journal of predictions on resyntheses."""
+        return Journal(self._journal_path("probe"), PredictionLine)
 
     def forget(self, stage: Literal["resynth", "score"]) -> None:
         """Delete the results of a stage; for ``resynth`` those of all stages."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, model_serializer, model_validator
 
 from codec_superb.metrics.table import Category
 from codec_superb.record import Record
@@ -132,3 +132,32 @@ class ScoreLine(Record):
     """Of the resynthesis that they belong to."""
     metrics: dict[str, VersionedValue]
     """By metric key."""
+
+
+class PredictionLine(Record):
+    """A line of a journal of predictions: what a model answers to one sound; a field at its default is not written."""
+
+    clip: str
+    sha256: str | None = None
+    """Of the resynthesis; None for a reference."""
+    category: Category
+    model: str | None = None
+    """Hash of the model's identity; None for a reference, whose journal is of one model."""
+    text: str | None = None
+    vector: str | None = None
+    """Base64 of little-endian float32."""
+    failed: str | None = None
+    """Reason; exactly one of ``text``, ``vector`` and ``failed`` is there."""
+    final: bool = False
+    """Whether the model itself reported that it has no prediction, so that it is not called again."""
+
+    @model_validator(mode="after")
+    def _one_answer(self) -> Self:
+        answers = [name for name in ("text", "vector", "failed") if getattr(self, name) is not None]
+        if len(answers) != 1:
+            raise ValueError(f"expected one of text, vector and failed, got {answers or 'none'}")
+        return self
+
+    @model_serializer
+    def _without_defaults(self) -> dict[str, str | bool]:
+        return {name: value for name, value in self if value is not None and value is not False}

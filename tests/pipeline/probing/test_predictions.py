@@ -11,39 +11,49 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from pydantic import TypeAdapter, ValidationError
 from support.timing import wait_for
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Item, Model
 from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.predictions import (
+    Answer,
+    Failure,
     PredictionSet,
-    failure,
-    from_entry,
+    answer_of,
+    checked,
     model_digest,
     needs_prediction,
     split_failures,
-    to_entry,
+    to_line,
 )
 from codec_superb.pipeline.probing.reference_predictions import file_of, open_references
+from codec_superb.pipeline.tables.rows import PredictionLine
 from codec_superb.pipeline.workers.batches import BatchQueue, Length, batches, halves
 from codec_superb.pipeline.workers.progress import SilentProgress
 
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
-class TestEntries:
+def kept(answer: Answer) -> Answer:
+    """Return what a later command reads of an answer in a journal."""
+    written = TypeAdapter(PredictionLine).dump_python(to_line("a", "speech", answer))
+    return answer_of(PredictionLine.model_validate_json(json.dumps(written)))
+
+
+class TestLines:
     """A prediction goes through JSON unharmed."""
 
     @given(st.text())
     def test_text_comes_back(self, text: str) -> None:
-        """Whatever a recogniser writes, lone surrogates included."""
-        assert from_entry(json.loads(json.dumps(to_entry(text)))) == text
+        """Whatever a recogniser writes, nothing at all included."""
+        assert kept(text) == text
 
     @given(arrays.arrays(np.float32, st.integers(1, 40), elements=FINITE))
     def test_vectors_come_back_to_the_last_bit(self, vector: np.ndarray[tuple[int], np.dtype[np.float32]]) -> None:
         """Embeddings and scores, float32."""
-        back = from_entry(json.loads(json.dumps(to_entry(vector))))
+        back = kept(vector)
         assert isinstance(back, np.ndarray)
         assert back.dtype == np.float32
         assert back.tobytes() == vector.tobytes()
@@ -58,13 +68,39 @@ class TestEntries:
     def test_anything_else_is_a_failure(self, wrong: object) -> None:
         """A model that breaks its contract costs the clip; it is not written down as an answer."""
         with pytest.raises(PredictionFailed, match=r"expected .* from the model, got"):
-            to_entry(wrong)
+            checked(wrong)
 
     def test_failures_are_told_apart(self) -> None:
         """A reason stays a reason; only a final one closes the question."""
-        entries = {"a": to_entry("yes"), "b": failure("crashed"), "c": failure("no speech", final=True)}
-        assert split_failures(entries) == PredictionSet({"a": "yes"}, {"b": "crashed", "c": "no speech"})
-        assert [needs_prediction(entry) for entry in (None, *entries.values())] == [True, False, True, False]
+        answers = {"a": kept("yes"), "b": kept(Failure("crashed")), "c": kept(Failure("no speech", final=True))}
+        assert split_failures(answers) == PredictionSet({"a": "yes"}, {"b": "crashed", "c": "no speech"})
+        assert [needs_prediction(answer) for answer in (None, *answers.values())] == [True, False, True, False]
+
+    @pytest.mark.parametrize(
+        ("line", "written"),
+        [
+            (to_line("a", "speech", "yes"), {"clip": "a", "category": "speech", "text": "yes"}),
+            (to_line("a", "speech", ""), {"clip": "a", "category": "speech", "text": ""}),
+            (to_line("a", "music", Failure("x")), {"clip": "a", "category": "music", "failed": "x"}),
+            (
+                to_line("a", "music", Failure("x", final=True), sha256="s", model="m"),
+                {"clip": "a", "sha256": "s", "category": "music", "model": "m", "failed": "x", "final": True},
+            ),
+            (
+                to_line("a", "audio", np.array([1.0], np.float32), sha256="s", model="m"),
+                {"clip": "a", "sha256": "s", "category": "audio", "model": "m", "vector": "AACAPw=="},
+            ),
+        ],
+    )
+    def test_form_of_a_line(self, line: PredictionLine, written: dict[str, object]) -> None:
+        """Fields in this order, none at its default: journals of earlier versions are read, and look the same."""
+        assert list(line.model_dump().items()) == list(written.items())
+
+    @pytest.mark.parametrize("answers", [{}, {"text": "a", "failed": "b"}])
+    def test_a_line_has_one_answer(self, answers: dict[str, str]) -> None:
+        """Neither none nor two."""
+        with pytest.raises(ValidationError, match="expected one of text, vector and failed"):
+            PredictionLine(clip="a", category="speech", **answers)
 
 
 def test_identity_of_a_model_is_name_files_and_settings() -> None:
@@ -101,7 +137,7 @@ class TestReferences:
             wait_for(lambda: told, "the second process does not say that it waits")
             assert told == ["another process predicts on the same references with the same model: waiting for it"]
             assert known.missing(self.ITEM)
-            known.record(self.ITEM, to_entry("a"))
+            known.record(self.ITEM, "a")
         waiting.join()
         assert missing == [False]
         assert file_of("d" * 64, "e" * 64).is_file()
@@ -112,7 +148,7 @@ class TestReferences:
         """A model may listen to music in another way, and the dataset's hash does not tell categories."""
         monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path))
         with open_references("d" * 64, "e" * 64, SilentProgress()) as known:
-            known.record(self.ITEM, to_entry("a"))
+            known.record(self.ITEM, "a")
             assert known.missing(Item("a", "music"))
 
 
