@@ -49,7 +49,7 @@ class _Service(FastAPI):
     """The application within what concerns every answer."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Put the outermost layers around everything, the answer to a fault of ours included."""
+        """Put the outermost layers around everything, the answer to an internal error included."""
         settings: Settings = self.state.settings
         app: ASGIApp = SecurityHeaders(super().build_middleware_stack(), settings)
         if not settings.trusted_proxies:

@@ -58,7 +58,7 @@ def serve(
             settings = settings.model_copy(update={"base_url": address})
         logs.configure(settings.log_format)
         where = prepare(settings)
-        listener.listen(2048)  # from here on nobody is turned away: who comes early waits
+        listener.listen(2048)  # from here on the kernel queues connections instead of refusing them
         say(f"Codec-SUPERB leaderboard: {address}")
         say(where)
         say(_seeded(settings))
@@ -111,7 +111,7 @@ def _config(settings: Settings, app: FastAPI | str, workers: int = 1) -> uvicorn
         log_config=None,
         access_log=False,  # our own line has the route and the number of the request, and no address
         server_header=False,
-        proxy_headers=False,  # the application itself knows whom to believe, under any server
+        proxy_headers=False,  # the application evaluates X-Forwarded-For itself, under any server
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
 

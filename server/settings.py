@@ -67,7 +67,7 @@ class Settings(BaseSettings):
     @field_validator("trusted_proxies")
     @classmethod
     def _are_addresses(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        """Refuse what is no address: a name or a mistyped network would silently trust nobody."""
+        """Refuse what is no address: a name or a mistyped network would silently trust no proxy."""
         for text in given:
             try:
                 ip_network(text)

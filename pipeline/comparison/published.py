@@ -106,7 +106,7 @@ def _unlike(card: Card) -> Iterator[str]:
     usual = registry.card(card.name)
     ours, theirs = card.weights, usual.weights
     if ours is not None and ours.source == "random":
-        yield "its weights are random: nobody trained the model, and none of its figures says anything about the codec"
+        yield "its weights are untrained (random): none of its figures says anything about the codec"
     elif ours is not None and theirs is not None and not _is_published(ours, theirs):
         published = describe_weights(theirs)
         yield f"its weights are {describe_weights(ours)}; the published ones are {published}, which may be others"

@@ -39,7 +39,7 @@ def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
         expected = f"version {PROBES[info.probe].version} of the definition of {info.probe}"
         findings.add(f"{where}.version", expected, info.version, "run probe again with this version, then pack")
     if info.random:
-        expected = "a model that somebody trained"
+        expected = "a trained model"
         findings.add(f"{where}.random", expected, f"random weights ({info.backend})", "probe with trained weights")
     if not _SHA256.fullmatch(info.model_sha256):
         findings.add(f"{where}.model_sha256", "64 hexadecimal digits", info.model_sha256, _AGAIN)

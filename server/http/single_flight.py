@@ -32,7 +32,7 @@ class SingleFlightCache:
             return key in self._answers
 
     def get(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
-        """Return the answer, made by ``make`` where it is not there; what ``make`` raises is kept by nobody."""
+        """Return the answer, made by ``make`` where it is not there; what ``make`` raises is not kept."""
         return cast("_Answer", self._get(key, make))
 
 

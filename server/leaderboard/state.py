@@ -171,7 +171,7 @@ STATE_PARAMETERS: dict[str, Any] = {
             {"type": "array", "items": _HERTZ, "maxItems": _MOST_RATES},
             "Sampling rates of the codec in Hz; may be repeated.",
         ),
-        _parameter("open_weights", _YES_OR_NO, "1: only codecs that anybody can get."),
+        _parameter("open_weights", _YES_OR_NO, "1: only codecs with public weights, or that need none."),
         _parameter("causal", _YES_OR_NO, "1: only causal codecs."),
         _parameter("search", {"type": "string", "maxLength": _LONGEST_SEARCH}, "Part of name, title or family."),
         _parameter("sort", _enum(SORTS), "Column to sort by."),

@@ -91,7 +91,7 @@ class TestDeclared:
         ("changes", "message"),
         [
             ({"version": "0"}, "probes.1.version: expected version 1 of the definition of asr, got 0"),
-            ({"random": True}, "probes.1.random: expected a model that somebody trained"),
+            ({"random": True}, "probes.1.random: expected a trained model"),
             ({"model_sha256": "?"}, "probes.1.model_sha256: expected 64 hexadecimal digits"),
             ({"backend": ""}, "probes.1.backend: expected the name of the model"),
             ({"probe": "telepathy"}, "clips.parquet: expected columns for"),

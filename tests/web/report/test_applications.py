@@ -167,7 +167,7 @@ class TestPage:
         """Nobody may take figures of random weights for results."""
         data = make_report(8, ["speech"])
         rows = [replace(row, model=replace(row.model, random=True)) for row in data.applications]
-        assert "trained by nobody" in render(replace(data, applications=rows), TABLE)
+        assert "untrained (random) weights" in render(replace(data, applications=rows), TABLE)
 
     @pytest.mark.parametrize(
         ("row", "message"),
