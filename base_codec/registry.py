@@ -14,12 +14,12 @@ import importlib
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 from codec_superb import plugins
 from codec_superb.base_codec import weights
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
-from codec_superb.base_codec.codec_file import class_from_file
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, UnknownCodec
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
@@ -112,10 +112,32 @@ def _dead_target(entry: CatalogueEntry) -> CatalogueError:
 
 
 def _file_class(name: str) -> tuple[type[Codec], Card]:
+    """Import ``path/to/file.py`` and return its class and the card that the class carries.
+
+    Raises UnknownCodec when the file or the class is missing, CatalogueError when the file fails or the class has no
+    card, MissingDependency for a package that the file lacks.
+    """
+    path, _, attribute = name.rpartition(":")
     try:
-        return class_from_file(name)
+        module = plugins.import_file(plugins.file_of(name))
+    except plugins.UnknownPlugin as error:
+        raise UnknownCodec(str(error)) from error
+    except plugins.PluginError as error:
+        raise CatalogueError(str(error)) from error
     except ModuleNotFoundError as error:
         raise MissingDependency(not_installed(name, error.name, str(error.name))) from error
+    codec_class = getattr(module, attribute, None)
+    if not _is_codec(codec_class):
+        found = [key for key, value in vars(module).items() if _is_codec(value) and value is not Codec]
+        raise UnknownCodec(f"{path} has no codec class {attribute}; its codecs are: {', '.join(found) or 'none'}")
+    own_card = getattr(codec_class, "card", None)
+    if not isinstance(own_card, Card):
+        raise CatalogueError(f"{name}: expected a class attribute `card` that is a Card, got {type(own_card).__name__}")
+    return codec_class, own_card
+
+
+def _is_codec(value: object) -> TypeGuard[type[Codec]]:
+    return isinstance(value, type) and issubclass(value, Codec)
 
 
 def _missing(own_card: Card, error: ImportError) -> MissingDependency:

@@ -14,21 +14,61 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from codec_superb.applications.er.emotions import IEMOCAP_CLASSES
 from codec_superb.applications.er.folds import SEED
 from codec_superb.applications.er.head import EPOCHS, LEARNING_RATE, WEIGHT_DECAY
 from codec_superb.applications.er.head_store import FILE, folder_of, load_heads
 from codec_superb.applications.er.training import is_trained, plan_training, train_heads
-from codec_superb.applications.er.wavlm_features import WavLMFeatures
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Setting, Sound
-from codec_superb.applications.transformers_checkpoint import PREPROCESSOR, find_checkpoint
+from codec_superb.applications.memory import raises_out_of_memory
+from codec_superb.applications.transformers_checkpoint import PREPROCESSOR, find_checkpoint, load_network, read_json
 
 REPOSITORY = "microsoft/wavlm-large"
 HEADS = "heads"
 """The setting that names the trained heads."""
+
+
+SHORTEST = 400
+"""Samples at 16 kHz of one frame of WavLM's convolutions, 25 ms."""
+_UNUSED = frozenset({"masked_spec_embed"})
+"""Tensors that only training needs."""
+_VARIANCE_FLOOR = 1e-7
+
+
+class WavLMFeatures:
+    """A loaded WavLM; one clip at a time, so that no number depends on others."""
+
+    def __init__(self, folder: Path, device: str, threads: int) -> None:
+        self._network = load_network("WavLMModel", folder, device, threads, unused=_UNUSED)
+        self._unit_variance = bool(read_json(folder / PREPROCESSOR).get("do_normalize", True))
+        self._device = device
+
+    def pooled(self, samples: Samples) -> NDArray[np.float32]:
+        """Return the mean over time of each layer, shape ``(layers + 1, dimensions)``: the input of the first included.
+
+        Raises PredictionFailed for a clip that is too short or gives numbers that are not finite, OutOfMemory.
+        """
+        import torch
+
+        if samples.size < SHORTEST:
+            raise PredictionFailed(f"the clip has {samples.size} samples at 16 kHz; WavLM needs {SHORTEST}")
+        with torch.inference_mode(), raises_out_of_memory("WavLM"):
+            clip = torch.from_numpy(np.array(samples, np.float32))[None].to(self._device)
+            if self._unit_variance:
+                clip = clip - clip.mean()
+                clip = clip / (clip.square().mean() + _VARIANCE_FLOOR).sqrt()
+            layers = self._network(clip, output_hidden_states=True).hidden_states
+            pooled = np.asarray(torch.stack([layer[0].mean(dim=0) for layer in layers]).cpu().numpy())
+        if not np.isfinite(pooled).all():
+            raise PredictionFailed("WavLM gave numbers that are not finite")
+        return pooled
 
 
 class WavLMEmotion(Backend):

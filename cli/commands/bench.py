@@ -12,7 +12,7 @@ import typer
 
 from codec_superb import __version__
 from codec_superb.base_codec.options import CodecOptions
-from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json, print_table
 from codec_superb.cli.options import (
     DEFAULT_SAMPLES,
     ApplicationOption,
@@ -36,6 +36,8 @@ from codec_superb.cli.options import (
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_failures
 from codec_superb.cli.selection import application_names, codec_names
+from codec_superb.metrics.table import METRICS
+from codec_superb.web import text
 
 if TYPE_CHECKING:
     from codec_superb.pipeline.runs.outcome import RunOutcome
@@ -47,6 +49,8 @@ CODECS = (
     "mp3_64k", "mp3_128k", "aac_64k", "g711_alaw", "g722_64k",
 )  # fmt: skip
 """Codecs of telephony, radio and music streaming, from 0.7 to 128 kbps."""
+_DECIMALS = 3
+_HEAD = ("rank", "codec", "kbps", "score", "95 % interval")
 SUMMARY = "bench.json"
 _SUMMARY_KEYS = {"fingerprint", "files", "ranking", "applications"}
 
@@ -164,7 +168,6 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
         return before
     from codec_superb.cli import application_matrix as figure_matrix
     from codec_superb.cli.commands.report import load, rank, write
-    from codec_superb.cli.ranking import as_data as ranking_data
     from codec_superb.cli.report_data import codec_results
     from codec_superb.pipeline.output_file import write_output
 
@@ -172,7 +175,7 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
     results = load(runs)
     rankings = rank(results)
     write(results, rankings, page)
-    ranking = ranking_data(codec_results(results, rankings))
+    ranking = _as_data(codec_results(results, rankings))
     figures = figure_matrix.as_data(results)
     summary = {"fingerprint": fingerprint, "files": files, "ranking": ranking, "applications": figures}
     write_output(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
@@ -228,14 +231,13 @@ def _is_random(run: Path) -> bool:
 
 def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:
     from codec_superb.cli.application_matrix import print_matrix
-    from codec_superb.cli.ranking import print_ranking
 
     if as_json:
         files = {"report": str(page), "submissions": summary["files"]}
         shared = {key: summary[key] for key in ("ranking", "applications")}
         print_json({**shared, "runs": as_data(outcomes), **files})
     else:
-        print_ranking(_rows(summary["ranking"]))
+        _print_ranking(_rows(summary["ranking"]))
         print_matrix(summary["applications"], [row["codec"] for row in summary["ranking"]])
         if summary["files"]:
             note(f"submissions: {len(summary['files'])} in {plain_path(Path(summary['files'][0]).parent)}/*.zip")
@@ -250,3 +252,45 @@ def _rows(ranking: Sequence[dict[str, Any]]) -> list[CodecResult]:
     from codec_superb.web.rows import CodecResult
 
     return TypeAdapter(list[CodecResult]).validate_python(ranking)
+
+
+def _as_data(rows: Sequence[CodecResult]) -> list[dict[str, Any]]:
+    """Return the ranking as plain data for ``--json``."""
+    from pydantic import TypeAdapter
+
+    from codec_superb.web.rows import CodecResult
+
+    found: list[dict[str, Any]] = TypeAdapter(list[CodecResult]).dump_python(list(rows), mode="json")
+    return found
+
+
+def _print_ranking(rows: Sequence[CodecResult]) -> None:
+    """Print a table for each category that has results."""
+    for category in dict.fromkeys(row.summary.category for row in rows):
+        chosen = [row for row in rows if row.summary.category == category]
+        keys = [key for key, metric in METRICS.items() if category in metric.overall and key in _measured(chosen)]
+        arrows = [f"{key} {'↑' if METRICS[key].higher_is_better else '↓'}" for key in keys]
+        head = (*_HEAD, *arrows, "clips")
+        print_table(_title(chosen), head, [_cells(row, keys) for row in chosen], numbers_from=2, spare=arrows)
+        print()
+    if not all(row.summary.complete for row in rows):
+        print("incomplete: clips or metrics failed, or not all clips of the dataset were run\n")
+
+
+def _measured(rows: Sequence[CodecResult]) -> set[str]:
+    return {key for row in rows for key in row.summary.metrics}
+
+
+def _title(rows: Sequence[CodecResult]) -> str:
+    datasets = ", ".join(dict.fromkeys(name for row in rows for name in row.summary.datasets))
+    return f"{rows[0].summary.category} ({datasets}, {text.count(max(row.summary.clips for row in rows), 'clip')})"
+
+
+def _cells(row: CodecResult, keys: Sequence[str]) -> tuple[str, ...]:
+    summary = row.summary
+    marks = (" lossless" if row.lossless else "") + ("" if summary.complete else " incomplete")
+    score, clips = summary.score, f"{summary.ok}/{summary.clips}"
+    estimates = (summary.metrics.get(key) for key in keys)
+    numbers = (text.number(None if found is None else found.mean, _DECIMALS) for found in estimates)
+    value, ends = text.number(score.value, _DECIMALS), text.interval(score.low, score.high, _DECIMALS)
+    return (text.rank(row.rank), row.codec + marks, text.kbps(row.kbps), value, ends, *numbers, clips)

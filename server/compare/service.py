@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from codec_superb.pipeline.comparison.results import Results
-from codec_superb.server.compare.applications import compare_applications
 from codec_superb.server.compare.listening import shared_samples
 from codec_superb.server.compare.pairs import compare_pair
 from codec_superb.server.compare.rates import compare_rates
@@ -25,7 +25,19 @@ from codec_superb.server.database.models import Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import BadRequest, NotFound, ServerError
 from codec_superb.server.http.single_flight import SingleFlightCache
-from codec_superb.web.site.compare.view import FEWEST, MOST, CodecPair, ComparedCodec, Comparison
+from codec_superb.server.submissions.applications import stored_applications
+from codec_superb.web.report.applications import group_application_rows
+from codec_superb.web.rows import ApplicationRow
+from codec_superb.web.site.compare.view import (
+    FEWEST,
+    MOST,
+    CodecPair,
+    ComparedApplication,
+    ComparedCodec,
+    ComparedFigure,
+    Comparison,
+    LeftOutItem,
+)
 
 
 def cleaned_names(names: Sequence[str], most: int | None = MOST) -> list[str]:
@@ -124,3 +136,40 @@ def _described(session: Session, submissions: Sequence[Submission]) -> list[Comp
         )
         for submission in submissions
     ]
+
+
+def compare_applications(
+    session: Session, submissions: Sequence[Submission]
+) -> tuple[list[ComparedApplication], list[LeftOutItem]]:
+    """Put the figures of codecs side by side, in their order; and list those that only one codec has.
+
+    A dataset in another state is another dataset.
+    """
+    rows = [row for submission in submissions for row in _rows(session, submission)]
+    order = {submission.codec.name: place for place, submission in enumerate(submissions)}
+    compared, left_out = [], []
+    for group in group_application_rows(rows):
+        members = sorted(group.rows, key=lambda row: order[row.codec])
+        name = group.dataset.rpartition("@")[0]
+        if len(members) < FEWEST:
+            where = f" on {name}" if name else ""
+            reason = f"of {members[0].codec} alone: {group.model.name} answered for no other{where}"
+            left_out.append(LeftOutItem(group.quantity.label, reason))
+            continue
+        figures = [ComparedFigure(row.codec, row.numbers) for row in members]
+        compared.append(ComparedApplication(group.quantity.key, name, group.model.backend, group.model.sha256, figures))
+    return compared, left_out
+
+
+def _rows(session: Session, submission: Submission) -> list[ApplicationRow]:
+    """Read the figures of a codec; beside the name of a dataset stands its state, for the time of sorting."""
+    columns = Submission.document["applications"], Submission.document["datasets"]
+    applications, datasets = session.execute(select(*columns).where(Submission.id == submission.id)).one()
+    states = {str(dataset["name"]): str(dataset["manifest_hash"]) for dataset in datasets}
+    rows = stored_applications(submission.codec.name, applications, datasets)
+    return [_with_state(row, states) if row.numbers.dataset else row for row in rows]
+
+
+def _with_state(row: ApplicationRow, states: Mapping[str, str]) -> ApplicationRow:
+    dataset = row.numbers.dataset
+    return replace(row, numbers=row.numbers.model_copy(update={"dataset": f"{dataset}@{states[dataset]}"}))

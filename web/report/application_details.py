@@ -79,7 +79,9 @@ def model_facts(application: Application, model: ProbeModel) -> list[tuple[str, 
 
     Name-value pairs.
     """
-    facts = [("Model", model.backend + (", untrained (random) weights: says nothing about codecs" if model.random else ""))]
+    facts = [
+        ("Model", model.backend + (", untrained (random) weights: says nothing about codecs" if model.random else ""))
+    ]
     facts += [("SHA-256 of the model", model.sha256)] if model.sha256 else []
     facts += [(name.replace("_", " ").capitalize(), value) for name, value in model.settings]
     probe = application.probe

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
+from math import isfinite
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from codec_superb.applications.errors import UnknownApplication
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, Metric
 from codec_superb.web import text
+from codec_superb.web.applications import application_of
+from codec_superb.web.errors import ReportError
 from codec_superb.web.figures.distribution import chart_height
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate, from_metric, metrics_present
 from codec_superb.web.report.applications import applications_panel
-from codec_superb.web.report.checks import check
 from codec_superb.web.report.columns import RankingTable, ranking_table
 from codec_superb.web.report.payload import PanelPayload, panel_payload, to_json
 from codec_superb.web.report.sections import (
@@ -167,3 +171,56 @@ def _policy(scripts: Iterable[str]) -> str:
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; media-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def check(data: ReportData, table: Mapping[str, Metric]) -> None:
+    """Raise :class:`ReportError` unless the data fit each other, the metric table and JSON."""
+    if not data.results:
+        raise ReportError("a report needs the result of at least one codec, got none: score a run first")
+    repeated = [pair for pair, n in Counter((row.codec, row.summary.category) for row in data.results).items() if n > 1]
+    if repeated:
+        codec, category = repeated[0]
+        raise ReportError(f"codec {codec!r} comes twice in category {category!r}: give each codec one result")
+    for row in data.results:
+        _check_result(row, table)
+    known = {(row.codec, row.summary.category) for row in data.results}
+    for point in data.clips:
+        where = f"clip {point.clip!r} of {point.codec!r}"
+        if (point.codec, point.category) not in known:
+            raise ReportError(f"{where} has no result in category {point.category!r}: give the results of all clips")
+        _check_keys(point.metrics, table, where)
+        _check_finite(point.metrics.values(), where)
+    _check_applications(data)
+
+
+def _check_applications(data: ReportData) -> None:
+    codecs = {row.codec for row in data.results}
+    seen = set()
+    for row in data.applications:
+        where = f"{row.numbers.figure} of {row.codec!r} on {row.numbers.dataset or 'all datasets'}"
+        if row.codec not in codecs:
+            raise ReportError(f"{where} has no result in any category: score the run too")
+        try:
+            application_of(row.numbers.figure)
+        except UnknownApplication as error:
+            raise ReportError(f"{where}: the table of applications lacks it: {error}") from error
+        key = (row.codec, row.numbers.figure, row.numbers.dataset, row.model)
+        if key in seen:
+            raise ReportError(f"{where} comes twice with {row.model.name}: give it once")
+        seen.add(key)
+
+
+def _check_result(row: CodecResult, table: Mapping[str, Metric]) -> None:
+    _check_keys(row.summary.metrics, table, f"codec {row.codec!r} in {row.summary.category!r}")
+
+
+def _check_keys(metrics: Mapping[str, object], table: Mapping[str, Metric], where: str) -> None:
+    for key in metrics:
+        if key not in table:
+            raise ReportError(f"{where} has metric {key!r}, which the metric table lacks; it knows {', '.join(table)}")
+
+
+def _check_finite(values: Iterable[float], where: str) -> None:
+    for value in values:
+        if not isfinite(value):
+            raise ReportError(f"{where} has the value {value}, expected a finite number: leave undefined values out")

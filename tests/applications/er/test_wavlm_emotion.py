@@ -13,8 +13,7 @@ from support.applications.emotions import synthetic_items, synthetic_sound
 
 from codec_superb.applications.catalogue import open_backend, score
 from codec_superb.applications.er.emotions import IEMOCAP_CLASSES
-from codec_superb.applications.er.wavlm_emotion import WavLMEmotion
-from codec_superb.applications.er.wavlm_features import WavLMFeatures
+from codec_superb.applications.er.wavlm_emotion import WavLMEmotion, WavLMFeatures
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Item, Model, Samples, ScoringInput, Sound
 from codec_superb.applications.metric_functions import Evidence, percentage

@@ -8,7 +8,7 @@ from support.web.report import TABLE, make_report
 
 from codec_superb.web.errors import ReportError, WebError
 from codec_superb.web.report import render
-from codec_superb.web.report.checks import check
+from codec_superb.web.report.page import check
 from codec_superb.web.rows import ReportData
 
 DATA = make_report(4, ["speech"])

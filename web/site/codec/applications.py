@@ -43,7 +43,9 @@ def _row(row: ApplicationRow) -> tuple[TextCell, ...]:
             signed(numbers.loss, quantity, ends=False), interval(numbers.loss.low, numbers.loss.high, quantity.decimals)
         ),
         _clips(row),
-        TextCell(row.model.backend, row.model.sha256[:12], warning="untrained (random) weights" if row.model.random else ""),
+        TextCell(
+            row.model.backend, row.model.sha256[:12], warning="untrained (random) weights" if row.model.random else ""
+        ),
     )
 
 
