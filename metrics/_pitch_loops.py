@@ -53,7 +53,9 @@ def windowed(samples: Reals, left: Integers, taper: Reals, period: int) -> tuple
         mean /= around.size
         row = frames[frame]
         for k in range(size):
+            # Praat's local mean: one longest period to either side of the centre, not the whole window
             row[k] = (under[k] - mean) * taper[k]
+        # Praat's local peak: half a longest period to either side of the centre
         near = row[max(0, half - reach) : min(size, half + reach)]
         level = np.float32(0.0)
         for k in range(near.size):
@@ -82,6 +84,8 @@ def corrected(raw: Singles, window: Reals) -> Reals:
             continue
         row = out[frame]
         for lag in range(window.size):
+            # Boersma 1993: the correlation of the signal is about that of the windowed signal over that of the window;
+            # without the division long lags look weak
             row[lag] = raw[frame, lag] / (energy * window[lag])
     return out
 
@@ -112,6 +116,7 @@ def interpolated(signed: Reals, lag: float, depth: int) -> float:
     low = int(np.floor(lag))
     sign = 1.0 if low % 2 == 0 else -1.0
     if lag == low:
+        # an interpolation by sines goes through the samples
         return float(sign * signed[centre + low])
     depth = min(depth, centre + low + 1, centre - low)
     distance = lag - low
@@ -128,6 +133,7 @@ def _weighted(values: Reals, distance: float, depth: int) -> float:
     for k in range(values.size):
         away = distance + k
         w = (away * scale) ** 2
+        # 1 / n! with alternating signs, up to n = 14
         series = -1 / 720 + w * (1 / 40320 + w * (-1 / 3628800 + w * (1 / 479001600 + w * (-1 / 87178291200))))
         cosine = 1.0 + w * (-0.5 + w * (1 / 24 + w * series))
         total += values[k] * cosine * cosine / away
@@ -152,6 +158,7 @@ def _refined(signed: Reals, peak: int, depth: int) -> tuple[float, float]:
         if abs(move) <= _REACH:
             break
         lag = min(max(lag + move, peak - 0.9), peak + 0.9)
+    # value of the parabola at its top
     return lag + move, points[1] + 0.25 * (points[2] - points[0]) * move / _REACH
 
 
@@ -160,6 +167,7 @@ def _bow(before: float, here: float, after: float) -> float:
     """Return where a parabola through three values one apart has its top, relative to the middle; at most 3 away."""
     bend = 2.0 * here - before - after
     if bend <= 0.0:
+        # no top here: step towards the larger side
         return 3.0 if after > before else -3.0
     return min(max(0.5 * (after - before) / bend, -3.0), 3.0)
 
@@ -183,6 +191,7 @@ def find_candidates(
                 continue  # too high whatever the interpolation says: as good as unvoiced
             lag, top = _refined(signed, peak, _DEPTH if peak > _SHORT else _GREAT_DEPTH)
             frequency[frame, total] = search.rate / lag
+            # as Praat reflects correlations around 1, which interpolation in short windows may exceed
             strength[frame, total] = 1.0 / top if top > 1.0 else top
             total += 1
         count[frame] = total
@@ -192,6 +201,7 @@ def find_candidates(
 def _peaks(values: Reals, search: Search, lags: Integers) -> int:
     """Fill ``lags`` with those of the maxima above the threshold; return their number."""
     found = 0
+    # lag 1 would be a pitch at the sampling rate
     for lag in range(2, search.longest):
         here = values[lag]
         if here > search.threshold and here > values[lag - 1] and here >= values[lag + 1]:
@@ -212,6 +222,7 @@ def _strongest(signed: Reals, search: Search, lags: Integers, most: int) -> int:
         lag = peak + _bow(-around[0], around[1], -around[2])
         top = interpolated(signed, lag, _COARSE_DEPTH)
         top = 1.0 / top if top > 1.0 else top
+        # Boersma 1993: of equal maxima the shortest period wins, by the octave cost
         value = top - search.octave_cost * np.log2(search.floor * lag / search.rate)
         place = number if number < most else int(np.argmin(merit))
         if number < most or value > merit[place]:
@@ -223,6 +234,7 @@ def _strongest(signed: Reals, search: Search, lags: Integers, most: int) -> int:
 def _cost(before: float, after: float, jump: float, voicing: float) -> float:
     """Return what it costs to go from one pitch to the next; 0 stands for unvoiced."""
     if before > 0.0 and after > 0.0:
+        # Boersma 1993: the cost of a jump is per octave
         return float(jump * abs(np.log2(before / after)))
     return voicing if before > 0.0 or after > 0.0 else 0.0
 
@@ -241,6 +253,7 @@ def cheapest_path(
             pitch = frequency[frame, k]
             own = unvoiced[frame]
             if 0.0 < pitch < ceiling:
+                # relative to the ceiling as in Praat's path finder; the constant changes no path
                 own = strength[frame, k] - octave * np.log2(ceiling / pitch)
             else:
                 frequency[frame, k] = pitch = 0.0
@@ -250,6 +263,7 @@ def cheapest_path(
                 if value > best:
                     best = value
                     chosen[frame, k] = j
+            # Viterbi's algorithm: only the best way to each candidate is kept
             score[k] = best + own
         before[:] = score
     out = np.zeros(frames)

@@ -46,10 +46,12 @@ def difference_sums(first: NDArray[np.float32], second: NDArray[np.float32], rat
     """Return the sum of absolute differences and fill ``ratio`` with the quotients of the floored values."""
     total = 0.0
     for frame in range(first.shape[0]):
+        # a frame in single precision, which vectorises; the frames in double, so that long clips do not lose digits
         part = np.float32(0.0)
         for k in range(first.shape[1]):
             a, b = first[frame, k], second[frame, k]
             part += abs(a - b)
+            # |log a - log b| is |log(a / b)|: one logarithm, taken by the caller over the whole array
             ratio[frame, k] = max(a, FLOOR) / max(b, FLOOR)
         total += float(part)
     return total

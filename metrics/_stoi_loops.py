@@ -32,6 +32,7 @@ def resampled(samples: Reals, phases: Reals, half: int, up: int, down: int) -> R
     out = np.empty(count)
     for base in range(0, count, 4 * up):
         for n in range(base, base + up):
+            # result n stands at n * down / up samples, late by the filter's half length, which is taken off here
             weights, newest = phases[(n * down + half) % up], (n * down + half) // up
             oldest = newest - weights.size + 1
             if n + 3 * up < count and oldest >= 0 and newest + 3 * down < samples.size:
@@ -72,6 +73,7 @@ def _edge_sum(weights: Reals, samples: Reals, newest: int) -> float:
 def frame_energies(samples: Reals, window: Reals) -> Reals:
     """Return the level in dB of each windowed frame, frames half a window apart."""
     hop = window.size // 2
+    # pystoi: range(0, len(x) - framelen, hop), which leaves out a frame that ends with the signal
     count = -(-(samples.size - window.size) // hop)
     out = np.empty(count)
     for frame in range(count):
@@ -79,6 +81,7 @@ def frame_energies(samples: Reals, window: Reals) -> Reals:
         for k in range(window.size):
             value = window[k] * samples[frame * hop + k]
             total += value * value
+        # pystoi adds eps inside the logarithm; the threshold of 40 dB compares these numbers
         out[frame] = 20.0 * np.log10(np.sqrt(total) + _TINY)
     return out
 
@@ -98,6 +101,7 @@ def joined_frames(samples: Reals, frames: NDArray[np.int64], window: Reals) -> R
 def padded_frames(joined: Reals, window: Reals, length: int) -> Reals:
     """Return all windowed frames of a joined signal but the last, half a window apart, with zeros up to ``length``."""
     hop = window.size // 2
+    # range(0, size - window, hop) again, as in pystoi's stft
     out = np.zeros((joined.size // hop - 2, length))
     for frame in range(out.shape[0]):
         values, row = joined[frame * hop : frame * hop + window.size], out[frame]
@@ -123,6 +127,7 @@ def band_envelopes(spectra: NDArray[np.complex128], edges: NDArray[np.int64]) ->
 @compiled(fastmath={"contract", "reassoc"}, error_model="numpy")
 def mean_clipped_correlation(x: Reals, y: Reals, segment: int) -> float:
     """Return STOI: mean correlation of ``(bands, frames)`` envelopes, the second clipped at -15 dB of distortion."""
+    # Taal et al. 2010: beta is -15 dB, the lower bound of the signal-to-distortion ratio
     limit = 1.0 + 10.0 ** (15.0 / 20.0)
     bands, count = x.shape[0], x.shape[1] - segment + 1
     clipped = np.empty(segment)
@@ -134,6 +139,7 @@ def mean_clipped_correlation(x: Reals, y: Reals, segment: int) -> float:
             for k in range(segment):
                 xx += first[k] * first[k]
                 yy += second[k] * second[k]
+            # Taal et al. 2010: the resynthesis gets the energy of the reference in each segment and band
             gain = np.sqrt(xx) / (np.sqrt(yy) + _TINY)
             for k in range(segment):
                 clipped[k] = min(second[k] * gain, first[k] * limit)
@@ -155,6 +161,7 @@ def _correlation(x: Reals, y: Reals) -> float:
         xx += dx * dx
         yy += dy * dy
         xy += dx * dy
+    # pystoi adds eps to each norm; one eps for the product would give other last digits
     return float(xy / ((np.sqrt(xx) + _TINY) * (np.sqrt(yy) + _TINY)))
 
 
@@ -172,6 +179,7 @@ def _centre_and_scale(rows: Reals, level: float) -> None:
         for k in range(values.size):
             values[k] -= mean
             energy += values[k] * values[k]
+        # pystoi adds normal noise times eps, which makes the score of a flat envelope random
         flat = energy <= _FLAT * _FLAT * (level if level > 0.0 else square)
         scale = 0.0 if flat else 1.0 / np.sqrt(energy)
         for k in range(values.size):
@@ -182,6 +190,7 @@ def _centre_and_scale(rows: Reals, level: float) -> None:
 def _normalised(envelopes: Reals) -> Reals:
     """Return one segment ``(bands, frames)``, normalised over time and then over bands, as ``(frames, bands)``."""
     over_time = envelopes.copy()
+    # Jensen and Taal 2016: rows (over time) first, then columns (over bands)
     _centre_and_scale(over_time, 0.0)
     over_bands = np.ascontiguousarray(over_time.T)
     _centre_and_scale(over_bands, 1.0)
@@ -197,4 +206,5 @@ def mean_normalised_correlation(x: Reals, y: Reals, segment: int) -> float:
         first = _normalised(x[:, start : start + segment])
         second = _normalised(y[:, start : start + segment])
         total += np.sum(first * second)
+    # each column has norm 1, so that the sum of products over `segment` columns is at most `segment`
     return float(total / (segment * count))

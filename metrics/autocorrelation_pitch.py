@@ -72,14 +72,18 @@ def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
     """
     window = _window(rate, analysis.floor)
     left = _frame_positions(samples.size, rate, analysis)
+    # Praat: intensity is relative to the global peak, without the offset
     peak = float(np.abs(samples - samples.mean()).max())
     if left.size == 0 or peak == 0.0:
         return np.zeros(left.size)
     costs = np.array([_OCTAVE_COST, _JUMP_COST, _VOICING_COST])
+    # Boersma 1993: costs of transitions are for steps of 10 ms, so that a finer step does not forbid jumps
     costs[1:] *= _COST_STEP_S * rate / analysis.step
     search = loops.Search(
+        # Praat's candidates begin at half of the voicing threshold
         float(rate), 0.5 * analysis.voicing_threshold, window.longest, analysis.floor, analysis.ceiling, _OCTAVE_COST
     )
+    # as in Praat: a periodic sound has a maximum at every multiple of its period
     most = max(_CANDIDATES, int(analysis.ceiling / analysis.floor))
     frequency, strength = np.zeros((left.size, most)), np.zeros((left.size, most))
     unvoiced, count = np.zeros(left.size), np.ones(left.size, dtype=np.int64)
@@ -97,6 +101,7 @@ def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
 
 
 def _unvoiced_strength(intensity: Reals, threshold: float) -> Reals:
+    # Boersma 1993: strength of the unvoiced candidate, from the frame's peak over the clip's
     return np.asarray(threshold + np.maximum(0.0, 2.0 - intensity * (1.0 + threshold) / _SILENCE))
 
 
@@ -107,6 +112,7 @@ def _frame_positions(samples: int, rate: int, analysis: PitchSettings) -> NDArra
     frames = math.floor((duration - width) / step) + 1
     if duration < width:
         return np.zeros(0, dtype=np.int64)
+    # Praat centres its frames in the sound
     first = 0.5 * duration - 0.5 * frames * step + 0.5 * step
     centres = first + np.arange(frames) * step
     return np.asarray(np.floor((centres - 0.5 * dx) / dx), dtype=np.int64)
@@ -116,10 +122,12 @@ def _frame_positions(samples: int, rate: int, analysis: PitchSettings) -> NDArra
 def _window(rate: int, floor: float) -> _Window:
     from scipy.fft import irfft, next_fast_len, rfft
 
+    # even, so that the centre lies between two samples; rounded as Praat rounds it
     size = 2 * (int(_PERIODS / floor * rate) // 2 - 1)
     longest = min(int(size / _PERIODS) + 2, size // 2)
     lags = min(longest + loops.MARGIN, size // 2) + 1
     taper = hann(size + 1)[1:]
+    # zeros for the longest lag: a circular correlation may wrap around beyond it only
     transform = next_fast_len(size + lags, real=True)
     correlation = irfft(np.abs(rfft(taper, n=transform)) ** 2, n=transform)[:lags]
     return _Window(taper, correlation / correlation[0], int(rate / floor), longest, transform)
@@ -129,6 +137,7 @@ def _correlations(frames: NDArray[np.float32], window: _Window) -> Reals:
     """Return the corrected autocorrelations of windowed frames, shape ``(frames, lags)``."""
     from scipy.fft import irfft, rfft
 
+    # workers=1: the pipeline has a process a core already
     power = loops.power(rfft(frames, n=window.transform, axis=-1, workers=1))
     raw = irfft(power, n=window.transform, axis=-1, overwrite_x=True, workers=1)
     return loops.corrected(raw, window.correlation)

@@ -58,6 +58,7 @@ def _centred(signal: Signal) -> NDArray[np.float64]:
     """Return the samples without their mean; exactly zero when they are constant."""
     samples = signal.samples
     if samples.min() == samples.max():
+        # the mean of equal numbers may differ from them by rounding, which would then be a signal
         return np.zeros_like(samples)
     return np.asarray(samples - samples.mean(), dtype=np.float64)
 
@@ -71,6 +72,7 @@ def _ratio(signal_energy: float, distortion: NDArray[np.float64], scale: float) 
     energy = _dot(distortion, distortion)
     if energy <= _ROUNDING * scale:
         raise Undefined("infinite")
+    # orthogonal signals: the logarithm of 0
     if signal_energy <= _ROUNDING * energy:
         raise Undefined("minus infinite: the resynthesis holds nothing of the reference")
     return float(10.0 * np.log10(signal_energy / energy))

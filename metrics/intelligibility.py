@@ -49,6 +49,7 @@ def stoi(reference: Audio, resynthesis: Audio, rate: int) -> float:
     Worked number: clean speech delayed by 20 ms gives about 0.74.
     """
     x, y = _envelopes(*pair(reference, resynthesis, rate))
+    # a correlation may be negative; the benchmark has STOI in [0, 1]
     return float(np.clip(loops.mean_clipped_correlation(x, y, _SEGMENT), 0.0, 1.0))
 
 
@@ -77,6 +78,7 @@ def _sounding(reference: Signal) -> _ActiveFrames:
     if samples.size <= _FRAME:
         raise Undefined(f"the clip has {reference.seconds:.3f} s; STOI needs {_SEGMENT} frames of sound, about 0.4 s")
     energies = loops.frame_energies(samples, _window())
+    # of the reference alone: the resynthesis must not decide which frames count
     frames = np.flatnonzero(energies > energies.max() - _DYNAMIC_RANGE_DB)
     # Of n joined frames, n - 1 are analysed again: the last one would end with the signal.
     if frames.size - 1 < _SEGMENT:
@@ -102,6 +104,7 @@ def _at_10_khz(signal: Signal) -> NDArray[np.float64]:
     if signal.rate == _RATE:
         return signal.samples
     divisor = int(np.gcd(signal.rate, _RATE))
+    # in lowest terms: 44.1 kHz is 100 / 441
     up, down = _RATE // divisor, signal.rate // divisor
     phases, first = _polyphase(up, down)
     return loops.resampled(signal.samples, phases, first, up, down)
@@ -120,6 +123,7 @@ def _polyphase(up: int, down: int) -> tuple[NDArray[np.float64], int]:
     half = int(np.ceil((rejection_db - 8.0) / (28.714 * cutoff / 10.0)))
     time = np.arange(-half, half + 1)
     taps = np.sinc(2.0 * cutoff * time) * np.kaiser(2 * half + 1, 0.1102 * (rejection_db - 8.7))
+    # gain 1 after `up - 1` zeros were put between samples
     taps *= up / taps.sum()
     return loops.split_phases(taps, up), half
 
@@ -135,6 +139,7 @@ def _band_edges() -> NDArray[np.int64]:
     """Return the first bin of each third-octave band and the one after its last, shape ``(bands, 2)``."""
     bins = np.linspace(0.0, _RATE, _TRANSFORM + 1)[: _TRANSFORM // 2 + 1]
     steps = np.arange(_BANDS)
+    # a third of an octave is a factor of 2 ** (1 / 3); the edges lie a sixth of an octave on either side
     edges = [_LOWEST_HZ * 2.0 ** ((2 * steps + side) / 6.0) for side in (-1, 1)]
     # the nearest bin on either side, as pystoi takes it
     nearest = [np.abs(bins[None, :] - edge[:, None]).argmin(axis=1) for edge in edges]

@@ -37,6 +37,7 @@ class MelBank:
 
 def hz_to_mel(hz: Floats) -> Floats:
     """Map frequencies in Hz to Slaney's mel; 1000 Hz is 15 mel."""
+    # np.where computes both branches: the maximum keeps the logarithm of 0 Hz from warning
     return np.where(hz < _KNEE_HZ, hz / _HZ_PER_MEL, _KNEE_MEL + np.log(np.maximum(hz, 1.0) / _KNEE_HZ) / _LOG_STEP)
 
 
@@ -73,6 +74,7 @@ def slaney_filters(bands: int, low: float, high: float, bins: Floats) -> Floats:
     All frequencies are in Hz. As ``librosa.filters.mel`` by default.
     """
     edges = mel_to_hz(mel_edges(bands, low, high))
+    # `norm='slaney'` of librosa: 2 over the width in Hz
     return triangles(edges, bins) * (2.0 / (edges[2:] - edges[:-2]))[:, None]
 
 

@@ -80,4 +80,5 @@ def _harmonic_mean(scores: Sequence[Scores]) -> Scores:
     """Return n over the sum of reciprocals; 0 as soon as one score is 0."""
     stacked = np.stack([np.asarray(score, dtype=np.float64) for score in scores])
     with np.errstate(divide="ignore"):
+        # 1 / 0 is inf, and n / inf is 0: the limit of the harmonic mean
         return np.asarray(len(scores) / np.sum(1.0 / stacked, axis=0), dtype=np.float64)

@@ -45,6 +45,7 @@ def f0corr(reference: Audio, resynthesis: Audio, rate: int) -> float:
     first, second = pair(reference, resynthesis, rate)
     x = _contour(first, "reference", "world")
     y = _contour(second, "resynthesis", "world")
+    # radius 1, the default of the package fastdtw
     _, path = fast_path(x, y)
     return _pearson(x[path[:, 0]], y[path[:, 1]])
 
@@ -62,6 +63,7 @@ def f0corr_praat(reference: Audio, resynthesis: Audio, rate: int) -> float:
 
 def _contour(signal: Signal, name: str, tracker: str) -> NDArray[np.float64]:
     """Return the voiced frames in cents around their median. Raises Undefined where there is no contour."""
+    # Nyquist: a pitch of 1100 Hz needs more than 2200 Hz
     if signal.seconds < _SHORTEST_S or signal.rate <= 2 * F0_CEILING:
         raise Undefined(
             f"pitch from {F0_FLOOR:g} to {F0_CEILING:g} Hz needs {_SHORTEST_S} s above {2 * F0_CEILING:g} Hz; "
@@ -73,6 +75,7 @@ def _contour(signal: Signal, name: str, tracker: str) -> NDArray[np.float64]:
     voiced = f0[f0 > 0.0]
     if voiced.size == 0:
         raise Undefined(f"nothing is voiced in the {name}")
+    # Pearson's correlation divides by the standard deviation
     if voiced.min() == voiced.max():
         raise Undefined(f"the pitch of the {name} is constant")
     # 1200 cents are an octave; the 440 Hz fall out again with the median
@@ -106,4 +109,5 @@ def _pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 def _bounded(correlation: float) -> float:
     if np.isnan(correlation):
         raise Undefined("the pitch is constant along the aligned frames")
+    # rounding may leave the range by an ulp
     return float(np.clip(correlation, -1.0, 1.0))

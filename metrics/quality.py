@@ -23,6 +23,7 @@ PESQ_RATE = 16_000
 _LONGEST_FAULT = 300
 """Characters of an error of numba, which may fill a page, that are shown."""
 _SHORTEST_S = 0.25
+# MAXNUTTERANCES of the reference software, whose arrays have fixed length
 _MOST_UTTERANCES = 50
 _FRAME = PESQ_RATE // 250
 """Samples of the 4 ms frames in which the standard looks for utterances."""
@@ -103,6 +104,7 @@ def _measurable(reference: Audio, resynthesis: Audio, rate: int) -> tuple[Signal
     for signal, name in ((first, "reference"), (second, "resynthesis")):
         if signal.silent:
             raise Undefined(f"the {name} is silent: no utterance")
+    # the package raises BufferTooShortError below a quarter of a second
     if first.seconds < _SHORTEST_S:
         raise Undefined(f"PESQ needs {_SHORTEST_S} s; the clip has {first.seconds:.3f} s")
     _check_room(first)
@@ -112,6 +114,7 @@ def _measurable(reference: Audio, resynthesis: Audio, rate: int) -> tuple[Signal
 
 def _check_room(signal: Signal) -> None:
     """Raise Undefined where there may be more utterances than the package's tables hold."""
+    # 50 utterances of 200 ms with pauses of 200 ms need 20 s
     if signal.samples.size / signal.rate <= 2 * _SHORTEST_UTTERANCE * _MOST_UTTERANCES * _FRAME / PESQ_RATE:
         return
     found = signal.derived("utterances", lambda own: _most_utterances(own.at(PESQ_RATE)))

@@ -91,6 +91,7 @@ def _as_signal(audio: Audio, rate: int, name: str) -> Signal:
 
 def _checked(audio: ArrayLike, name: str) -> NDArray[np.float64]:
     array = np.asarray(audio)
+    # float16 has 11 bits of mantissa: less than 16-bit sound
     if array.dtype not in (np.float32, np.float64):
         raise InvalidAudio(
             f"The {name} must be float32 or float64 in [-1, 1]; got {array.dtype}. "
@@ -98,6 +99,7 @@ def _checked(audio: ArrayLike, name: str) -> NDArray[np.float64]:
         )
     if array.ndim != 1 or array.size == 0:
         raise InvalidAudio(f"The {name} must be mono of shape (samples,) with samples > 0; got shape {array.shape}.")
+    # always a copy; C order, since numba would compile every loop again for another layout
     samples = np.array(array, dtype=np.float64, order="C")
     with np.errstate(invalid="ignore", over="ignore"):
         total = samples.sum()  # tells in one pass; it may overflow, therefore the second look
@@ -117,4 +119,5 @@ def _checked_rate(rate: int) -> int:
 def _resampled(signal: Signal, rate: int) -> NDArray[np.float64]:
     import soxr
 
+    # VHQ has 28 bits of precision; HQ, soxr's default, has 20
     return cast("NDArray[np.float64]", soxr.resample(signal.samples, signal.rate, rate, quality="VHQ"))

@@ -37,6 +37,7 @@ def _correlation_by_diagonals(x: Contour, y: Contour) -> float:
     rows, columns = x.size, y.size
     flipped = y[::-1].copy()
     cost, step = np.full((3, rows + 2), np.inf), np.empty(rows)
+    # a byte a cell; cells of a diagonal lie side by side, so that they are written in order
     moves = np.empty((rows + columns - 1, rows), np.int8)
     cost[1, 0] = 0.0
     for diagonal in range(rows + columns - 1):
@@ -52,6 +53,7 @@ def _correlation_by_diagonals(x: Contour, y: Contour) -> float:
             now[low + 1 : high + 1],
             moves[diagonal, low:high],
         )
+        # cells outside the matrix: the three arrays are used in turn and hold older diagonals
         now[low] = now[high + 1] = before[low] = np.inf
     sums = np.zeros(6)
     i, j = rows - 1, columns - 1
@@ -78,6 +80,7 @@ def _cells(
     """Fill the cells of one diagonal: their costs and where each came from."""
     for k in range(best.size):
         by_corner, by_left, by_above = corner[k] + step[k], left[k] + step[k], above[k] + step[k]
+        # without branches, so that the loop vectorises; strict comparisons keep librosa's order of ties
         first = min(by_corner, by_left)
         best[k] = min(first, by_above)
         moves[k] = np.int8(_ABOVE) if by_above < first else np.int8(_LEFT if by_left < by_corner else _CORNER)
@@ -125,6 +128,7 @@ def _correlation_by_rows(x: Contour, y: Contour) -> float:
 def _pearson(sums: Contour) -> float:
     """Return the correlation from count, sums, sums of squares and of products; NaN without variance."""
     n, sx, sy, sxx, syy, sxy = sums
+    # in one pass; the digits that this loses are what ROUNDING allows for
     var_x, var_y = sxx - sx * sx / n, syy - sy * sy / n
     if var_x <= ROUNDING * sxx or var_y <= ROUNDING * syy:
         return np.nan
@@ -150,6 +154,7 @@ def fast_path(x: Contour, y: Contour, radius: int = 1) -> tuple[float, Path]:
 
 
 def _halved(contour: Contour) -> Contour:
+    # fastdtw drops the last value of an odd length
     even = contour.size - contour.size % 2
     return np.asarray((contour[0:even:2] + contour[1:even:2]) / 2.0, dtype=np.float64)
 
@@ -196,6 +201,7 @@ def _warp(  # noqa: C901 - one pass over the cells; calls in the inner loop woul
                 corner = 0.0
             if j > low[i]:
                 left = cost[here - 1]
+            # fastdtw takes the minimum of (above, left, corner) in this order: the first of equal ones
             best, move = above, 0
             if left < best:
                 best, move = left, 1

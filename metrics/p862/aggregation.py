@@ -14,10 +14,12 @@ from codec_superb.metrics.p862.tables import OPTIONS, SEARCH_WINDOWS, RateTables
 
 Signal = NDArray[np.float32]
 
+# P.862: a file begins and ends where five samples in a row sum to 500 in magnitude, at the level of ACTIVE_POWER
 SILENCE_OF_5_SAMPLES = np.float32(500)
 # 320 ms, a new one every 160 ms: frames are 16 ms apart
 SYLLABLE = 20
 """Frames of a syllable; syllables overlap by half."""
+# P.862: the disturbance of a frame is limited to 45
 WORST = np.float32(45)
 _SYLLABLE_POWER = 6
 # from 16 s on; from 60 s on the first frame weighs half as much as the last
@@ -102,6 +104,7 @@ def raw_score(
     """
     # the 6-norm within a syllable (one bad frame spoils it) and the 2-norm over syllables follow in _over_time
     for frame in range(len(both)):
+        # P.862: ((power + 10 ** 5) / 10 ** 7) ** 0.04
         loud = np.float32(math.pow((audible_power[frame] + 1e5) / 1e7, 0.04))
         both[frame] = min(both[frame] / loud, WORST)
         added[frame] = min(added[frame] / loud, WORST)
@@ -114,4 +117,5 @@ def listening_quality(raw: float, mode: str) -> float:
     """MOS-LQO of a raw score: P.862.1 for ``nb``, P.862.2 for ``wb``; 1.0 to 4.55 and 4.64."""
     slope, offset = (np.float32(value) for value in _MAPPINGS[mode])
     exponent = float(slope * np.float32(raw) + offset)
+    # 0.999 to 4.999 in theory; a raw score of at most 4.5 gives 4.549 (nb) and 4.644 (wb)
     return float(np.float32(0.999) + np.float32(4) / (np.float32(1) + np.float32(math.exp(exponent))))

@@ -14,6 +14,7 @@ from codec_superb.metrics.p862.tables import LOUDNESS_CALIBRATION, OPTIONS, Rate
 Powers = NDArray[np.float32]
 """Shape (frames, bands)."""
 
+# P.862: frames whose reference has less audible power take no part in the equalisation
 SILENT_POWER = np.float32(1e7)
 BAD_FRAME = np.float32(30)
 """Disturbance from which on a frame is suspected of being aligned badly."""
@@ -22,10 +23,12 @@ _ZERO = np.float32(0)
 _AVERAGE_FLOOR = np.float32(1000)
 # in power: 20 dB down and up
 _LEAST_RESPONSE, _GREATEST_RESPONSE = np.float32(0.01), np.float32(100)
+# the reference software adds 5e3 to both powers, and limits the gain to 3e-4 and 5
 _GAIN_FLOOR = np.float32(5e3)
 # a first-order low-pass over frames, which are 16 ms apart
 _KEPT, _NEW = np.float32(0.2), np.float32(0.8)
 _LEAST_GAIN, _GREATEST_GAIN = np.float32(3e-4), np.float32(5)
+# P.862: a dead zone of a quarter of the softer loudness
 _MASKED = np.float32(0.25)
 # what was added weighs ((y + 50) / (x + 50)) ** 1.2 of the powers y over x, below 3 nothing, at most 12
 _ASYMMETRY_FLOOR = np.float32(50)

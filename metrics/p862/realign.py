@@ -17,6 +17,7 @@ from codec_superb.metrics.p862.tables import OPTIONS, RateTables
 
 Signal = NDArray[np.float32]
 
+# 2, 5 and 4 are those of the reference software
 SMEAR = 2
 """Frames: a good frame that near bad ones on both sides counts as bad."""
 SHORTEST = 5

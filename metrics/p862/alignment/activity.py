@@ -27,6 +27,7 @@ ROUNDS = 12
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _FLOOR = np.float32(1e-4)
+# 1.001 and 2 standard deviations, as in the reference software; so are the numbers below
 _MARGIN, _SPREADS = np.float32(1.001), np.float32(2)
 _CLEAN, _WEAK = np.float32(1000), np.float32(3)
 _NEAR, _FAR = np.float32(0.3), np.float32(0.1)
