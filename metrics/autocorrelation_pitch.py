@@ -81,7 +81,12 @@ def track(samples: Reals, rate: int, analysis: PitchSettings) -> Reals:
     costs[1:] *= _COST_STEP_S * rate / analysis.step
     search = loops.Search(
         # Praat's candidates begin at half of the voicing threshold
-        float(rate), 0.5 * analysis.voicing_threshold, window.longest, analysis.floor, analysis.ceiling, _OCTAVE_COST
+        float(rate),
+        0.5 * analysis.voicing_threshold,
+        window.longest,
+        analysis.floor,
+        analysis.ceiling,
+        _OCTAVE_COST,
     )
     # as in Praat: a periodic sound has a maximum at every multiple of its period
     most = max(_CANDIDATES, int(analysis.ceiling / analysis.floor))

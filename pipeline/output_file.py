@@ -11,6 +11,7 @@ from pathlib import Path
 from codec_superb.data_manifests.files import write_atomically
 from codec_superb.pipeline.errors import PipelineError
 
+# EDQUOT: a quota; EFBIG: the limit on file sizes (ulimit -f)
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 REFUSED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 KEPT = "what is finished is kept"
@@ -45,6 +46,7 @@ def writing(place: Path, left: str = KEPT) -> Iterator[None]:
     """
     try:
         yield
+    # an OSError too: the reader of a pipe has gone, which is no fault of the place
     except BrokenPipeError:
         raise
     except OSError as error:

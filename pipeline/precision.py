@@ -247,6 +247,7 @@ def _speed(pairs: Sequence[tuple[ClipRow, ClipRow]]) -> Speed:
         float32_s=float(usual),
         variant_s=float(variant),
         ratio=float(usual / variant),
+        # the first clip of a worker pays for starting up or for compiling, which the median leaves out
         median_ratio=float(np.median(taken[:, 1] / taken[:, 0])),
     )
 

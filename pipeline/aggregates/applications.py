@@ -54,6 +54,8 @@ def aggregate_applications(
         for key in present[name]:
             sides = paired_evidence_of(PROBES[key], by_dataset[name], groups.get((name, key), ()))
             for figure, estimated in estimate(sides, name, seed, replicates).items():
+                # a codec that failed on every clip keeps its figures, without values; characters of English do not
+                # appear
                 if not sides.clips or np.isfinite(estimated.point).any():
                     estimates[name, figure.key] = estimated
                     found.append(_entry(name, figure, sides, estimated, _counts(PROBES[key], by_dataset[name])))
@@ -106,6 +108,7 @@ def _over_datasets(
             probe="ultra",
             figure=ULTRA.key,
             dataset="",
+            # clips of a dataset count once, by the term that has the fewest
             n=sum(min(entry.n for entry in part) for part in parts),
             left_out=sum(max(entry.left_out for entry in part) for part in parts),
             failed=sum(max(entry.failed for entry in part) for part in parts),

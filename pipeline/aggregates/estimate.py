@@ -31,6 +31,7 @@ class BootstrapEstimate(NamedTuple):
         """Return value and interval of each side and of the loss."""
         sign = 1.0 if figure.higher_is_better else -1.0
         found = {str(side): score_of(float(self.point[row]), self.draws[row], self.n) for row, side in enumerate(SIDES)}
+        # reference minus resynthesis within each draw: the loss is paired
         found["loss"] = score_of(
             sign * float(self.point[0] - self.point[1]), sign * (self.draws[0] - self.draws[1]), self.n
         )
@@ -50,6 +51,7 @@ def estimate(
         nothing = BootstrapEstimate(np.full(2, np.nan), np.full((2, replicates), np.nan), 0)
         return dict.fromkeys(figures, nothing)
     parts: dict[ProbeMetric, list[Floats]] = {figure: [] for figure in figures}
+    # a stream of its own: an application that is added later changes no interval of a metric
     draws = drawn_counts(count, replicates, random_stream(seed, dataset, "applications"))
     for weights in chain([np.ones((1, count))], draws):  # the point estimate is the draw that holds each clip once
         for figure in figures:
@@ -65,4 +67,5 @@ def contributing_clips(figure: ProbeMetric, sides: PairedEvidence) -> NDArray[np
     """Tell which of the clips count in the unit of the figure."""
     if not figure.per:
         return np.ones(len(sides.clips), np.bool_)
+    # a word error rate counts the clips that have words; those counted in characters have none
     return np.asarray(sides.reference.values[figure.per] > 0)

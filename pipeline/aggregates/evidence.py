@@ -55,6 +55,7 @@ def paired_evidence_of(
         for row in rows
         if _takes_part(row, probe.key) and (clips is None or row.clip in clips)
     }
+    # sorted, so that draws of clips do not depend on the order of rows
     names = tuple(sorted(chosen))
     columns: dict[str, dict[str, Floats]] = {side: {} for side in SIDES}
     for side in SIDES:
@@ -90,6 +91,7 @@ def _places(probe: Probe, pairs: Iterable[PairRow], clips: Sequence[str], *, str
                 f"pair {pair.left!r}, {pair.right!r} of {pair.dataset!r}: expected clips on which {probe.key} is ok; "
                 "probe the run again"
             )
+    # sums of floats depend on their order
     table.sort()
     left, right = (np.array([entry[n] for entry in table], np.int64) for n in (0, 1))
     target = np.array([entry[2] for entry in table], np.bool_)

@@ -26,6 +26,7 @@ from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 from codec_superb.record import Record
 
+# the 2.5 % level of 1,000 replicates rests on 25 of them
 REPLICATES: Final = 1000
 SEED: Final = 0
 
@@ -139,8 +140,10 @@ def _dataset(
 ) -> DatasetAggregate:
     ok = [row for row in rows if row.status == "ok"]
     metrics = _metrics(rows, joint)
+    # fsum is exactly rounded: the order of clips changes no digit
     seconds = math.fsum(row.seconds or 0.0 for row in ok)
     bits = _total([row.bits for row in ok])
+    # 16-bit PCM of one channel: clips are mixed to mono before they are coded
     pcm_bits = 16 * sum(row.samples or 0 for row in ok)
     ours = [entry for key, entry in metrics.items() if key in METRICS]  # a plug-in's metric makes nothing incomplete
     complete = all(entry.failed == 0 and entry.n + entry.undefined == len(rows) for entry in ours)
@@ -183,6 +186,7 @@ def _category(
     score = NO_SCORE
     if len(known) == len(parts):
         value = category_score([np.asarray(point[0]) for point, _ in known])
+        # datasets are drawn independently, so that replicates of a category combine row by row
         score = score_of(float(value), category_score([draw[:, 0] for _, draw in known]), min(n for _, n in draws))
     bits = None if any(part.kbps is None and part.ok for part in parts) else sum(part.bits for part in parts)
     return CategoryAggregate(

@@ -60,6 +60,7 @@ def over_datasets(parts: Sequence[Estimate]) -> Estimate:
         "failed": sum(part.failed for part in parts),
     }
     means = [part.mean for part in parts if part.mean is not None]
+    # a mean over some of the datasets would be that of easier or harder ones
     if len(means) < len(parts) or not means:
         return Estimate(mean=None, sd=None, low=None, high=None, **counts)
     value = math.fsum(means) / len(means)
@@ -69,6 +70,7 @@ def over_datasets(parts: Sequence[Estimate]) -> Estimate:
     return Estimate(
         mean=value,
         sd=parts[0].sd if len(parts) == 1 else None,
+        # half-widths of independent means add in squares; the ends are kept apart, since intervals are not symmetric
         low=value - math.hypot(*down) / len(parts) if bounded else None,
         high=value + math.hypot(*up) / len(parts) if bounded else None,
         **counts,

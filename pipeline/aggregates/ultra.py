@@ -36,6 +36,7 @@ def ultra_average(
         return None
     point = average([_figures(row, {key: parts[row.name, key].point for key in row.needed}) for row in DATASETS])
     draws = average([_figures(row, {key: parts[row.name, key].draws for key in row.needed}) for row in DATASETS])
+    # the smallest count decides how much the interval is widened (decision 5)
     return BootstrapEstimate(point, draws, min(part.n for part in parts.values()))
 
 

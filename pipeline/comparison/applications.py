@@ -99,6 +99,7 @@ def _shared(
     clips = taking[0] & taking[1]
     if not clips:
         return "no clip on which it is ok for both"
+    # a rank counts the clips before it, so that ranks among other clips are other numbers
     if probe.pairs == "ranks" and taking[0] != taking[1]:
         return "ranks are among other clips: the two did not fail on the same ones"
     groups = [by_dataset_and_probe(results.pairs).get((dataset, probe.key), ()) for results in (first, second)]
@@ -119,6 +120,7 @@ def _figures(
     dataset: str, backend: str, one: PairedEvidence, two: PairedEvidence, alone: tuple[int, int]
 ) -> list[PairedApplication]:
     """Compare figure by figure; both codecs see the same draws, because they have the same clips."""
+    # the same seed and clips give the same draws on both sides: the difference is paired
     estimates = [estimate(sides, dataset, SEED, REPLICATES) for sides in (one, two)]
     found = []
     for figure, mine in estimates[0].items():

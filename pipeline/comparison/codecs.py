@@ -104,6 +104,7 @@ def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:
     for entry in results:
         for dataset in entry.datasets:
             states.setdefault(dataset.info.name, []).append(_state(entry, dataset.info.name))
+    # sorted first: of states that are equally common the choice does not depend on the order of results
     usual = {name: max(sorted(set(found)), key=found.count) for name, found in states.items()}
     rows = {
         entry.card.name: _only(

@@ -117,6 +117,7 @@ def _unlike(card: Card) -> Iterator[str]:
 
 def _is_published(ours: Weights, theirs: Weights) -> bool:
     """Whether weights are those of the card: of one hash where both have one, else of one source and commit."""
+    # the content decides where both are known; a copy of a repository is not another model
     if theirs.sha256 is not None and ours.sha256 is not None:
         return ours.sha256 == theirs.sha256
     return ours.source == theirs.source and theirs.revision in {None, ours.revision}
@@ -135,6 +136,7 @@ def _figures(table: PublishedTable, row: PublishedCodec, results: Results) -> It
     for category in results.aggregates.categories:
         yield from _category(table, row, category)
     for figure in results.aggregates.applications:
+        # failed clips are often the hardest: without them a figure is too good
         if not figure.failed:
             yield from _application(table, row, figure)
 

@@ -107,6 +107,7 @@ def _from_run(path: Path) -> Results:
 
 
 def _from_submission(path: Path) -> Results:
+    # a file from elsewhere: nothing of it is shown before every number was recomputed
     report, opened = check_and_open(path)
     if opened is None or not report.ok:
         first = report.problems[0]
@@ -195,5 +196,6 @@ def _identity(card: Card) -> dict[str, str]:
     fields = card.model_dump(mode="json")
     if card.weights is not None and card.weights.sha256 is not None:
         fields["weights"] = [card.weights.sha256, card.weights.config_sha256, card.weights.source == "random"]
+    # a submission has its paths shortened, a run folder has not: compared as `pack` would write them
     told_as = {name: scrub(json.dumps(value, sort_keys=True, ensure_ascii=False)) for name, value in fields.items()}
     return {name: _FOLDERS.sub("", text) for name, text in told_as.items()}

@@ -27,8 +27,10 @@ def plan_batches(clips: Iterable[Clip], seconds: float) -> Iterator[tuple[str, .
             by_rate.setdefault(rate, []).append(Length(samples / rate, clip.id))
         else:
             unknown.append(clip.id)
+    # one rate a batch: resampling to the codec's rate has one ratio
     for _, sounds in sorted(by_rate.items()):
         yield from batches(sounds, seconds)
+    # alone, so that a file without a readable header fails by itself
     yield from ((clip,) for clip in sorted(unknown))
 
 

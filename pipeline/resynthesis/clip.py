@@ -108,6 +108,7 @@ class _LoadedCodec:
     def __init__(self) -> None:
         self.key: tuple[str, str, CodecOptions] | None = None
         self.codec: Codec | None = None
+        # a codec may hold a process of its own (isolation), which must not outlive this one
         atexit.register(self.close)
 
     def get(self, name: str, device: str, options: CodecOptions) -> Codec:
@@ -141,6 +142,7 @@ def resynthesise_clips(task: ResynthTask) -> Iterator[ResynthesisRow]:
     Raises only what must end the run: the codec cannot be opened, the disk is full.
     """
     codec = _HOLDER.get(task.codec, task.device, task.options)
+    # weights given as a folder may be replaced while workers start one after the other
     if codec.card.weights != task.weights:
         raise PipelineError(
             f"{codec.card.name}: its weights changed while it ran, from {describe_weights(task.weights)} to "
@@ -193,6 +195,7 @@ def _batch(codec: Codec, batch: Sequence[_Sound], rate: int) -> dict[str, _Coded
         decode_s = time.perf_counter() - started
         for sound, its, audio in zip(batch, encoded, decoded, strict=True):
             samples = sound.reference.size
+            # of the seconds of a batch, by length: the real-time factor of the run stays right
             share = samples / whole
             coded[sound.clip.id] = _Coded(its, _checked(audio, its, samples), share * encode_s, share * decode_s)
     except (PipelineError, CodecUnusable):
@@ -204,6 +207,7 @@ def _batch(codec: Codec, batch: Sequence[_Sound], rate: int) -> dict[str, _Coded
 
 def _alone(codec: Codec, sound: _Sound) -> _Coded:
     """Code one clip; whatever the codec raises is the clip's failure."""
+    # before the clock starts: a worker of an isolated codec that died is started again here
     _at("encode", codec.wake)
     started = time.perf_counter()
     encoded = _at("encode", codec.encode, sound.reference[np.newaxis], sound.rate)
@@ -269,6 +273,7 @@ def _checked(decoded: NDArray[np.float32], encoded: Encoded, samples: int) -> ND
     wrong = non_finite(decoded)
     if wrong:
         raise _BrokenContract(f"expected finite samples from the codec, got {wrong} NaN or infinite of {decoded.size}")
+    # a codec that only takes stereo gives two channels back
     return to_mono(decoded)
 
 

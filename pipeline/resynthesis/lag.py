@@ -57,6 +57,7 @@ def _loudest(
     """Cut both to the ``length`` samples with the highest energy of the reference, on a grid of ``length // 10``."""
     if reference.size <= length:
         return reference, resynthesis
+    # a second apart for windows of ten: the loudest stretch need not be found to the sample
     step = max(1, length // 10)
     starts = np.arange(0, reference.size - length + 1, step)
     start = int(starts[np.argmax(_energy(reference, starts + length) - _energy(reference, starts))])
@@ -73,6 +74,7 @@ def _energy(signal: NDArray[np.float32], places: NDArray[np.intp]) -> NDArray[np
     for place in places.tolist():
         if place > done:
             squares = np.square(signal[done:place], dtype=np.float64)
+            # one running sum from the first sample on: equal prefixes give equal numbers, whatever the places
             squares[0] += before
             before, done = float(np.cumsum(squares)[-1]), place
         sums.append(before)
@@ -88,6 +90,7 @@ def _correlate(x: NDArray[np.float32], y: NDArray[np.float32], longest: int) -> 
     """Return the correlation at lags ``-longest .. longest``, and the peak height of two identical signals."""
     from scipy import fft
 
+    # zeros for the longest lag, so that the circular correlation does not wrap around within it
     size = fft.next_fast_len(x.size + longest + 1, real=True)
     spectra = [fft.rfft(np.asarray(signal - signal.mean(), dtype=np.float32), size) for signal in (x, y)]
     cross = np.conj(spectra[0]) * spectra[1]
@@ -98,6 +101,8 @@ def _correlate(x: NDArray[np.float32], y: NDArray[np.float32], longest: int) -> 
     around = np.concatenate([correlation[size - longest :], correlation[: longest + 1]])
     own = [np.square(np.abs(s)) for s in spectra]
     heights = [float(np.sum(p * (p + floor) ** np.float32(-WHITENING))) for p in own]
+    # Cauchy and Schwarz: no correlation exceeds the root of the product of both energies; 2, since rfft has half of the
+    # bins
     return around, 2 * float(np.sqrt(heights[0] * heights[1])) / size
 
 

@@ -97,6 +97,7 @@ def resynthesise(
         for spec, dataset in opened
         for codec in codecs
     ]
+    # resyntheses inside a folder of audio would be its clips at the next call
     _refuse_output_inside(opened, Path(out))
     _refuse_twins(plans)
     with ExitStack() as stack:
@@ -168,6 +169,7 @@ def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | No
     before = folder.info()
     if before.spec_hash == plan.spec_hash:
         return before
+    # renamed, never deleted: what was computed for days may be wanted again
     place = folder.set_aside()
     progress.message(
         f"{folder.path}: {_changed(before, plan)}; the old results are kept in {place}, the run is restarted"
@@ -247,6 +249,7 @@ def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
     )
     if before is None:
         return RunInfo(card=plan.card, dataset=dataset, spec_hash=plan.spec_hash, status="started")
+    # another selection needs another table
     status = before.status if before.dataset.selected == dataset.selected else "started"
     return before.model_copy(update={"dataset": dataset, "status": status})
 
@@ -269,6 +272,7 @@ def _finished(plan: _Plan, journal: _Journal, clip: str) -> bool:
         return False
     files = [plan.folder.audio_path(clip), *([plan.folder.tokens_path(clip)] if plan.tokens else [])]
     try:
+        # a crash of the machine may leave files that were renamed and are empty: they are not synced one by one
         return all(file.stat().st_size for file in files)
     except OSError:
         return False
@@ -349,6 +353,7 @@ def _crashed(
 ) -> ResynthesisRow | None:
     """Return the row of a clip that killed its worker; the clips of a batch are first repeated one by one."""
     left = crash.task.targets[crash.index :]
+    # its last answer was read before the death was noticed
     if not left:  # it died after its last row
         return None
     if len(crash.task.targets) > 1:
@@ -370,6 +375,7 @@ def _crashed(
 def _is_news(journal: _Journal, row: ResynthesisRow) -> bool:
     """Whether a row differs from the journal's row of its clip; measured times are ignored."""
     known = journal.last(row.clip)
+    # times differ at every run and change no table
     return known is None or row != known.model_copy(update={"encode_s": row.encode_s, "decode_s": row.decode_s})
 
 

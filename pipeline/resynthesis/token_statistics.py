@@ -68,6 +68,7 @@ class TokenCounter:
                 f"expected tokens ({sizes.size}, frames) from 0 to {' or '.join(map(str, limits))}, got {tokens.shape}"
             )
         for counts, its in zip(self._counts, tokens, strict=True):
+            # a clip's tokens at once: np.add.at takes them one by one
             np.add(counts, np.bincount(its, minlength=counts.size), out=counts)
         self._clips += 1
         self._bits += bits
@@ -87,6 +88,7 @@ class TokenCounter:
             tokens_per_second=tokens / self._seconds,
             frame_rate=self._frames / self._seconds,
             kbps=self._bits / self._seconds / 1000,
+            # codebooks taken as independent: their joint entropy is at most this
             entropy_kbps=sum(use.entropy_bits for use in uses) * self._frames / self._seconds / 1000,
             codebooks=uses,
         )
@@ -96,4 +98,5 @@ def _use(number: int, counts: NDArray[np.int64]) -> CodebookUse:
     present = counts[counts > 0]
     shares = present / present.sum()
     entropy = float(-(shares * np.log2(shares)).sum()) + 0.0  # no negative zero
+    # perplexity: the number of equally likely entries with the same entropy
     return CodebookUse(number, present.size, present.size / counts.size, entropy, 2.0**entropy)

@@ -170,6 +170,7 @@ def decode_tokens(
 def _schema(card: Card) -> pa.Schema:
     import pyarrow as pa
 
+    # int32: the largest codebook of the catalogue has 250,047 entries
     texts = [(name, pa.string()) for name in ("clip", "dataset", "codec")]
     numbers = [(name, pa.int32()) for name in ("codebooks", "frames")]
     length = [("samples", pa.int64()), ("sampling_rate", pa.int32()), ("channels", pa.int32())]
@@ -199,6 +200,7 @@ def _open(file: Path) -> tuple[Any, Card]:
         card = Card.model_validate_json((table.schema_arrow.metadata or {})[CARD_KEY])
     except (pa.ArrowException, OSError, KeyError, ValidationError) as error:
         raise PipelineError(f"{file} is no token file ({error}): expected a file of `tokens export`") from error
+    # equals() compares names and types, not metadata, unless asked to
     if not table.schema_arrow.equals(_schema(card)):
         raise PipelineError(f"{file} is damaged: expected the columns of `tokens export`, got others; export it again")
     return table, card
@@ -219,6 +221,7 @@ def _rows(file: Path, table: Any, card: Card) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
 
     try:
+        # a row holds all tokens of a clip: one at a time keeps memory at one clip
         for batch in table.iter_batches(batch_size=1):
             for row in batch.to_pylist():
                 yield row | {"tokens": _tokens(row, card)}

@@ -20,6 +20,7 @@ from codec_superb.base_codec.fitting import pieces
 from codec_superb.data_manifests.files import PARTIAL, write_atomically
 from codec_superb.pipeline.errors import RunFolderError
 
+# 24 bits: a step is 138 dB below full scale
 FULL_SCALE = 1 << 23
 SUFFIX = ".flac"
 COMPONENT_LIMIT = 200
@@ -68,6 +69,7 @@ def digest(samples: NDArray[np.int32]) -> str:
 
 def _as_bytes(samples: NDArray[np.int32]) -> memoryview:
     """Return the bytes of the samples that are hashed, without a copy."""
+    # a fixed byte order, so that the hash is that of every machine
     return np.ascontiguousarray(samples, dtype="<i4").data
 
 
@@ -87,6 +89,7 @@ def write_audio(path: Path, audio: NDArray[np.float32], rate: int) -> Stored:
             file.write(samples << 8)  # libsndfile takes 24-bit samples in the upper bits of int32
             clipped += int(np.count_nonzero(np.abs(audio[its]) > 1.0))
     path.parent.mkdir(parents=True, exist_ok=True)
+    # not synced clip by clip: a file that a crash of the machine left empty is found by the stage
     write_atomically(path, encoded.getbuffer(), sync=False)
     return Stored(sha256.hexdigest(), clipped)
 
@@ -102,6 +105,7 @@ def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
         stored, rate = soundfile.read(path, dtype="int32", always_2d=True)
     except (soundfile.SoundFileError, OSError) as error:
         raise RunFolderError(f"the resynthesis cannot be read: {error}; call resynth with --overwrite") from error
+    # an arithmetic shift keeps the sign
     stored >>= 8
     samples = stored[:, 0]
     if digest(samples) != sha256:

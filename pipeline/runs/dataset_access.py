@@ -29,6 +29,7 @@ class DatasetSpec(NamedTuple):
 def dataset_of(spec: DatasetSpec) -> Dataset:
     """Open a dataset once per process and hash. Raises PipelineError when it has changed since the parent opened it."""
     dataset = open_dataset(spec.spec, category=spec.category)
+    # a worker opens the dataset itself; the parent may have opened another state
     if dataset.manifest_hash != spec.manifest_hash:
         raise PipelineError(f"the dataset {dataset.name} changed during the run; run the command again")
     return dataset
@@ -73,5 +74,7 @@ def reason_of(error: BaseException, clip: Clip | None = None) -> str:
     text = str(error) or type(error).__name__
     if clip is not None:
         text = text.replace(str(clip.path), clip.id).replace(repr(str(clip.path))[1:-1], clip.id)
+    # addresses of objects in messages differ from run to run, and would make rows differ
     text = re.sub(r"\b0x[0-9a-fA-F]{6,}\b", "0x…", text)
+    # file names that are no UTF-8 hold lone surrogates (PEP 383), which UTF-8 cannot encode
     return text.encode("utf-8", "backslashreplace").decode()[:REASON_LIMIT]

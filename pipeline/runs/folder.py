@@ -148,6 +148,7 @@ class RunFolder:
         number = 1
         while (place := self.path.with_name(f".{self.path.name}.old{number}")).exists():
             number += 1
+        # a leading dot: find_runs does not look into it
         return self.path.rename(place)
 
     @contextmanager
@@ -163,6 +164,7 @@ class RunFolder:
         handle = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
         try:
             try:
+                # flock(2): released by the kernel however the process ends; beside the folder, which may be renamed
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise PipelineError(f"another process is working on {self.path}; wait for it or end it") from None

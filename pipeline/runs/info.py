@@ -108,6 +108,7 @@ class CustomMetric(Record):
         """Describe a plug-in's row."""
         limits = {name: _finite(getattr(row, name)) for name in ("minimum", "maximum", "worst")}
         return cls(
+            # JSON has no infinity: a limit that does not exist is null
             label=row.label, unit=row.unit, higher_is_better=row.higher_is_better, best=row.best,
             definition=row.definition, paper=row.paper, sha256=row.sha256 or None,
             origin=PurePath(row.origin).name if row.sha256 else row.origin, **limits,
@@ -165,6 +166,7 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
 def codec_source(codec: str, card: Card) -> bytes:
     """Return the content of a codec's files that belong to the user: ``path/to/file.py:Class``, a guest, a lock."""
     files = [file_of(codec)] if is_file_name(codec) else []
+    # the guest and its lock are part of the codec: an edited one makes another run
     if card.isolation is not None:
         files += filter(None, [own_file(card.isolation.guest, ".py"), own_file(card.isolation.lock, ".txt")])
     return b"".join(file.read_bytes() for file in files)

@@ -29,6 +29,7 @@ class Journal(Generic[T]):
         self._kind: TypeAdapter[T] = TypeAdapter(kind)
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
+        # O_APPEND and no buffer: a line is with the kernel when append returns, and survives a kill of this process
         self._file = path.open("a+b", buffering=0)
         self._offsets: dict[str, tuple[int, ...]] = {}
         self._end = 0
@@ -59,6 +60,7 @@ class Journal(Generic[T]):
         Raises OSError when the line could not be written.
         """
         content = self._kind.dump_python(entry)  # not as JSON, which would turn NaN into null
+        # ASCII: a lone surrogate is written as an escape, and no line break of Unicode splits a line
         line = (json.dumps(content, ensure_ascii=True, allow_nan=False) + "\n").encode()
         try:
             # write(2) may write less than requested, on a disk that becomes full; the second call then raises.
@@ -119,6 +121,7 @@ def _read_line(descriptor: int, offset: int) -> bytes:
     """Read the line that begins at ``offset``."""
     line = b""
     while not line.endswith(b"\n"):
+        # pread(2) does not move the position at which append writes
         piece = os.pread(descriptor, 4096, offset + len(line))
         if not piece:
             break

@@ -60,6 +60,7 @@ def supersede(stamps: tuple[Provenance, ...], new: Provenance) -> tuple[Provenan
     def circumstances(of: Provenance) -> dict[str, object]:
         return of.model_dump(exclude={"command", "started"})
 
+    # a run that was resumed ten times on one machine has one stamp
     return (*(old for old in stamps if circumstances(old) != circumstances(new)), new)
 
 

@@ -25,6 +25,7 @@ def select_clips(dataset: Dataset, limit: int | None) -> list[str]:
     groups: dict[str, list[str]] = {category: [] for category in CATEGORIES}
     for clip_id in ids:
         groups[dataset.clip(clip_id).category].append(clip_id)
+    # category after category in turn: any limit has all of them
     turns = zip_longest(*(sorted(group, key=_spread) for group in groups.values()))
     order = [clip_id for clip_id in chain.from_iterable(turns) if clip_id is not None]
     return sorted(order[:limit])
@@ -32,4 +33,5 @@ def select_clips(dataset: Dataset, limit: int | None) -> list[str]:
 
 def _spread(clip_id: str) -> bytes:
     """Return a sort key that is independent of the order of ids."""
+    # by hash: a larger limit adds clips to those of a smaller one, and ids in order of speakers are mixed
     return hashlib.sha256(clip_id.encode()).digest()

@@ -24,6 +24,7 @@ def token_file_name(clip_id: str) -> str:
 def write_tokens(path: Path, tokens: NDArray[np.integer[Any]]) -> None:
     """Store tokens ``(codebooks, frames)``. Raises OSError when the disk is full or not writable."""
     content = io.BytesIO()
+    # a pickle in a .npy file runs code when it is loaded
     np.save(content, tokens, allow_pickle=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content.getbuffer(), sync=False)

@@ -64,6 +64,7 @@ def score_clip(task: ScoreTask) -> Iterator[ScoredRun]:
     clip: Clip | None = None
     try:
         clip = dataset.clip(task.clip)
+        # once for all codecs of this clip: spectra, resampled forms and pitch stay with it
         reference = prepare(*load_mono(clip))
     except Exception as error:  # noqa: BLE001 - a reference that cannot be read costs its own clip only
         reason = f"the reference cannot be read: {type(error).__name__}: {reason_of(error, clip)}"
@@ -95,6 +96,7 @@ def compare(
     """
     if rate != reference.rate:
         raise RunFolderError(f"expected a resynthesis at {reference.rate} Hz, got {rate} Hz")
+    # never cut or padded here: a shift of one sample costs SI-SDR some 10 dB unseen
     if resynthesis.size != reference.samples.size:
         raise RunFolderError(f"expected a resynthesis of {reference.samples.size} samples, got {resynthesis.size}")
     values = score_pair(reference, resynthesis, rate, metrics, backends=backends)

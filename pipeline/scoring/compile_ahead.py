@@ -50,6 +50,7 @@ class WorkingBackends:
     def _fault(self) -> str:
         """Let one worker compile and try PESQ; return what is wrong, '' where nothing is."""
         fault = ""
+        # compiling takes some 20 s, longer than a user may allow a clip
         timeout, self._pool.timeout = self._pool.timeout, None  # it is for clips, and this is none
         try:
             with closing(self._pool.stream(_compile, [None])) as events:

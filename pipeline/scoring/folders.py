@@ -121,6 +121,7 @@ def _by_stem(dataset: FolderDataset) -> dict[str, list[str]]:
     """Group ids by path without suffix."""
     stems = defaultdict(list)
     for clip_id in dataset.clip_ids():
+        # a codec's output often has another ending: a.wav beside a.mp3
         stems[str(PurePosixPath(clip_id).with_suffix(""))].append(clip_id)
     return stems
 
@@ -156,6 +157,7 @@ def _row(pair: FilePair) -> ClipRow:
             "status": "ok",
             "lag_samples": residual_lag(reference, resynthesis, rate),
             "clipped_samples": int((abs(resynthesis) > 1).sum()),
+            # of 24-bit samples, as if `resynth` had stored them
             "resynthesis_sha256": digest(quantise(resynthesis)),
             "metrics": values,
         }

@@ -96,6 +96,7 @@ def _work(
     with closing(pool.stream(score_clip, _tasks(spec, stores, backends), remainder=without_first)) as events:
         for event in events:
             if isinstance(event, WorkerCrash):
+                # answers come in order: the first that is missing killed the worker
                 lost = event.task.items[event.index]
                 store, outcome = stores[lost.run], ScoredRun(lost.run, all_failed(lost.keys, event.reason))
                 progress.message(f"{store.info.card.name}: {event.task.clip}: {event.reason}")
@@ -107,6 +108,7 @@ def _work(
 
 def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) -> Iterator[ScoreTask]:
     """Yield a task per clip with missing values."""
+    # clip by clip over all codecs: the reference is read and analysed once
     for clip in sorted({clip for store in stores for clip in store.clips}):
         items = []
         for number, store in enumerate(stores):
@@ -123,6 +125,7 @@ def _finish(store: ScoreStore) -> None:
     probes = kept_probes(store.folder, info, store.resyntheses())
     if not store.computed and info.status == "scored" and info.metrics == columns and info.probes == probes:
         return
+    # run.json first: it decides which columns of the table are valid
     if info.probes and not probes:
         info = drop_probes(store.folder, info)
     rows = with_probes(store.folder, store.rows(list(columns)), probes)

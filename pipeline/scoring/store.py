@@ -144,6 +144,7 @@ class ScoreStore:
         known: dict[str, VersionedValue] = {}
         for line in self._values.entries(row.clip):
             if line.sha256 == row.resynthesis_sha256:
+                # later lines win; values of an older definition or another resynthesis are ignored, not deleted
                 known |= {key: value for key, value in line.metrics.items() if value.version == self._versions.get(key)}
         return known
 

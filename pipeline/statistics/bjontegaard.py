@@ -67,6 +67,7 @@ def bjontegaard(family: Sequence[RatePoint], against: Sequence[RatePoint], *, me
     gain = _mean_gap((one[0], one[1]), (two[0], two[1]), method)
     missing = [name for name, value in (("scores", shift), ("bitrates", gain)) if value is None]
     return RateDelta(
+        # Bjøntegaard, VCEG-M33 (2001): the mean gap in log10 of the rate, as a factor
         rate_percent=None if shift is None else (10**shift - 1) * 100,
         score=gain,
         points=used,
@@ -81,6 +82,7 @@ def _rising(points: Sequence[RatePoint]) -> list[RatePoint]:
         if not (math.isfinite(point.kbps) and point.kbps > 0 and math.isfinite(point.score)):
             raise PipelineError(f"expected a bitrate above 0 kbps and a finite score, got {point}")
     kept: list[RatePoint] = []
+    # of two points at one rate only the better one lies on the curve
     for point in sorted(points, key=lambda point: (point.kbps, -point.score)):
         if not kept or point.score > kept[-1].score:
             kept.append(point)
@@ -101,6 +103,7 @@ def _mean_gap(one: _Curve, two: _Curve, method: Method) -> float | None:
 def _area(curve: _Curve, low: float, high: float, method: Method) -> float:
     x, y = curve
     if method == "cubic":
+        # VCEG-M33 as published; PCHIP, unlike it, does not overshoot between points
         whole = np.polynomial.Polynomial.fit(x, y, 3).integ()
         return float(whole(high) - whole(low))
     from scipy.interpolate import PchipInterpolator

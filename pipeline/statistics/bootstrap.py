@@ -33,6 +33,7 @@ Floats = NDArray[np.float64]
 def random_stream(seed: int, *names: str) -> np.random.PCG64:
     """Random generator that depends on the seed and names only, so that adding a dataset changes no other interval."""
     digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
+    # 128 bits of seed; numpy promises the streams of bit generators, not those of distributions (NEP 19)
     return np.random.PCG64(int.from_bytes(digest[:16], "little"))
 
 
@@ -59,6 +60,7 @@ def replicate_means(values: Floats, replicates: int, bits: np.random.PCG64) -> F
 
 def drawn_counts(clips: int, replicates: int, bits: np.random.PCG64) -> Iterator[Floats]:
     """How often each clip is drawn in each replicate, in blocks of shape ``(some replicates, clips)``."""
+    # 8 MB of counts at a time, whatever the number of clips
     rows = max(1, _BLOCK // clips)
     for start in range(0, replicates, rows):
         size = min(rows, replicates - start)
@@ -72,6 +74,7 @@ def drawn_counts(clips: int, replicates: int, bits: np.random.PCG64) -> Iterator
 def mean(values: Floats) -> float:
     """Mean of the finite values, exactly rounded and so the same in any order; NaN without one."""
     finite = values[np.isfinite(values)]
+    # exactly rounded: the order of clips and the number of workers change no digit
     return math.fsum(finite.tolist()) / len(finite) if len(finite) else math.nan
 
 
@@ -87,6 +90,7 @@ def lower_tail(n: int) -> float:
     """Level of the lower percentile of a 95 % interval over ``n`` clips: 0.001 for 5, 0.019 for 30, 0.025 for many."""
     from scipy.special import stdtrit
 
+    # Student's t, which the normal quantile of a percentile interval lacks; Hesterberg 2015, equation in decision 5
     quantile = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return NormalDist().cdf(-math.sqrt(n / (n - 1)) * quantile)
 

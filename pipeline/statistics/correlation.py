@@ -57,4 +57,5 @@ def _pair(one: Floats, two: Floats, method: Method) -> float:
 def ranks(values: Floats) -> Floats:
     """Rank finite values from 1; equal ones get the mean of their ranks: ``[3, 1, 3]`` gives ``[2.5, 1, 2.5]``."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    # equal values share the mean of their ranks, as in scipy.stats.rankdata
     return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse.reshape(-1)], dtype=np.float64)

@@ -95,6 +95,7 @@ def resample(
     shared = set.intersection(*({clip for clip, row in rows.items() if row.status == "ok"} for rows in codecs))
     clips = tuple(sorted(shared))
     values = np.stack([values_of([rows[clip] for clip in clips], keys) for rows in codecs], axis=1)
+    # a metric counts on the clips on which every codec has it: otherwise the hard ones are missing on one side only
     values[np.broadcast_to(np.isnan(values).any(axis=1, keepdims=True), values.shape)] = np.nan
     flat = values.reshape(len(clips), len(codecs) * len(keys))
     means = np.array([mean(flat[:, column]) for column in range(flat.shape[1])]).reshape(values.shape[1:])

@@ -162,6 +162,7 @@ def difference_of(point: Floats, draws: Floats, n: int, sign: int = 1) -> Differ
     differences[np.isclose(draws[:, 0], draws[:, 1], rtol=1e-12, atol=0)] = 0.0
     low, high = interval(differences, n) or (None, None)
     known = sign * differences[np.isfinite(differences)]
+    # ties count half on either side, as in a Mann-Whitney statistic
     better = float((known > 0).mean() + (known == 0).mean() / 2) if len(known) else 0.5
     return Difference(
         first=float(point[0]),

@@ -111,6 +111,7 @@ def _rank(category: Category, codecs: Mapping[str, Mapping[str, _ByClip]], seed:
 def _most_common(codecs: Mapping[str, Mapping[str, _ByClip]]) -> tuple[str, ...]:
     """Choose the combination of datasets that most codecs were run on; in a tie the larger, then the first by name."""
     counts = Counter(tuple(sorted(have)) for have in codecs.values() if have)
+    # most codecs first, then most datasets, then the alphabet: no dependence on the order of codecs
     return min(counts, key=lambda names: (-counts[names], -len(names), names))
 
 
@@ -146,6 +147,7 @@ def _places(codecs: Sequence[str], point: Floats, draws: Floats, *, spread: bool
         above = (known > own).sum(axis=1) + 1
         among = (known >= own).sum(axis=1)
         place = int((point > point[position]).sum()) + 1
+        # ranks are whole: no interpolation between two of them
         best = int(np.quantile(above, tail, method="lower")) if len(known) else place
         worst = int(np.quantile(among, 1 - tail, method="higher")) if len(known) else place
         if not spread:

@@ -18,6 +18,7 @@ from codec_superb.pipeline.submission.samples import playback_problem
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 from codec_superb.pipeline.tables.rows import ClipRow
 
+# headers and the first frames of short clips raise a measured bitrate
 LEAST_SECONDS = 10.0
 """Audio from which on a measured bitrate is held against the nominal one."""
 TEXT_LIMIT = 5000
@@ -25,6 +26,7 @@ TEXT_LIMIT = 5000
 NAME_LIMIT = 100
 """Characters of a codec's or family's name."""
 _TOKEN_TOLERANCE = 0.15
+# Unicode's bidirectional controls: text that is shown in another order than it is stored (CVE-2021-42574)
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _RANGES: dict[str, tuple[float, float]] = {
     "year": (1900, 2100),
@@ -141,6 +143,7 @@ def _check_tokens(card: Card, rows: Sequence[ClipRow], findings: Findings) -> No
         limit = _TOKEN_TOLERANCE if card.nominal_tolerance is None else card.nominal_tolerance
         if not expected or card.frame_rate is None or seconds < LEAST_SECONDS:
             continue
+        # each clip may end with a block that silence fills (decision 13)
         most = seconds * (1 + limit) + clips * card.block_frames / card.frame_rate
         if not seconds * (1 - limit) <= tokens / expected <= most:
             findings.add(
@@ -163,6 +166,7 @@ def _check_texts(document: Any, findings: Findings) -> None:
 
 def _is_hidden(letter: str) -> bool:
     """Find control characters, and bidirectional formatting marks, which make one name look like another."""
+    # Cc: control characters; Cs: lone surrogates
     return unicodedata.category(letter) in {"Cc", "Cs"} or letter in _TURNING
 
 

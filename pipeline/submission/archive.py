@@ -23,8 +23,11 @@ RATIO_LIMIT = 200
 """Unpacked over packed size of a member above 1 MiB."""
 MEMBERS = 3 + 2 * SAMPLES
 _SAMPLE_NAME = re.compile(r"samples/[0-9]{2}-(reference|resynthesis)\.ogg")
+# the earliest date that a zip can hold: the same runs give the same bytes
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+# end of central directory record (APPNOTE.TXT 4.3.16): 22 bytes without a comment
 _END = struct.Struct("<4s4H2LH")
+# a header of the central directory has 46 bytes (APPNOTE.TXT 4.3.12), and no name here is longer than 64
 _ENTRY = 46 + 64
 """Bytes of a directory entry with the longest name allowed and nothing else."""
 _CHUNK = 1 << 20
@@ -35,6 +38,7 @@ def write_archive(out: BinaryIO, members: Mapping[str, bytes]) -> None:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(members):
             entry = zipfile.ZipInfo(name, _EPOCH)
+            # 3 is Unix; zipfile takes that of the machine otherwise, and the bytes would differ
             entry.create_system = 3
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
             # Opus is compressed already, and the reader limits compression ratios.
@@ -54,6 +58,7 @@ def read_archive(file: Path | BinaryIO, *, file_limit: int = FILE_LIMIT) -> dict
                 return read_archive(opened, file_limit=file_limit)
         except OSError as error:
             raise SubmissionError(f"cannot read {file}: {error.strerror}") from error
+    # before zipfile opens it: that reads a directory of any length into memory
     _check_directory(file, file_limit)
     try:
         with zipfile.ZipFile(file) as archive:
@@ -68,6 +73,7 @@ def _check_directory(file: BinaryIO, file_limit: int) -> None:
     size = file.seek(0, 2)
     if not _END.size <= size <= file_limit:
         raise SubmissionError(f"expected a zip of {_END.size} bytes to {file_limit / 1e6:g} MB, got {size} bytes")
+    # 20 bytes: the Zip64 locator stands directly before the record
     file.seek(max(0, size - _END.size - 20))
     last = file.read()
     magic, _, _, here, total, length, _, comment = _END.unpack(last[-_END.size :])
@@ -89,9 +95,11 @@ def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
             raise SubmissionError(f"expected {known}, got {name[:80]!r}")
         if names.count(name) > 1:
             raise SubmissionError(f"expected each member once, got {name!r} {names.count(name)} times")
+        # the upper half is the mode of Unix
         mode = entry.external_attr >> 16
         if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
             raise SubmissionError(f"{name}: expected a regular file, got a link or a device")
+        # bit 0: encrypted
         if entry.flag_bits & 0x1 or entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise SubmissionError(f"{name}: expected stored or deflated and not encrypted")
         if entry.file_size > limit:
@@ -114,6 +122,7 @@ def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     limit = _limit(entry.filename) or 0
     parts, size = [], 0
     with archive.open(entry) as member:
+        # the sizes in a directory may lie: what comes out is counted
         while part := member.read(_CHUNK):
             size += len(part)
             if size > limit:

@@ -110,6 +110,7 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int, known: Kno
     try:
         members = read_archive(file, file_limit=file_limit)
         where = SUBMISSION_NAME
+        # before pydantic, which takes NaN and, of repeated names, the last
         strict_json.loads(members[SUBMISSION_NAME])
         submission = Submission.model_validate_json(members[SUBMISSION_NAME], strict=True)
         where = CLIPS_NAME
@@ -145,6 +146,7 @@ def _most_rows(submission: Submission, known: Known) -> int:
     here = [known(name) for name in {dataset.name for dataset in submission.datasets}]
     if submission.kind == "custom" or None in here:
         return MAX_ROWS
+    # a run cannot have more rows than its dataset has clips: a bomb of rows is refused by the footer
     return min(MAX_ROWS, sum(len(dataset.categories) for dataset in here if dataset is not None))
 
 
@@ -201,6 +203,7 @@ def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:
 
 def is_ogg_opus(data: bytes) -> bool:
     """Whether data begin as RFC 7845, section 3, requires: with an Ogg page of the Opus identification header alone."""
+    # RFC 3533: a page header of 27 bytes and one lacing value; RFC 7845: the first packet begins with OpusHead
     return data.startswith(b"OggS") and data[28:36] == b"OpusHead"
 
 

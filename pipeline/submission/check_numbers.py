@@ -15,6 +15,7 @@ from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission, SubmittedDataset
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 
+# far above what summing in another order does (1e-15), far below any difference that is shown
 TOLERANCE = 1e-9
 """Relative: sums in bootstrap replicates may be taken in another order by another processor."""
 _AGAIN = "pack the runs again with this version; numbers are not edited by hand"
@@ -109,6 +110,7 @@ def _compare(expected: Any, got: Any, where: str, findings: Findings) -> None:
 def _same(expected: Any, got: Any) -> bool:
     if isinstance(expected, float) and isinstance(got, float):
         return math.isclose(expected, got, rel_tol=TOLERANCE, abs_tol=1e-12)
+    # True == 1 in Python
     return type(expected) is type(got) and bool(expected == got)
 
 

@@ -83,6 +83,7 @@ def _check_class(ranks: Sequence[PairRow], where: str, findings: Findings) -> No
     """Ties count against a clip, so the k-th best of a class has a rank of k at least."""
     for side in SIDES:
         ordered = sorted(getattr(rank, side) for rank in ranks)
+        # the k-th best clip of a class has k clips of that class at its rank or before it, itself included
         early = [rank for place, rank in enumerate(ordered, start=1) if rank < place]
         if early:
             findings.add(f"{where}: {side}", "as many clips at a rank or before it as it says", early[0], _AGAIN)

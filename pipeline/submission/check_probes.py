@@ -75,11 +75,13 @@ def _check_numbers(probe: Probe, entry: ProbeValue, where: str, findings: Findin
             findings.add(f"{where}.reference.{field.name}", expected, entry.reference[field.name], _AGAIN)
     if probe.key != "asr":
         return
+    # words or characters, by the language of the clip: the other one is 0
     units, *others = sorted(entry.shared.values(), reverse=True)
     if units < 1 or any(others):
         findings.add(where, "a transcript counted in words or in characters", dict(entry.shared), _AGAIN)
     for side in SIDES:
         counts = getattr(entry, side)
+        # insertions have no limit: a model may say more than was said
         wrong = counts["substitutions"] + counts["deletions"]
         if wrong > units:
             expected = f"substitutions and deletions of at most the {units:g} words or characters that were said"

@@ -144,6 +144,7 @@ def _open(run: RunFolder | Path) -> _Run:
         warnings.warn(f"{folder.path}: without {', '.join(others)}: {text}", PluginWarning, stacklevel=3)
         info = info.model_copy(update={"probes": ours})
     rows, pairs = only_probes(folder.rows(), folder.pairs(), info.probes)
+    # the same runs give the same bytes
     ordered = sorted(pairs, key=lambda pair: (pair.probe, pair.left, pair.right, pair.reference, pair.resynthesis))
     return _Run(folder, info, tuple(rows), tuple(ordered))
 
@@ -190,8 +191,8 @@ def _refuse_random(run: _Run) -> None:
     for key, used in run.info.probes.items():
         if used.random:
             raise SubmissionError(
-                f"{run.folder.path}: {key} was run with {used.backend}, a model nobody trained, whose figures are not "
-                f"published; run probe --application {key} with trained weights, then pack"
+                f"{run.folder.path}: {key} was run with {used.backend}, whose weights are untrained (random): "
+                f"its figures are not published; run probe --application {key} with trained weights, then pack"
             )
 
 
@@ -250,6 +251,7 @@ def _write(out: Path, members: dict[str, bytes]) -> Path:
     """Check the file in memory first: one that would be refused elsewhere is not written."""
     packed = io.BytesIO()
     write_archive(packed, members)
+    # what a leaderboard would refuse is refused here, where it can be mended
     report = check(packed)
     if not report.ok:
         faults = "\n".join(f"  {p.path}: expected {p.expected}, got {p.got}" for p in report.problems[:10])

@@ -7,11 +7,13 @@ import io
 import numpy as np
 from numpy.typing import NDArray
 
+# RFC 7845: Ogg Opus counts at 48 kHz whatever went in
 OPUS_RATE = 48_000
 SECONDS = 10.0
 """Longest sample; what is longer is cut and faded out."""
 _SLACK = 1.0
 """Seconds beyond the longest sample that padding may add."""
+# a cut without a fade clicks
 _FADE = 0.05
 _FRAME = 960
 """20 ms: the frame that libopus is made for."""
@@ -36,6 +38,7 @@ def ogg_opus(audio: NDArray[np.float32], rate: int, kbps: int = 64) -> bytes:
     with av.open(out, "w", format="ogg", options={"fflags": "+bitexact"}) as container:
         stream = container.add_stream("libopus", rate=OPUS_RATE, layout="mono", options={"vbr": "constrained"})
         stream.bit_rate = kbps * 1000
+        # FFmpeg's libopus takes frames of its frame_size; the fifo cuts and keeps the time stamps
         fifo = av.AudioFifo()
         frame = av.AudioFrame.from_ndarray(signal[np.newaxis], format="flt", layout="mono")
         frame.sample_rate = OPUS_RATE
@@ -72,6 +75,7 @@ def playback_problem(data: bytes) -> str:
     import av
 
     try:
+        # the format is named: FFmpeg's probing would open any of its demuxers on a stranger's bytes
         with av.open(io.BytesIO(data), format="ogg") as container:
             streams = [(stream.type, stream.codec_context.name) for stream in container.streams]
             if [kind for kind, _ in streams] != ["audio"] or "opus" not in streams[0][1]:
@@ -83,6 +87,7 @@ def playback_problem(data: bytes) -> str:
 
 def _decode(container: object) -> str:
     samples = 0
+    # counted while it decodes: a granule position may promise anything
     for frame in container.decode(audio=0):  # type: ignore[attr-defined]  # av has no types
         samples += frame.samples
         if samples > (SECONDS + _SLACK) * OPUS_RATE or frame.sample_rate != OPUS_RATE:

@@ -17,6 +17,7 @@ def scrub(text: str, folders: Sequence[str] = ()) -> str:
 
     ``folders`` are paths that are known to occur, such as one with a space in its name, which no pattern can find.
     """
+    # longest first: a folder inside another must not lose its beginning only
     for folder in sorted((folder.rstrip("/\\") for folder in folders), key=len, reverse=True):
         text = text.replace(folder, "…") if folder else text
     return _ANY.sub(_shorten, text)

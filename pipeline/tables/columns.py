@@ -49,6 +49,7 @@ def probe_columns(probes: Iterable[str]) -> dict[str, str]:
 
 def probe_keys(columns: Sequence[str]) -> tuple[str, ...]:
     """Probes of a table; whether their columns are whole and in order is checked against the schema."""
+    # keys hold no dot, names of metrics neither
     return tuple(dict.fromkeys(name.partition(".")[0] for name in columns if "." in name))
 
 

@@ -152,6 +152,7 @@ def _rows(batch: pa.RecordBatch, name: str) -> Iterator[PairRow]:
         raise ClipTableError(f"{name}: expected the probes {sorted(keeping)}, got {odd[0][:40]!r}")
     columns = [_values(batch, column) for column in FIXED]
     for values in zip(*columns, strict=True):
+        # checked by column above: half a million validations of pydantic take seconds
         yield PairRow.model_construct(_FIELDS, **dict(zip(FIXED, values, strict=True)))
 
 
@@ -164,5 +165,6 @@ def _values(batch: pa.RecordBatch, column: str) -> list[Any]:
     array = batch.column(column)
     if column not in _STRINGS:
         return list(array.to_pylist())
+    # one Python string for each distinct id, not for each row
     known = array.dictionary.to_pylist()
     return [known[index] for index in array.indices.to_pylist()]

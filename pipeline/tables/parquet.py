@@ -67,6 +67,7 @@ def check_text(batch: pa.RecordBatch, limits: Mapping[str, int], name: str) -> N
     import pyarrow.compute as pc
 
     for column, limit in limits.items():
+        # of the dictionary: every distinct text once
         longest = pc.max(pc.utf8_length(batch.column(column).dictionary)).as_py() or 0
         if longest > limit:
             raise ClipTableError(f"{name}: expected at most {limit} characters in {column}, got {longest}")

@@ -16,7 +16,9 @@ from typing import Any, BinaryIO
 from codec_superb.pipeline.errors import ClipTableError
 
 MAGIC = b"PAR1"
+# CompressionCodec of parquet.thrift, in the order of its numbers
 CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4", "ZSTD", "LZ4_RAW")
+# Encoding of parquet.thrift; number 1 (GROUP_VAR_INT) was never used
 ENCODINGS = (
     *("PLAIN", "GROUP_VAR_INT", "PLAIN_DICTIONARY", "RLE", "BIT_PACKED", "DELTA_BINARY_PACKED"),
     *("DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "RLE_DICTIONARY", "BYTE_STREAM_SPLIT"),
@@ -55,6 +57,7 @@ def read_footer(file: BinaryIO) -> Footer:
     size = file.seek(0, 2)
     if size < 12:  # noqa: PLR2004 -- magic, length, magic
         raise ClipTableError(f"expected a Parquet file, got {size} bytes")
+    # a file ends with the footer, its length (4 bytes, little-endian) and the magic number
     file.seek(size - 8)
     tail = file.read(8)
     (length,) = struct.unpack("<L", tail[:4])
@@ -63,6 +66,7 @@ def read_footer(file: BinaryIO) -> Footer:
     file.seek(size - 8 - length)
     try:
         meta = _Reader(file.read(length)).struct()
+        # FileMetaData: 3 num_rows, 4 row_groups; RowGroup: 1 columns, 3 num_rows
         rows, groups = int(meta[3]), meta[4]
         grouped = sum(int(group[3]) for group in groups)
         columns = [column for group in groups for column in group[1]]
@@ -77,6 +81,8 @@ def read_footer(file: BinaryIO) -> Footer:
 
 
 def _chunk(file: BinaryIO, column: Struct, size: int) -> Chunk:
+    # ColumnChunk: 3 meta_data; ColumnMetaData: 2 encodings, 3 path_in_schema, 4 codec, 5 num_values, 7
+    # total_compressed_size, 9 data_page_offset, 11 dictionary_page_offset
     meta = column[3]
     first = min(meta[9], meta.get(11, meta[9]))
     end = first + meta[7]
@@ -96,6 +102,7 @@ def _page_encodings(file: BinaryIO, position: int, end: int) -> Iterator[str]:
         file.seek(position)
         reader = _Reader(file.read(min(_PAGE_HEADER_LIMIT, end - position)))
         header = reader.struct()
+        # PageHeader: 2 uncompressed_page_size, 3 compressed_page_size
         if header[3] < 0 or header[2] != header[3]:
             raise ClipTableError("expected pages that are as large unpacked as packed")
         position += reader.position + header[3]
@@ -120,10 +127,12 @@ class _Reader:
         fields: Struct = {}
         number = 0
         while head := self._byte():
+            # Thrift compact protocol: a field is a byte of delta and type; delta 0 is followed by the number itself
             number = number + (head >> 4) if head >> 4 else self._zigzag()
             if number in fields:
                 raise ValueError(f"field {number} twice")
             kind = head & 15
+            # types 1 and 2 are the booleans true and false themselves
             fields[number] = kind == 1 if kind in {1, 2} else self._value(kind, depth)
         return fields
 
@@ -144,6 +153,7 @@ class _Reader:
 
     def _list(self, depth: int) -> list[Any]:
         head = self._byte()
+        # a list of 15 or more elements has its length in a varint behind the first byte
         count = head >> 4 if head >> 4 != 15 else self._varint()  # noqa: PLR2004 -- as above
         if count > len(self.data) - self.position or depth > _DEPTH:
             raise ValueError("a list longer than the data")
@@ -172,4 +182,5 @@ class _Reader:
 
     def _zigzag(self) -> int:
         value = self._varint()
+        # zigzag: 0, -1, 1, -2, … are 0, 1, 2, 3, …
         return (value >> 1) ^ -(value & 1)

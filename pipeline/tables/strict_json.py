@@ -17,6 +17,7 @@ DEPTH_LIMIT = 16
 def dumps(data: Any) -> bytes:
     """Write data as UTF-8 JSON with sorted names; SubmissionError for NaN or Infinity."""
     try:
+        # sorted names and fixed spaces: a document has one form, and so one hash
         text = json.dumps(data, allow_nan=False, ensure_ascii=False, sort_keys=True, indent=1)
     except ValueError as error:
         raise SubmissionError(f"expected finite numbers only: {error}") from error
@@ -34,6 +35,7 @@ def loads(data: bytes) -> Any:
         )
     except UnicodeDecodeError as error:
         raise SubmissionError(f"expected UTF-8 text: {error}") from error
+    # json.loads recurses for each level, and Python limits recursion
     except RecursionError:
         raise SubmissionError(f"expected at most {DEPTH_LIMIT} levels of nesting, got far more") from None
     except ValueError as error:
@@ -52,6 +54,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _finite(text: str) -> float:
+    # 1e999 is valid JSON and infinity in Python
     value = float(text)
     if not math.isfinite(value):
         raise SubmissionError(f"expected finite numbers only, got {text[:40]}")

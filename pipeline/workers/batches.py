@@ -23,6 +23,7 @@ def batches(sounds: Iterable[Length[T]], limit: float) -> Iterator[tuple[T, ...]
     """
     batch: list[T] = []
     longest = 0.0
+    # longest first: what does not fit into memory shows at once, and the last batches are short
     for seconds, place in sorted(sounds, key=lambda sound: (-sound.seconds, sound.place)):
         if batch and (len(batch) + 1) * longest > limit:
             yield tuple(batch)

@@ -32,6 +32,7 @@ START_TIMEOUT_S = 60.0
 """Seconds a worker may take to start on a busy machine before it counts as hanging."""
 LOG_LIMIT = 1 << 20
 """Bytes of a worker's standard error kept at most."""
+# a process a core: threads of their numerics would only compete for the cores
 SINGLE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -56,6 +57,7 @@ class WorkerCrash(Generic[T]):
 
 def usable_cores() -> int:
     """Return the number of cores this process may run on."""
+    # taskset and containers with a cpuset give a process fewer cores than the machine has
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -78,6 +80,7 @@ class _Worker:
     def start(cls) -> _Worker:
         """Start the program of a worker and send it the import path."""
         mine, its = Pipe()
+        # a file, not a pipe: a worker that writes much would block on a full pipe
         log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         environment = os.environ | dict.fromkeys(SINGLE_THREAD, "1")
         # -P (Python 3.11): the folder of worker.py is not put on the import path.
@@ -93,6 +96,7 @@ class _Worker:
         finally:
             its.close()
         with suppress(BrokenPipeError, ConnectionResetError):  # a dead worker is detected when its answer is read
+            # tests and plug-ins may have changed it; functions are pickled by name and must be found
             mine.send(sys.path)
         return cls(process, mine, log)
 
@@ -152,6 +156,7 @@ class Executor:
         if not now:
             for worker in workers:
                 worker.link.close()
+            # a closed link ends a worker; one that is busy is killed after a second
             deadline = time.monotonic() + 1
             for worker in workers:
                 with suppress(subprocess.TimeoutExpired):
@@ -227,6 +232,7 @@ class Executor:
         kind: str
         value: Any
         try:
+            # a dead worker's last answers may still be in the pipe: they are read before its death counts
             kind, value = worker.link.recv() if worker.link.poll() else ("silence", None)
         except (EOFError, OSError):
             kind, value = "silence", None
@@ -253,6 +259,7 @@ class Executor:
         log = worker.log_tail()
         worker.log.close()
         self._workers.remove(worker)
+        # died while importing: its task is not to blame
         if not worker.ready and not late:
             self._failed_starts += 1
             if self._failed_starts >= START_ATTEMPTS:

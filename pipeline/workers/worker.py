@@ -28,6 +28,7 @@ def _end_with_parent(descriptor: int) -> None:
     poll.register(descriptor, 0)  # poll(2) always reports POLLHUP, even for an empty event mask
     poll.poll()
     time.sleep(GRACE_S)
+    # at once, whatever foreign code is doing: sys.exit would end this thread only
     os._exit(1)
 
 
@@ -63,6 +64,7 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to the process group; the parent handles it
     faulthandler.enable()
     descriptor = int(arguments[0])
+    # programs that a codec starts must not hold the link open
     os.set_inheritable(descriptor, False)
     link: Connection[Any, Any] = Connection(descriptor)
     sys.path[:] = link.recv()
