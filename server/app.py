@@ -105,6 +105,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await run_sync(compress_all)
         yield
     finally:
+        # in this order: the board's thread uses the database, and the checks end before it closes
         app.state.board.stop()
         await run_sync(app.state.checker.close)
         app.state.database.close()

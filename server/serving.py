@@ -52,6 +52,7 @@ def serve(
     Prepares storage and schema first. Raises OperationError with what to do where the address, the database or the
     storage cannot be had.
     """
+    # bound before anything else: a port that is taken is an error at once, and no second process migrates in vain
     with _listening(host, port) as listener:
         address = _address(host, listener.getsockname()[1])
         if "base_url" not in settings.model_fields_set:
@@ -79,6 +80,7 @@ def _end_with_parent() -> None:
     """End this worker in order when its parent was killed: an orphan would keep the port, and an old program."""
     parent = multiprocessing.parent_process()
     if parent is not None:
+        # uvicorn's workers of a parent that was killed (SIGKILL) would keep the port
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -92,6 +94,7 @@ def _one(settings: Settings, listener: socket.socket) -> int:
 
 def _several(settings: Settings, listener: socket.socket, workers: int) -> int:
     counted = tempfile.mkdtemp(prefix="codec-superb-meters-")
+    # uvicorn starts workers by name, in new interpreters: settings travel by the environment
     os.environ.update(_as_environment(settings), **{MULTIPROCESS: counted})
     try:
         _Workers(_config(settings, f"{__name__}:{application.__name__}", workers), [listener]).run()
@@ -147,6 +150,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """Take the address before anything else is touched."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
+        # else a restart would wait for connections in TIME_WAIT
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
@@ -168,6 +172,7 @@ def _address(host: str, port: int) -> str:
 @contextmanager
 def _ending_well() -> Iterator[None]:
     """Let SIGTERM and Ctrl-C end the service with exit code 0: the server raises them again once it has stopped."""
+    # uvicorn restores handlers and raises the signal again when it has ended: with these the exit code is 0
     handled = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield

@@ -70,6 +70,7 @@ class Settings(BaseSettings):
         """Refuse what is no address: a name or a mistyped network would silently trust no proxy."""
         for text in given:
             try:
+                # the proxy middleware of uvicorn takes anything else for a literal name, which no peer has
                 ip_network(text)
             except ValueError as error:
                 raise ValueError(f"expected an address or a network such as 172.16.0.0/12: {error}") from error

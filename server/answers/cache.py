@@ -59,6 +59,7 @@ class EncodedAnswer:
     @property
     def size(self) -> int:
         """Size in bytes of both forms."""
+        # 500 bytes for the headers and Python's objects around them
         return len(self.body) + len(self.compressed or b"") + 500
 
 
@@ -89,6 +90,7 @@ class AnswerCache:
         """Keep an answer and drop those of older revisions. One larger than the limit is not kept."""
         revision = key[2]
         with self._lock:
+            # answers of an older revision are never asked for again: the key has the newest
             if revision > self._newest:
                 self._kept.clear()
                 self._newest = revision
@@ -119,6 +121,7 @@ def encode_answer(made: UnsentAnswer) -> EncodedAnswer:
     """Compress an answer and give it its entity tags."""
     body = made.body.encode() if isinstance(made.body, str) else made.body
     digest = sha256(body).hexdigest()[:24]
+    # RFC 9110, 8.8.3: representations that differ in coding have different strong tags
     return EncodedAnswer(body, compress(body), made.media_type, f'"{digest}"', f'"{digest}-gzip"', dict(made.headers))
 
 
@@ -164,6 +167,7 @@ def answers_of(request: Request) -> AnswerCache:
 def respond(request: Request, answer: EncodedAnswer, max_age: int = 0) -> Response:
     """Send an answer, compressed where the client takes that; only its tag (304) where the client has it already."""
     body, etag = answer.body, answer.etag
+    # no-cache means: ask again each time, which costs a 304
     headers = {"Cache-Control": f"public, max-age={max_age}" if max_age else "no-cache", "Vary": "Accept-Encoding"}
     if answer.compressed is not None and accepts_gzip(request.headers):
         body, etag = answer.compressed, answer.compressed_etag
@@ -179,4 +183,5 @@ def _matches(header: str | None, etag: str) -> bool:
     """Read ``If-None-Match``; its comparison is weak (RFC 9110, section 13.1.2), so the prefix ``W/`` is ignored."""
     if header is None:
         return False
+    # If-None-Match compares weakly (RFC 9110, 13.1.2): W/ makes no difference
     return header.strip() == "*" or etag in {tag.strip().removeprefix("W/") for tag in header.split(",")}

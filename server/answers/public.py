@@ -26,6 +26,7 @@ async def public_page(
 
     ``quick`` as in :func:`cached`.
     """
+    # a page with a moderator's tools must never be kept for others
     if has_cookie(request):
         return await run_in_threadpool(_personal, request, title, description, make)
     page_context = replace(public_page_context(request, title), description=description)

@@ -74,11 +74,13 @@ class Board:
         all threads for a fifth of a second, many times a minute under load.
         """
         if codecs >= max(_MANY, 2 * self._settled):
+            # before freeze(): cycles that are frozen are never freed
             gc.collect()
             gc.freeze()
             self._settled = codecs
 
     def _watch(self) -> None:
+        # other processes change the database too, and SQLite has no notification
         while not self._stopped.wait(POLL_SECONDS):
             self._refresh_or_say()
 
@@ -90,6 +92,7 @@ class Board:
         try:
             self.refresh()
         except SQLAlchemyError as error:
+            # once for an outage, not four times a second
             if not self._failing:
                 _LOG.warning("leaderboard.refresh_failed", error=str(error))
             self._failing = True

@@ -96,6 +96,7 @@ class BoardEntry:
     def definitions_behind(self, key: str, category: Category) -> tuple[str | None, ...]:
         """Versions of all definitions that a score or a metric follows: its own, or those of the score's metrics."""
         keys = overall_metrics(category) if key == SCORE_KEY else (key,)
+        # an overall score rests on several definitions: a change of any makes another score
         return tuple(self.definitions.get(each) for each in keys)
 
     def applications_on(self, category: Category, dataset: str) -> dict[str, ApplicationRow]:

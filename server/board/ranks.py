@@ -22,6 +22,8 @@ def rank_ranges(low: Numbers, high: Numbers, *, higher_is_better: bool) -> tuple
     if not higher_is_better:
         low, high = -high, -low
     count = len(low)
+    # codecs whose whole interval lies above one's own are better for sure
     best = 1 + count - np.searchsorted(np.sort(low), high, side="right")
+    # codecs whose whole interval lies below it are worse for sure
     worst = count - np.searchsorted(np.sort(high), low, side="left")
     return best.astype(np.int64), worst.astype(np.int64)

@@ -36,6 +36,7 @@ def counted_submissions(session: Session) -> dict[str, Counted]:
         select(Codec.name, Submission.id, Submission.status)
         .join(Codec, Submission.codec_id == Codec.id)
         .where(COUNTED)
+        # the last one of a codec stays in the dict: its newest version that counts
         .order_by(Submission.codec_id, Submission.version)
     )
     return {codec: Counted(identity, status) for codec, identity, status in session.execute(statement)}

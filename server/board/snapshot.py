@@ -153,9 +153,11 @@ class ResultFrame:
 
     def _take_over(self, before: ResultFrame) -> None:
         """Move the arrays of the older frame to the new positions, and read only the missing values."""
+        # entries of unchanged submissions are the same objects in both snapshots
         places = {id(entry): i for i, entry in enumerate(before.entries)}
         source = np.array([places.get(id(entry), -1) for entry in self.entries], np.intp)
         fresh = np.flatnonzero(source < 0).tolist()
+        # list(): another thread may still add columns to the older frame
         for name, column in list(before._columns.items()):
             kind, _, key = name.partition(" ")
             if kind not in {"number", "low", "high"} or len(before) == 0:

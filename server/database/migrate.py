@@ -78,6 +78,7 @@ def schema_lock(url: str) -> Iterator[None]:
     where = make_url(url)
     if where.get_backend_name() == "sqlite":
         file = where.database
+        # beside the file: SQLite's own lock lasts for a transaction, and alembic reads the revision before it writes
         with locked(Path(f"{file}.lock")) if file and file != ":memory:" else nullcontext():
             yield
         return

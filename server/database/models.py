@@ -45,6 +45,7 @@ class Moment(TypeDecorator[datetime]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         """Add UTC to SQLite's naive datetimes."""
+        # SQLite stores no zone and gives naive times back; PostgreSQL gives the session's zone
         return None if value is None else (value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC))
 
 
@@ -57,6 +58,7 @@ class Base(DeclarativeBase):
     """Base of the tables; constraints get predictable names, which migrations need."""
 
     metadata = MetaData(
+        # SQLite cannot drop a constraint without a name, and alembic's batch mode needs one
         naming_convention={
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
             "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -149,6 +151,7 @@ class Submission(Base):
     """1 for the first submission of the codec, counted in the order of arrival."""
     file_sha256: Mapped[str] = mapped_column(String(64), unique=True)
     """SHA-256 of the zip, which is also its name in the storage folder."""
+    # 32 bits end at 2 GB, and PostgreSQL's INTEGER has no more
     file_size: Mapped[int] = mapped_column(BigInteger)
     status: Mapped[str] = mapped_column(String(16))
     account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)

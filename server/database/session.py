@@ -49,11 +49,14 @@ class Database:
 def make_engine(url: str) -> Engine:
     """Create an engine for SQLite or PostgreSQL; its errors omit statement parameters, which must not be logged."""
     if url.startswith("sqlite"):
+        # 30 s: how long a writer waits for SQLite's single write lock; hide_parameters keeps tokens and contacts out of
+        # errors
         engine = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     return create_engine(
+        # a connection that the server or a firewall has closed is found before it is used
         url, pool_pre_ping=True, pool_size=10, max_overflow=20, hide_parameters=True,
         connect_args={"connect_timeout": 5},
     )  # fmt: skip
@@ -61,16 +64,21 @@ def make_engine(url: str) -> Engine:
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # sqlite3 otherwise begins transactions itself, before DML statements only
+    # WAL: readers never wait for a writer. FULL: a commit survives a power loss; in WAL mode NORMAL may lose the last
+    # ones. Foreign keys are off by default in SQLite
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_sqlite(connection: Any) -> None:
+    # a deferred transaction that begins to write after another has written fails at once with SQLITE_BUSY, whatever the
+    # timeout
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("write") else "BEGIN")
 
 
 def bump_revision(session: Session) -> None:
     """Count a change of public data; called in the transaction that makes it, as its last statement."""
+    # incremented in SQL, not read and written back: of two transactions at once none is lost
     session.execute(update(Revision).values(number=Revision.number + 1))
     session.info[_CHANGED] = True
 

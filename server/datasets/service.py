@@ -97,6 +97,7 @@ def ensure_builtin(session: Session) -> None:
         if hashes == [facts.known.manifest_hash]:
             continue
         try:
+            # a savepoint: in PostgreSQL a failed statement ends the whole transaction otherwise
             with session.begin_nested():
                 add(session, facts, actor=f"codec-superb, manifest {name}")
         except IntegrityError:  # another process registered it between the query and the insert

@@ -28,6 +28,7 @@ class BodyLimit:
             await self.app(scope, receive, send)
             return
         declared = dict(scope["headers"]).get(b"content-length", b"")
+        # refused by its head, before anything is read; a chunked body has no length and is counted below
         if declared.isdigit() and int(declared) > LIMIT:
             await answer(Request(scope), TooLarge(_WORDS))(scope, receive, send)
             return

@@ -25,6 +25,7 @@ def accepts_gzip(headers: Headers) -> bool:
     wanted: dict[str, bool] = {}
     for part in ",".join(headers.getlist("accept-encoding")).lower().split(","):
         coding, semicolon, weight = "".join(part.split()).partition(";")
+        # RFC 9110, 8.4.1.3: x-gzip is gzip
         wanted[coding.removeprefix("x-")] = bool(_WANTED.fullmatch(semicolon + weight))
     return wanted.get("gzip", wanted.get("*", False))
 
@@ -33,6 +34,7 @@ def compress(body: bytes, level: int = _LEVEL) -> bytes | None:
     """Compress an answer, the same to the same bytes; None where that is not worth it."""
     if len(body) < WORTH_COMPRESSING:
         return None
+    # without the time, so that equal bodies are equal compressed, and tags may rest on them
     compressed = gzip.compress(body, level, mtime=0)
     return compressed if len(compressed) < len(body) else None
 
@@ -70,6 +72,7 @@ class _Compressing:
                 headers = MutableHeaders(raw=head["headers"])
                 headers["content-encoding"] = "gzip"
                 headers["content-length"] = str(len(compressed))
+                # caches between must not give it to a client that cannot read gzip
                 headers.add_vary_header("Accept-Encoding")
             await self._send(head)
         await self._send(message)

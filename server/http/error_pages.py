@@ -56,6 +56,7 @@ def _http(request: Request, error: Exception) -> Response:
     ours = kind(f"nothing is at {path}" if kind is NotFound else f"{request.method} {path}: {error.detail}")
     ours.status, ours.headers = error.status_code, dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        # RFC 9110, 15.5.6: a 405 must have it
         ours.headers["Allow"] = allowed_methods(request.app, request.scope)
     return answer(request, ours)
 
@@ -69,6 +70,7 @@ def _database(request: Request, error: Exception) -> Response:
 
 def answer(request: Request, error: ServerError) -> Response:
     """Return the answer to an error: a page outside of the API where the client accepts HTML, else JSON."""
+    # browsers name text/html in Accept, programs rarely
     wants_page = "text/html" in request.headers.get("accept", "") and not request.scope["path"].startswith("/api/")
     if wants_page:
         title = HTTPStatus(error.status).phrase

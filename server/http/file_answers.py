@@ -37,6 +37,7 @@ def sound_answer(request: Request, content: bytes, cache_control: str) -> Respon
         whole.headers["Accept-Ranges"] = "bytes"
         return whole
     tag = whole.headers["etag"]
+    # If-Range: parts of a sound that has changed since must not be put together
     wanted = request.headers.get("range", "") if request.headers.get("if-range", tag) == tag else ""
     return sound_in_parts(content, wanted, {"ETag": tag, "Cache-Control": cache_control})
 
@@ -49,10 +50,12 @@ def sound_in_parts(content: bytes, wanted: str, headers: Mapping[str, str]) -> R
     """
     own = {**headers, "Accept-Ranges": "bytes", "X-Content-Type-Options": "nosniff"}
     asked = _RANGE.fullmatch(wanted.strip())
+    # RFC 9110, 14.2: a Range that is not understood is ignored, and the whole is sent
     if asked is None or not any(asked.groups()) or (asked[1] and asked[2] and int(asked[1]) > int(asked[2])):
         return Response(content, media_type="audio/ogg", headers=own)
     span = _span(asked[1], asked[2], len(content))
     if span is None:
+        # RFC 9110, 15.5.17: with the length, so that the client can ask again
         return Response(status_code=416, headers=own | {"Content-Range": f"bytes */{len(content)}"})
     first, last = span
     own |= {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
@@ -62,6 +65,7 @@ def sound_in_parts(content: bytes, wanted: str, headers: Mapping[str, str]) -> R
 def _span(first: str, last: str, length: int) -> tuple[int, int] | None:
     """Return the first and the last byte of a range; None where it is not satisfiable."""
     if not first:
+        # bytes=-500 means the last 500
         return (max(0, length - int(last)), length - 1) if last and int(last) and length else None
     start, end = int(first), min(int(last), length - 1) if last else length - 1
     return (start, end) if start <= end else None

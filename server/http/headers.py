@@ -30,12 +30,15 @@ def content_security_policy() -> str:
         "default-src": "'none'",
         "script-src": "'self'",
         "style-src": "'self'",  # for browsers without the CSP 3 directives style-src-elem and style-src-attr
+        # plotly.js writes style elements; their hashes are computed from the file that is served
         "style-src-elem": f"'self' {elements}",
         "style-src-attr": attributes,
+        # plotly.js saves a figure as a picture by way of such addresses
         "img-src": "'self' data: blob:",
         "media-src": "'self'",
         "connect-src": "'self'",
         "form-action": "'self'",
+        # no other site may show a page in a frame and lead clicks to it
         "frame-ancestors": "'none'",
         "base-uri": "'none'",
     }
@@ -52,6 +55,7 @@ def security_headers(settings: Settings) -> dict[str, str]:
         "cross-origin-opener-policy": "same-origin",
         "cross-origin-resource-policy": "same-origin",
     }
+    # RFC 6797: only over HTTPS, and a browser keeps to it for so long
     return fixed | ({"strict-transport-security": f"max-age={_HALF_A_YEAR}"} if settings.https else {})
 
 
@@ -72,6 +76,7 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        # looked for in the bytes: a page for a moderator is kept nowhere, whatever the endpoint says
         personal = any(name == b"cookie" and self._cookie in value for name, value in scope["headers"])
 
         async def send_with_headers(message: Message) -> None:

@@ -26,6 +26,7 @@ class HeadAsGet:
                 message = {**message, "body": b""}
             await send(message)
 
+        # RFC 9110, 9.3.2: the headers of a HEAD are those of a GET
         asked = {**scope, "method": "GET"}
         try:
             await self.app(asked, receive, send_without_body)

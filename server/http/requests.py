@@ -103,6 +103,7 @@ class Observer:
             status = status or InternalError.status
             raise
         finally:
+            # 499 as nginx has it: no status was sent, since the client left
             self._end(scope, status or CLIENT_CLOSED_REQUEST, sent, time.perf_counter() - began)
             reset_contextvars(**tokens)
 
@@ -134,6 +135,7 @@ def _caller(state: MutableMapping[str, Any]) -> str | None:
 def _number(scope: Scope) -> str:
     """Return the id of a valid header X-Request-ID of a proxy or client, otherwise a random one."""
     for name, value in scope["headers"]:
+        # only plain characters: the number goes into logs and headers
         if name == b"x-request-id" and _ID.fullmatch(value):
             return bytes(value).decode()
     return secrets.token_hex(8)

@@ -11,4 +11,5 @@ _BEGINS = re.compile(f"[{FORMULA_SIGNS}]")
 
 def escape_formula(text: str) -> str:
     """Return a text that spreadsheet programs do not evaluate as a formula."""
+    # OWASP, CSV injection: programs run a cell that begins with one of these as a formula
     return f"'{text}" if _BEGINS.match(text) else text

@@ -39,4 +39,5 @@ def compress_all() -> None:
 @cache
 def _compressed(name: str) -> bytes | None:
     found = asset(name)
+    # level 9 once, at the start; answers that are made on request have level 3
     return None if found is None else compress(found.content, _BEST_LEVEL)

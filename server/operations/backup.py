@@ -75,6 +75,7 @@ def _write(archive: zipfile.ZipFile, engine: Engine, folder: Path) -> BackupMani
         revision = _revision(connection)
         tables = {table.name: _add_table(archive, connection, table.name) for table in Base.metadata.sorted_tables}
         wanted = connection.execute(select(Submission.file_sha256, Submission.file_size).order_by(Submission.id)).all()
+    # after the tables: a file is there before its row and is never removed
     files = _add_files(archive, folder, [(sha256, size) for sha256, size in wanted])
     manifest = BackupManifest(
         created=created, program=__version__, schema_revision=revision, database=engine.dialect.name,
@@ -87,6 +88,7 @@ def _write(archive: zipfile.ZipFile, engine: Engine, folder: Path) -> BackupMani
 @contextmanager
 def _one_view(engine: Engine) -> Iterator[Connection]:
     """Open a transaction with a consistent snapshot: SQLite's always have one, PostgreSQL's at REPEATABLE READ."""
+    # SQLite in WAL mode: a reader sees the state at the beginning of its transaction to the end
     with engine.connect() as connection:
         if engine.dialect.name == "postgresql":
             connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -104,6 +106,7 @@ def _revision(connection: Connection) -> str:
 
 
 def _add_table(archive: zipfile.ZipFile, connection: Connection, name: str) -> BackupTable:
+    # the size is not known before, and a member of more than 2 GB needs Zip64 from its header on
     with archive.open(table_name(name), "w", force_zip64=True) as member:
         stream = HashingStream(member)
         rows = write_table(connection, Base.metadata.tables[name], stream)

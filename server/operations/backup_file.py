@@ -115,6 +115,7 @@ class BackupFile:
         part = self.manifest.parts[name]
         stream = HashingStream(target)
         with _damage_named(self.path), self._archive.open(name) as source:
+            # no further than promised: a damaged size must not fill the disk
             while (chunk := source.read(CHUNK)) and stream.size <= part.bytes:
                 stream.write(chunk)
         if (stream.size, stream.sha256) != (part.bytes, part.sha256):

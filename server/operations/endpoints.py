@@ -70,6 +70,7 @@ def _database(database: Database) -> list[Problem]:
 
 def _storage(folder: Path, least: int) -> list[Problem]:
     try:
+        # written, not asked: permissions, quotas and a read-only remount all show
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"ready")
         free = shutil.disk_usage(folder).free

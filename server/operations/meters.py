@@ -75,6 +75,7 @@ class Meters:
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request; ``route`` is the path template, never the requested path."""
+        # a label that clients choose would make a time series for each invented method
         key = (method if method in METHODS else "other", route, status)
         found = self._children.get(key)
         if found is None:  # looking up children by labels costs more than counting
@@ -122,5 +123,6 @@ class Meters:
         if not self._together:
             return generate_latest(self.registry)
         together = CollectorRegistry()
+        # reads the files that all workers write below PROMETHEUS_MULTIPROC_DIR
         MultiProcessCollector(together)  # type: ignore[no-untyped-call]
         return generate_latest(together)

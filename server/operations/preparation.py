@@ -70,6 +70,7 @@ def make_storage(settings: Settings) -> None:
 
 def unusable(settings: Settings, error: DBAPIError) -> OperationError:
     """Return the error for a database that does not work, with the database's own message."""
+    # of the driver: SQLAlchemy's text adds the statement and a link
     reason = str(error.orig).strip().splitlines()[0]
     database = make_url(settings.database_url).render_as_string(hide_password=True)
     return OperationError(f"cannot use the database {database}: {reason}; check that it runs, or name another")

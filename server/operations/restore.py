@@ -69,6 +69,7 @@ def _put(settings: Settings, manifest: BackupManifest, staged: Path, *, replace:
             _load(connection, manifest, staged)
             migrate.upgrade_within(connection)
             _outdate(connection, number)
+            # files before the commit: a row without its file cannot be, a file without its row is removed later
             with _files_in_place(staged, settings.files, list(manifest.files)):
                 connection.commit()
     except DBAPIError as error:
@@ -90,6 +91,7 @@ def _unpacked(backup: BackupFile, storage: Path) -> Iterator[Path]:
             with target.open("xb") as file:
                 backup.extract(name, file)
                 file.flush()
+                # the files are on the disk before rows name them
                 os.fsync(file.fileno())
         yield staged
     finally:
@@ -103,6 +105,7 @@ def _one_transaction(engine: Engine) -> Iterator[Connection]:
         if engine.dialect.name == "sqlite":  # SQLite ignores this pragma within a transaction
             connection.connection.cursor().execute("PRAGMA foreign_keys=OFF")
         else:
+            # a service that still runs holds locks: an error after 30 s instead of waiting for ever
             connection.execute(text("SET LOCAL lock_timeout = '30s'"))
         yield connection
 
@@ -127,12 +130,14 @@ def _clear(connection: Connection) -> int:
     """Remove the existing schema and return its revision number of public data; 0 for none."""
     there = inspect(connection).get_table_names()
     number = connection.execute(select(func.max(Revision.number))).scalar() if Revision.__tablename__ in there else 0
+    # through the migrations, in the same transaction: both databases can undo changes of the schema
     migrate.downgrade_within(connection, "base")
     return number or 0
 
 
 def _outdate(connection: Connection, number: int) -> None:
     """Set the revision number above those of both databases, so that all caches of running processes are outdated."""
+    # larger than either: caches of processes that still run must not take the restored state for one they know
     newest = max(number, connection.execute(select(Revision.number)).scalar_one())
     connection.execute(update(Revision).values(number=newest + 1))
 

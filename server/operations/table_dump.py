@@ -49,9 +49,12 @@ _PREFIX = "given_"
 def write_table(connection: Connection, table: Table, stream: HashingStream) -> int:
     """Write all rows of a table, by primary key, and return their number."""
     schema = pa.schema([(column.name, _arrow_type(column)) for column in table.columns])
+    # the text as stored: parsed and written again, numbers and the order of names might change
     wanted = [cast(column, Text).label(column.name) if _is_json(column) else column for column in table.columns]
     found = connection.execute(
-        select(*wanted).order_by(*table.primary_key.columns), execution_options={"yield_per": FETCHED}
+        # a server-side cursor in PostgreSQL: a table of clip blocks does not fit into memory
+        select(*wanted).order_by(*table.primary_key.columns),
+        execution_options={"yield_per": FETCHED},
     )
     count = 0
     with pq.ParquetWriter(pa.PythonFile(stream, mode="w"), schema, compression="zstd") as writer:
@@ -120,4 +123,5 @@ def _continue_counting(connection: Connection, table: Table) -> None:
             ).scalar()
             if name is not None:
                 last = connection.execute(select(func.max(column))).scalar() or 0
+                # inserted ids do not move a PostgreSQL sequence: the next row would take an id that is there
                 connection.execute(text("SELECT setval(:name, :next, false)"), {"name": name, "next": last + 1})

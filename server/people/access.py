@@ -54,6 +54,7 @@ class Identity:
 
 def secret_hash(secret: str) -> str:
     """Hash a token's secret; with 256 random bits it cannot be guessed, so a slow password hash is not needed."""
+    # no salt and no slow hash: 256 random bits cannot be guessed, and the hash is looked up by an index
     return sha256(secret.encode()).hexdigest()
 
 
@@ -70,6 +71,7 @@ def identify(request: Request, session: Session, secret: str) -> Identity:
 
     Raises Unauthenticated for a wrong token, TooManyRequests where the address has sent too many of them.
     """
+    # before the look-up: who guesses must not even learn whether a guess was right
     check_wrong_tokens(request)
     try:
         return identity_of_secret(session, secret.strip())

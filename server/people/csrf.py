@@ -41,6 +41,7 @@ def verify(request: Request, value: str) -> None:
 def issue_for_login(request: Request) -> tuple[str, str]:
     """Return the token for a login form, and the nonce that :func:`bind_login` sets as a cookie."""
     nonce = secrets.token_urlsafe(18)
+    # a form of a visitor without a session is bound to a cookie of its own (login CSRF)
     return _serializer(request, "login").dumps(nonce), nonce
 
 
@@ -65,10 +66,12 @@ def _bound_to(request: Request, purpose: str, value: str, seconds: int) -> objec
 
 
 def _serializer(request: Request, purpose: str) -> URLSafeTimedSerializer:
+    # another salt makes another key: a token of one purpose is none of another
     return URLSafeTimedSerializer(key_of(request), salt=f"csrf {purpose}")
 
 
 def _cookie(settings: Settings) -> str:
+    # the prefix (RFC 6265bis) lets browsers refuse it from a subdomain or over HTTP
     return "__Host-login" if settings.https else "login"
 
 

@@ -29,6 +29,7 @@ router = APIRouter(include_in_schema=False)
 def login_form(request: Request, next: str = HOME) -> Response:  # noqa: A002 - the usual name of the parameter
     """Show the login form; redirect a logged-in moderator."""
     if session_of(request) is not None:
+        # 303: the browser continues with GET
         return RedirectResponse(safe_redirect_target(next), 303)
     return _form_page(request, next)
 
@@ -37,6 +38,7 @@ def login_form(request: Request, next: str = HOME) -> Response:  # noqa: A002 - 
 def login(request: Request, form: Form, session: WriteTransaction) -> Response:
     """Open a session for the bearer of a token of scope ``moderate``."""
     verify_login(request, form.get(FIELD, ""))
+    # after the form's token, so that another site cannot use up a visitor's attempts
     check_limit(request, Identity(None, ANONYMOUS), "logins")
     target = form.get("next", HOME)
     try:

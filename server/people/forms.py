@@ -26,6 +26,7 @@ async def _form(request: Request) -> dict[str, str]:
         if len(body) > LIMIT:
             raise TooLarge(f"expected a form of at most {LIMIT} bytes, got more")
     try:
+        # max_num_fields: a body of 64 kB could name tens of thousands
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS))
     except ValueError as error:
         raise BadRequest(f"expected a form of at most {_FIELDS} fields in UTF-8: {error}") from error

@@ -23,6 +23,7 @@ it."""
 
 def make_limiter() -> MovingWindowRateLimiter:
     """Create the limiter of ``app.state.limiter``."""
+    # a moving window: with fixed ones twice the limit passes around the full hour
     return MovingWindowRateLimiter(MemoryStorage())
 
 
@@ -58,6 +59,7 @@ def address_of(request: Request) -> str:
         return f"address {host}"
     if isinstance(address, ipaddress.IPv4Address):
         return f"address {address}"
+    # ::ffff:a.b.c.d on a socket of both families is the IPv4 client
     if address.ipv4_mapped is not None:
         return f"address {address.ipv4_mapped}"
     return f"address {ipaddress.ip_network((int(address), _NETWORK_OF_A_CLIENT), strict=False)}"

@@ -84,6 +84,7 @@ def close_session(request: Request, response: Response, session: Session, curren
 
 def set_cookie(response: Response, settings: Settings, name: str, value: str, *, seconds: int) -> None:
     """Set a cookie with HttpOnly and SameSite=Strict; ``seconds`` 0 removes it."""
+    # HttpOnly: no script reads it; Strict: no other site's link or form carries it
     response.set_cookie(name, value, max_age=seconds, path="/", secure=settings.https, httponly=True, samesite="strict")
 
 
@@ -121,6 +122,7 @@ def _look_up(request: Request, session: Session) -> ModeratorSession | None:
         return None
     token_id, name, opened = signed
     try:
+        # on every request: a revoked token ends its sessions at once
         identity = identity_of_token(valid_token(session, token_id))
     except Unauthenticated:
         return None
@@ -132,7 +134,10 @@ def _look_up(request: Request, session: Session) -> ModeratorSession | None:
 def _was_closed(session: Session, name: str, opened: datetime) -> bool:
     """Whether the audit log has a logout; only entries since the session began are searched, by the index on time."""
     statement = select(AuditEntry.id).where(
-        AuditEntry.at >= opened - _CLOCK, AuditEntry.action == CLOSED, AuditEntry.subject == name
+        # the index on the time keeps this short; the minute allows for clocks of two machines
+        AuditEntry.at >= opened - _CLOCK,
+        AuditEntry.action == CLOSED,
+        AuditEntry.subject == name,
     )
     return session.scalars(statement.limit(1)).first() is not None
 
@@ -157,6 +162,7 @@ def safe_redirect_target(target: str) -> str:
 
     This prevents open redirects.
     """
+    # a positive list: //evil.example begins with a slash too
     return target if _OWN_PAGE.fullmatch(target) else HOME
 
 

@@ -51,6 +51,7 @@ def create(
     Raises BadRequest for an invalid name, scope or number of days.
     """
     _check(name, scopes, expires_days)
+    # 256 bits; the mark lets scanners of repositories find leaked tokens
     secret = MARK + secrets.token_urlsafe(32)
     token = Token(
         account=account_of(session, name),
@@ -108,6 +109,7 @@ def account_of(session: Session, name: str) -> Account:
 
 def check_name(name: str) -> None:
     """Raise BadRequest for an invalid account name: empty, too long, padded, or with invisible characters."""
+    # C: control, format, surrogate, private use and unassigned characters
     hidden = any(unicodedata.category(letter).startswith("C") for letter in name)
     if not name or name != name.strip() or len(name) > NAME_LIMIT or hidden or name == "anonymous":
         raise BadRequest(
@@ -126,8 +128,10 @@ def _check(name: str, scopes: Sequence[str], expires_days: int | None) -> None:
 
 def _find(session: Session, which: str) -> Sequence[Token]:
     if which.isascii() and which.isdigit():
+        # PostgreSQL raises for a number beyond its INTEGER
         chosen = Token.id == min(int(which[:12]), _LARGEST_ID)
     elif which.startswith(MARK) and len(which) > len(MARK):
+        # % and _ are wildcards of LIKE
         chosen = Token.prefix.startswith(which[:PREFIX], autoescape=True)
     else:
         return ()

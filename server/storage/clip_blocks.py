@@ -36,6 +36,7 @@ def block_rows(data: bytes, name: str) -> list[ClipRow]:
     import pyarrow.parquet as pq
 
     source = io.BytesIO(data)
+    # pre_buffer starts threads of Arrow's own; the block is in memory already
     with pq.ParquetFile(source, pre_buffer=False) as file:
         names, count = file.schema_arrow.names, file.metadata.num_rows
     return list(ClipTable(source, name, metric_keys(names), probe_keys(names), count))
@@ -96,4 +97,5 @@ def lengths(data: bytes, clips: Iterable[str]) -> Mapping[str, tuple[int, int]]:
 
 def _floats(column: Any) -> Values:
     """Convert a column to float64; nulls become NaN."""
+    # a column with nulls cannot be shared: Arrow copies it, with NaN for null
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -44,6 +44,7 @@ def stored_sound(files: Path, submission: Submission, chosen: Sample, side: Side
     member = chosen.reference if side == "reference" else chosen.resynthesis
     try:
         with zipfile.ZipFile(files / f"{submission.file_sha256}.zip") as archive, archive.open(member) as opened:
+            # one more than allowed: a longer member fails by its hash instead of filling the memory
             content = opened.read(SAMPLE_LIMIT + 1)
     except (FileNotFoundError, KeyError):
         raise NotFound(f"{member} of submission {submission.id} is not stored here") from None

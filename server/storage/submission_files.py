@@ -45,9 +45,11 @@ def hold_off_cleaning(settings: Settings) -> Iterator[None]:
 def move_in(settings: Settings, upload: Path, sha256: str) -> Path:
     """Move a received and synced file to its place, and sync the folder, so that the move survives a power loss."""
     place = submission_path(settings, sha256)
+    # rename(2): whole or not at all; the same file twice is the same content
     upload.replace(place)
     folder = os.open(settings.files, os.O_RDONLY)
     try:
+        # a rename is durable only when its folder is synced (fsync(2))
         os.fsync(folder)
     finally:
         os.close(folder)
@@ -63,6 +65,7 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
     age = ORPHAN_AGE_S + settings.check_seconds if older_than is None else older_than
     removed = sum(_remove(path) for path in _old(settings.incoming, age))
     try:
+        # uploads hold it shared: their file is in place before its row is committed, and must not look like an orphan
         with _locked(settings, fcntl.LOCK_EX | fcntl.LOCK_NB), database.transaction() as session:
             for path in _old(settings.files, age):
                 name = _NAME.fullmatch(path.name)
@@ -76,6 +79,7 @@ def remove_orphans(settings: Settings, database: Database, *, older_than: float 
 def _old(folder: Path, age: float) -> list[Path]:
     before = time.time() - age
     found = []
+    # by age besides: an upload in progress is a file without a row
     for path in folder.iterdir():
         try:
             if path.is_file() and path.stat().st_mtime < before:

@@ -123,7 +123,7 @@ class TestCommand:
     ("changes", "sentences"),
     [
         ({}, []),
-        ({"weights": {"source": "random"}}, ["its weights are untrained (random)"]),
+        ({"weights": {"source": "random"}}, [r"its weights are untrained \(random\)"]),
         (
             {"weights": {"source": "local:mine", "revision": None}},
             [r"its weights are local:mine.*; the published ones"],
