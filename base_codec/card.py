@@ -178,6 +178,7 @@ class Card(BaseModel):
                 f"got {len(self.codebook_sizes)} sizes and codebook_size {self.codebook_size}"
             )
         computed = self.token_kbps
+        # relative 1e-6: rates in catalogues are rounded decimals
         if computed is not None and (self.nominal_kbps is None or abs(self.nominal_kbps - computed) > 1e-6 * computed):
             raise ValueError(f"{self.name}: nominal_kbps is {self.nominal_kbps}, but its tokens give {computed:.6g}")
         if self.nominal_tolerance is None and not self.bitrate_note:

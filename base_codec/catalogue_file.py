@@ -92,6 +92,7 @@ def merge(entries: Iterable[CatalogueEntry]) -> dict[str, CatalogueEntry]:
 
 def _card(file: CatalogueFile, name: str, own: Mapping[str, Any], origin: str) -> Card:
     fields = {**file.card, **own, "name": name, "family": file.family}
+    # settings are merged one level deep: a codec states only what differs from its family
     fields["settings"] = {**file.card.get("settings", {}), **own.get("settings", {})}
     try:
         _derive(fields)
@@ -118,6 +119,7 @@ def _derive(fields: dict[str, Any]) -> None:
         rate = fields["sampling_rate"]
         fields.setdefault("frame_rate", rate / frame)
         if fields.get("causal") is True:
+            # a causal codec waits for a frame and no longer (decision 13)
             fields.setdefault("latency_ms", round(1000 * (frame + fields["delay_samples"]) / rate, 3))
     if fields.get("codebooks") and "nominal_kbps" not in fields:
         sizes = fields.get("codebook_sizes") or [fields["codebook_size"]] * fields["codebooks"]

@@ -32,6 +32,7 @@ def check_audio(audio: Audio, rate: int) -> None:
         raise RefusedSetting(f"expected a float32 array, got {got}: convert with audio.astype('float32')")
     if audio.ndim != 2:  # noqa: PLR2004 - channels and samples
         raise RefusedSetting(f"expected the shape (channels, samples), got {audio.shape}: mono is audio[None, :]")
+    # bool is an int in Python
     if isinstance(rate, bool) or not isinstance(rate, int | np.integer) or rate <= 0:
         raise RefusedSetting(f"expected a sampling rate in whole Hz above 0, got {rate!r}")
     if audio.shape[0] < 1 or audio.shape[1] < 1:
@@ -95,12 +96,14 @@ def to_mono(audio: Audio) -> Audio:
         return audio
     mono = np.empty((1, audio.shape[1]), dtype=np.float32)
     for its in pieces(audio.shape[1]):
+        # in double precision: the mean of equal channels is each of them, to the last bit
         mono[:, its] = audio[:, its].mean(axis=0, keepdims=True, dtype=np.float64)
     return mono
 
 
 def resampled_length(samples: int, rate: int, target: int) -> int:
     """Length of ``samples`` at ``target`` Hz, rounded up."""
+    # rounded up: at the codec's rate there is never less sound than at the clip's
     return -(-samples * target // rate)
 
 

@@ -104,6 +104,7 @@ class Codec(ABC):
     def _coded(self, audio: Audio, rate: int) -> Audio:
         """Check a clip and convert it to the codec's rate and channels, padded at its end by the codec's delay."""
         fitting.check_audio(audio, rate)
+        # silence as long as the delay: the end of the clip would not come out otherwise
         return fitting.fit(audio, rate, self._own_rate(rate), self.card.channels, ceil(self.card.delay_samples))
 
     def _encoded(self, packets: Packets, audio: Audio, rate: int) -> Encoded:

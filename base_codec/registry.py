@@ -157,6 +157,7 @@ def _entry(name: str) -> CatalogueEntry:
     family = [known for known in names() if catalogue[known].card.family == name.lower()]
     if family:
         raise UnknownCodec(f"{name!r} is a family and no codec; its codecs are {', '.join(family)}")
+    # names are lower case by the card's pattern
     near = difflib.get_close_matches(name.lower(), catalogue, n=5, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}? " if near else ""
     families = sorted({entry.card.family for entry in catalogue.values()})
@@ -181,6 +182,7 @@ def _entry_point_entries() -> Iterator[CatalogueEntry]:
         try:
             text = plugins.data_file(point).read_text(encoding="utf-8")
             yield from read_catalogue(text, point.origin, point.distribution)
+        # a distribution that is broken costs its own codecs, not all others
         except (plugins.PluginError, CatalogueError, OSError, UnicodeDecodeError) as error:
             plugins.report(str(error))
 

@@ -65,5 +65,6 @@ def _show_no_libraries() -> None:
     assert spec.loader is not None
     loader = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loader)
+    # torchaudio loads libraries from _LIB_DIR only where they exist there
     loader._LIB_DIR = file.parent / "no libraries"  # type: ignore[attr-defined]  # noqa: SLF001 -- see above
     sys.modules[_LOADER] = loader

@@ -75,6 +75,7 @@ def configured_card(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tupl
     )
     chosen = {"dtype": options.dtype, "compile": options.compile}
     usual = {"dtype": DEFAULT_OPTIONS.dtype, "compile": DEFAULT_OPTIONS.compile}
+    # what is usual is not written: the card of an ordinary run stays as it is in the catalogue
     settings = card.settings | {key: value for key, value in chosen.items() if value != usual[key]}
     return card.model_copy(update={"weights": weights, "settings": settings}), checkpoint
 

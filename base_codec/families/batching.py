@@ -60,6 +60,7 @@ def groups(frames: Sequence[int], budget: int, mixable: int | None) -> list[list
     ``mixable`` frames or more (None: never), and by a factor of :data:`LONGEST_TO_SHORTEST` at most.
     """
     out: list[list[int]] = []
+    # by length: what is padded in a group is little
     for index in sorted(range(len(frames)), key=lambda index: frames[index]):
         length = frames[index]
         if out:

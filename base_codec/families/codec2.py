@@ -56,6 +56,7 @@ class Codec2(Codec):
     def _encode(self, audio: Audio) -> Packets:
         with _fresh_library() as library, _coder(library, self._mode) as coder:
             frame, size, bits = _sizes(library, coder)
+            # the library takes 16-bit integers, and whole frames only
             samples = np.pad(to_int16(audio[0]), (0, -audio.shape[1] % frame))
             payload = bytearray()
             packet = ctypes.create_string_buffer(size)
@@ -114,10 +115,13 @@ def _find_library() -> Path:
 @contextmanager
 def _fresh_library() -> Iterator[ctypes.CDLL]:
     """Load libcodec2 with its generator at the start, and unload it."""
+    # a library is one set of variables, however many threads call it
     with _one_at_a_time:
         library = ctypes.CDLL(_library_file())
         try:
+            # ctypes takes a result for a C int otherwise, which cuts a pointer to 32 bits
             library.codec2_create.restype = ctypes.c_void_p
+            # the library's random numbers have one state for the whole process: loaded again, they begin anew
             if library.codec2_rand() != FIRST_DRAW:
                 raise CodingFailed("libcodec2 could not be reloaded: its noise would depend on earlier clips")
             yield library

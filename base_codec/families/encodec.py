@@ -44,6 +44,7 @@ class _Encodec(TransformersCodec):
         """Bitrate in kbps by which the model names its number of codebooks."""
         model = self.model
         for bandwidth in model.config.target_bandwidths:
+            # transformers takes a bitrate, of which it makes a number of codebooks
             if model.quantizer.get_num_quantizers_for_bandwidth(bandwidth) == self._codebooks:
                 return float(bandwidth)
         raise RefusedSetting(
@@ -159,6 +160,7 @@ class _OverlapAdd:
     def __init__(self, chunks: int, last: int, config: Any, channels: int) -> None:
         length, self._stride, self._chunks = config.chunk_length, config.chunk_stride, chunks
         full = length if chunks > 1 else last
+        # the triangle with which EnCodec's overlap-add weighs chunks; no weight is 0, by which the sum is divided
         ramp = np.linspace(0, 1, full + 2, dtype=np.float32)[1:-1]
         self._weight = 0.5 - np.abs(ramp - 0.5)
         self._audio = np.zeros((channels, self._stride * (chunks - 1) + last), dtype=np.float32)

@@ -67,6 +67,7 @@ class Lc3Codec(Codec):
     @contextmanager
     def _coders(self, kind: type[Any], channels: int) -> Iterator[list[Any]]:
         """Create a coder for each channel, and free them at the end."""
+        # a coder for each channel: LC3 has no joint coding of channels
         coders = [kind(self._settings.frame_duration_us, self.card.sampling_rate, 1) for _ in range(channels)]
         try:
             yield coders

@@ -73,6 +73,7 @@ class LibavCodec(Codec):
             encoder = self._open_encoder(channels)
             blocks = self._blocks(audio, self._settings.block or encoder.frame_size or 1024)
             packets = [bytes(packet) for frame in blocks for packet in encoder.encode(frame)]
+            # None drains an encoder: those with look-ahead hold frames back
             packets += [bytes(packet) for packet in encoder.encode(None)]
         except av.FFmpegError as error:
             raise CodingFailed(f"{self.card.name}: {self._settings.encoder} could not encode: {error}") from error
@@ -103,9 +104,11 @@ class LibavCodec(Codec):
         context.sample_rate = self.card.sampling_rate
         context.layout = LAYOUTS[channels]
         context.format = settings.sample_format
+        # times of frames count samples
         context.time_base = Fraction(1, self.card.sampling_rate)
         if settings.bit_rate is not None:
             context.bit_rate = settings.bit_rate
+        # bitexact: no version of libavcodec in the payload
         self._open(context, {"flags": "+bitexact", **settings.options}, channels)
         return context
 
@@ -121,11 +124,13 @@ class LibavCodec(Codec):
         if setup:
             context.extradata = setup
         # Containers give the packet size as block_align; WMA and IMA ADPCM do not open without it.
+        # skip_manual: FFmpeg cuts the delay off by itself otherwise, and the base class would cut it twice
         options = {"flags2": "+skip_manual", "block_align": str(len(first)), **settings.decoder_options}
         self._open(context, options, channels)
         return context
 
     def _open(self, context: av.AudioCodecContext, options: dict[str, str], channels: int) -> None:
+        # threads of FFmpeg delay frames and compete with the worker processes
         context.options = {"threads": "1", **options}
         try:
             context.open()
@@ -147,6 +152,7 @@ class LibavCodec(Codec):
         """Cut audio into frames of the encoder's size, with silence up to the end of the last."""
         settings, rate = self._settings, self.card.sampling_rate
         lead = settings.lead_blocks * block
+        # silence up to whole blocks: an encoder may drop a last one that is not full
         end = audio.shape[1] + -(audio.shape[1] + lead) % (settings.granule or block)
         planar = settings.sample_format.endswith("p")
         for start in range(-lead, end, block):
@@ -155,6 +161,7 @@ class LibavCodec(Codec):
                 part = audio[:, start : start + block]
                 sound[:, : part.shape[1]] = part * np.float32(settings.gain)
             piece = to_format(sound, settings.sample_format)
+            # PyAV takes planar formats as (channels, samples) and packed ones as one row of interleaved samples
             rows = np.ascontiguousarray(piece if planar else piece.T.reshape(1, -1))
             frame = av.AudioFrame.from_ndarray(rows, format=settings.sample_format, layout=LAYOUTS[audio.shape[0]])
             frame.sample_rate, frame.pts, frame.time_base = rate, start + lead, Fraction(1, rate)
@@ -162,6 +169,7 @@ class LibavCodec(Codec):
 
     def _count_bits(self, packets: list[bytes]) -> int:
         if self._settings.counting == "amr_nb":
+            # RFC 4867: the frame type is in bits 3 to 6 of the first byte; the rest of it and the padding are container
             return sum(AMR_NB_BITS[packet[0] >> 3 & 15] for packet in packets)
         return 8 * sum(map(len, packets))
 

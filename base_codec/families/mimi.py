@@ -83,6 +83,7 @@ class MimiStream:
         Raises RefusedSetting for a block that is not a whole number of frames.
         """
         codec = self._codec
+        # the caches hold whole frames: what remains would be lost at the end of a block
         if not audio.shape[2] or audio.shape[2] % codec.hop:
             raise RefusedSetting(f"expected blocks of whole frames of {codec.hop} samples, got {audio.shape[2]}")
         with codec._inference():  # noqa: SLF001 - a stream is a part of its codec
@@ -101,6 +102,7 @@ class MimiStream:
             latents = codec.model.quantizer.decode(codec._tensor(tokens).long())  # noqa: SLF001
             steps = self._remembered(self._upsampled(latents))
             context = 0 if self._steps is None else self._steps.shape[2]
+            # transformers streams Mimi's encoder only: the decoder's convolutions get the steps that they reach back to
             known = steps if self._steps is None else torch.cat([self._steps, steps], dim=2)
             audio = codec.model.decoder.decoder_seanet(known)
         self._steps = known[:, :, -CONTEXT:]

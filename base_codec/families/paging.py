@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _MAPS = Path("/proc/self/maps")
+# MADV_PAGEOUT, Linux 5.4; an older kernel answers EINVAL, and nothing happens
 _PAGEOUT = 21
 """``MADV_PAGEOUT`` of madvise(2), Linux 5.4 and newer; older kernels refuse it without effect."""
 

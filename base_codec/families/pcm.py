@@ -24,6 +24,7 @@ def to_int16(audio: Audio) -> NDArray[np.int16]:
 def to_int24(audio: Audio) -> NDArray[np.int32]:
     """Quantise to 24 bits, in the upper bits of 32, which is how FFmpeg's ``s32`` carries them."""
     scaled = np.clip(np.rint(audio.astype(np.float64) * 2**23), -(2**23), 2**23 - 1)
+    # FFmpeg's s32 has 24-bit samples in its upper bits
     return np.left_shift(scaled.astype(np.int32), 8)
 
 
@@ -56,5 +57,6 @@ def from_pcm(samples: NDArray[Any]) -> Audio:
     if samples.dtype == np.int16:
         return samples.astype(np.float32) / np.float32(2**15)
     if samples.dtype == np.int32:
+        # float32 holds 24 of the 32 bits: divided first, rounded once
         return (samples.astype(np.float64) / 2**31).astype(np.float32)
     return samples.astype(np.float32, copy=False)

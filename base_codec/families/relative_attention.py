@@ -37,6 +37,7 @@ class BlockwiseAttention(torch.nn.Module):
             for linear in (own.linear_q, own.linear_k, own.linear_v)
         )
         heard = [
+            # a block of rows needs all keys but no other rows: the same sums, a part of the matrix at a time
             torch.nn.functional.scaled_dot_product_attention(
                 block, key, value, attn_mask=self._bias(block, start, frames), scale=own.scaling
             )
@@ -52,6 +53,7 @@ class BlockwiseAttention(torch.nn.Module):
         back, ahead = own.left_max_position_embeddings, own.right_max_position_embeddings
         places = torch.arange(frames, device=query.device)
         distances = places - (start + torch.arange(query.shape[2], device=query.device))[:, None]
+        # Shaw et al. 2018: distances beyond the table share its ends
         which = distances.clamp(-back, ahead) + back
         products = own.scaling * (query @ own.distance_embedding.weight.to(query.dtype).T)
         bias: torch.Tensor = products.gather(3, which.expand(*query.shape[:2], *which.shape))

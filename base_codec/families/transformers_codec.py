@@ -96,6 +96,7 @@ class TransformersCodec(CheckpointCodec):
         try:
             model, report = model_class.from_pretrained(
                 self.folder, local_files_only=True, dtype=getattr(torch, self._settings.dtype),
+                # safetensors only: a pickle runs code when it is loaded
                 use_safetensors=True, output_loading_info=True, ignore_mismatched_sizes=True,
             )  # fmt: skip
         except ImportError:
@@ -105,6 +106,7 @@ class TransformersCodec(CheckpointCodec):
                 f"{self.card.name}: {self.folder} cannot be loaded ({type(error).__name__}: {error}); is "
                 "model.safetensors complete and no Git LFS pointer, and config.json that of this model?"
             ) from error
+        # transformers leaves what a checkpoint lacks at random, with a warning
         self._refuse_incomplete(report, model)
         self._refuse_other_model(model)
         self._model = model.eval().to(device)
@@ -257,6 +259,7 @@ class TransformersCodec(CheckpointCodec):
             yield decoded[:, :, kept].float().cpu().numpy()
 
     def _tensor(self, array: NDArray[Any]) -> torch.Tensor:
+        # from_numpy takes no negative strides
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
     @contextmanager
@@ -264,6 +267,7 @@ class TransformersCodec(CheckpointCodec):
         """Compute without gradients, in true float32 (no TF32) and with deterministic algorithms."""
         with (
             torch.inference_mode(),
+            # benchmark picks algorithms by time, which differ in rounding from run to run; TF32 has 10 bits of mantissa
             torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False),
         ):
             yield

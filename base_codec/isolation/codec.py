@@ -64,6 +64,7 @@ class IsolatedCodec(Codec):
         return Packets(payload, self._bits(payload) + 8 * len(side), side=side)
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
+        # tokens from a file may be of any shape: checked here, since a guest might index beyond its tables
         self._bits(packets.payload)
         return self._host.ask(lambda worker: worker.decode(packets.payload, channels, packets.side), "decode")
 

@@ -94,6 +94,7 @@ def _build(lock: Lock, folder: Path) -> None:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    # written last: a folder without it is an interrupted build
     facts = {"lock": lock.name, "sha256": lock.digest, "installer": installer, "packages": lock.pins}
     write_atomically(folder / MARK, json.dumps(facts, indent=1).encode())
 

@@ -93,6 +93,7 @@ def _commit(source: str) -> str | None:
     own = "models--" + source.replace("/", "--")
     for file in opened.values():
         if own in file.parts:
+            # the hub's cache: models--OWNER--NAME/snapshots/COMMIT/FILE
             return file.parts[file.parts.index(own) + 2]
     return None
 
@@ -129,6 +130,7 @@ def weights_file(card: dict[str, Any], name: str, address: str | None = None) ->
     reason = "HF_HUB_OFFLINE is set"
     if os.environ.get("HF_HUB_OFFLINE", "0").lower() in {"", "0", "false", "no", "off"}:
         cached.parent.mkdir(parents=True, exist_ok=True)
+        # torch.hub's convention: name-<first digits of the SHA-256>.ext, checked after the download
         prefix = torch.hub.HASH_REGEX.search(name)
         try:
             torch.hub.download_url_to_file(address, str(cached), prefix.group(1) if prefix else None, progress=False)

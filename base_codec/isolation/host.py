@@ -90,6 +90,7 @@ class GuestHost:
                 raise
             except WorkerDied as error:
                 self._failures.append(str(error))
+                # an encoder that works between two deaths of the decoder must not reset the count
                 self._deadly.add(kind)
                 self.close()
                 raise

@@ -56,6 +56,7 @@ def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
     Raises EnvironmentFailed with both reasons, since the first may be something else than a missing file: a full disk.
     """
     python = str(python_in(folder))
+    # no-deps: the lock is complete, and a package's own requirements may contradict it
     tail = ["--require-hashes", "--no-deps", "-r", str(lock.path)]
     if uv is None:
         command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *tail]
@@ -96,6 +97,7 @@ def uv_options(settings: PipSettings) -> list[str]:
 
 def uv_variables(settings: PipSettings) -> dict[str, str]:
     """Return pip's certificates, proxy and time-out as uv's environment variables."""
+    # uv does not read pip's configuration: it is passed on
     variables = {"UV_HTTP_TIMEOUT": f"{settings.timeout:g}"}
     if settings.cert:
         variables["SSL_CERT_FILE"] = settings.cert

@@ -71,6 +71,7 @@ def current_platform() -> str:
 
 def own_file(name: str, ending: str) -> Path | None:
     """Return ``name`` as a path, or None where it names a lock or guest of this package."""
+    # a plain name is one of the package's; a path has a slash or the ending
     return Path(name).expanduser() if "/" in name or name.endswith(ending) else None
 
 

@@ -168,6 +168,7 @@ class WorkerProcess:
         if answer["kind"] == "error":
             if answer["type"] == "MemoryError":
                 raise self._died("it ran out of memory")
+            # folders of this machine do not belong into rows; for an error of loading the user needs them
             message = answer["message"] if header["kind"] == "load" else _FOLDERS.sub(r"\1", answer["message"])
             raise GuestFailed(f"{answer['type']}: {message}")
         return answer, data
@@ -198,6 +199,7 @@ class WorkerProcess:
                 raise self._died(f"no sign of life within {self.patience.heartbeat:g} s; it was ended")
             rest = min(patience - (now - begun), self.patience.heartbeat - (now - alive), _LOOK_S)
             if select.select([self._answers], [], [], max(0.0, rest))[0]:
+                # 64 KiB: the size of a pipe on Linux
                 data = os.read(self._answers, 1 << 16)
                 if not data:
                     raise self._died("")
@@ -214,6 +216,7 @@ class WorkerProcess:
             reason = "it closed its pipe and went on" if code is None else how_it_ended(code)
         self._process.kill()
         self._process.wait()
+        # after wait(): the last words may be written while the process ends
         words = self.log_tail()
         return WorkerDied(f"the {self.kind}'s worker: {reason}" + (f"; end of its log: {words}" if words else ""))
 

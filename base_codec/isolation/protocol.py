@@ -74,9 +74,11 @@ class SharedArray:
     def put(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
         """Copy ``array`` in and return its dtype and shape, from which :meth:`get` reads it."""
         array = np.ascontiguousarray(array)
+        # objects and texts would be pointers of the other process
         if array.dtype.kind not in "biuf":
             raise ProtocolError(f"expected an array of numbers, got {array.dtype}")
         if array.nbytes > os.fstat(self.descriptor).st_size:
+            # grows only: the other side may still have the longer one mapped
             os.ftruncate(self.descriptor, array.nbytes)
         if array.nbytes:
             target = np.frombuffer(self._mapped(array.nbytes), array.dtype, array.size)
@@ -91,6 +93,7 @@ class SharedArray:
             return np.zeros(shape, dtype)
         if size * dtype.itemsize > os.fstat(self.descriptor).st_size:
             raise ProtocolError(f"expected {size * dtype.itemsize} bytes of shared memory for {note}, there are fewer")
+        # a copy: the next answer overwrites the shared memory
         return np.frombuffer(self._mapped(size * dtype.itemsize), dtype, size).reshape(shape).copy()
 
     def _mapped(self, size: int) -> mmap.mmap:

@@ -47,6 +47,7 @@ def _check_out(git: str, repository: GitRepository, checkout: Path, lock: Lock) 
         return run_step([git, "-C", str(checkout), *_OPTIONS, *arguments], lock, _QUIET)
 
     checkout.mkdir(parents=True)
+    # without a template, which may hold hooks
     call("init", "--quiet", "--template=")
     fetch = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules")
     try:
@@ -76,4 +77,5 @@ def _put_on_path(repository: GitRepository, checkout: Path, lock: Lock, environm
             f"correct the lock {lock.name}"
         )
     site_packages = environment / "lib" / f"python{lock.python}" / "site-packages"
+    # site.py puts each line of a .pth file on the import path, also under -I
     (site_packages / f"repository-{repository.name}.pth").write_text(f"{folder.resolve()}\n")

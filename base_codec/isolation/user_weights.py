@@ -28,6 +28,7 @@ def card_with_weights(card: Card, given: str) -> tuple[Card, Path]:
     above = Path(given).expanduser()
     source = card.weights.source if card.weights else ""
     places = (above / card.name, above / source.rpartition("/")[2])
+    # one --weights for several codecs: the folder of its name, that of its repository, or the folder itself
     folder = next((place for place in places if place.is_dir()), above).resolve()
     if not folder.is_dir():
         raise MissingWeights(

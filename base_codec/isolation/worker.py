@@ -84,6 +84,7 @@ class Worker:
         """Send the greeting, then answer requests until the host closes the pipe."""
         hello = {"kind": "hello", "protocol": self.protocol.VERSION, "python": platform.python_version()}
         self.send({**hello, "numpy": np.__version__, "pid": os.getpid()})
+        # from a thread: it beats while a package computes, and stops where one hangs with the interpreter's lock held
         threading.Thread(target=self._beat, daemon=True).start()
         threading.Thread(target=self._end_with_host, daemon=True).start()
         while (frame := self.receive()) is not None:
@@ -93,6 +94,7 @@ class Worker:
         try:
             result = getattr(self, "do_" + header["kind"])(header, blob)
         except Exception as error:  # noqa: BLE001 - any error of a foreign package; the host decides what it means
+            # to the log, whose end the host shows where the worker dies of it
             traceback.print_exc()
             sys.stderr.flush()
             self.send({"kind": "error", "type": type(error).__name__, "message": str(error)})
