@@ -23,6 +23,7 @@ def mean_average_precision(evidence: Evidence, weights: Floats) -> Floats:
     the draw holds the clip: ranks within a draw would need the scores of all clips for all classes, which no submission
     carries. A class of which the draw holds no clip is left out; NaN where the draw holds none of any class.
     """
+    # reduceat sums runs: the pairs of a class stand side by side.
     order = np.argsort(evidence.right, kind="stable")
     left, classes = evidence.left[order], evidence.right[order]
     precision = precisions(classes, evidence.scores[order])

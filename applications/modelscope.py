@@ -110,5 +110,6 @@ def _fetch(repository: ModelScopeRepository, folder: Path, python: Path) -> str:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("error:")]
         return lines[-1] if lines else f"modelscope ended with {done.returncode}"
     shutil.rmtree(folder, ignore_errors=True)
+    # Renamed when it is whole: a folder of this name is complete.
     part.rename(folder)
     return ""

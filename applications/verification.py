@@ -43,6 +43,7 @@ def minimum_detection_cost(evidence: Evidence, weights: Floats) -> Floats:
     Shapes and NaN as of :func:`equal_error_rate`.
     """
     missing, alarming = TARGET_PRIOR * MISS_COST, (1.0 - TARGET_PRIOR) * FALSE_ALARM_COST
+    # NIST divides by the better of rejecting and of accepting everybody.
     costs = [
         (missing * miss + alarming * false_alarm).min(axis=1) / min(missing, alarming)
         for miss, false_alarm in _curves(evidence, weights)

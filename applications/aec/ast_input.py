@@ -52,15 +52,18 @@ class AstInput:
         """
         found = filter_bank(samples, self.bands)[: self.frames]
         whole = np.pad(found, ((0, self.frames - found.shape[0]), (0, 0)))
+        # Gong et al. (2021): mean 0 and standard deviation 0.5 over AudioSet.
         return ((whole - self.mean) / (2.0 * self.deviation)).astype(np.float32)
 
 
 def filter_bank(samples: Samples, bands: int) -> Floats:
     """Return Kaldi's log-mel filter bank of ``(samples,)`` at 16 kHz, shape ``(frames, bands)``."""
     frames = frame(samples, WINDOW, HOP)
+    # Kaldi takes the offset of each frame away first (its remove_dc_offset).
     frames -= frames.mean(axis=1, keepdims=True)
     # Kaldi's pre-emphasis takes the first sample of a frame as its own predecessor
     before = np.concatenate([frames[:, :1], frames[:, :-1]], axis=1)
+    # WINDOW - 1: Kaldi's windows are symmetric.
     spectrum = np.fft.rfft((frames - _PRE_EMPHASIS * before) * hann(WINDOW, WINDOW - 1), _FFT)
     power = np.square(spectrum.real) + np.square(spectrum.imag)
     return np.log(np.maximum(power @ _filters(bands), _FLOOR))

@@ -85,4 +85,5 @@ def _positions(
 
 
 def _words(name: str) -> tuple[str, ...]:
+    # FSD50K writes 'Boat_and_Water_vehicle' where AudioSet has 'Boat, Water vehicle'.
     return tuple(word for word in re.findall(r"[^\W_]+", name.lower()) if word != "and")

@@ -16,6 +16,7 @@ _INITIALIZER = 5
 """Of GraphProto."""
 _DATA_TYPE, _NAME, _RAW = 2, 8, 9
 """Of TensorProto."""
+# TensorProto.DataType of onnx.proto: 1 FLOAT, 2 UINT8, 3 INT8, 4 UINT16, 5 INT16, 6 INT32.
 _FORMATS = {1: "<f", 2: "<B", 3: "<b", 4: "<H", 5: "<h", 6: "<i"}
 """TensorProto's number of a data type -> how struct calls it."""
 
@@ -44,6 +45,8 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     place = 0
     while place < len(message):
         key, place = _integer(message, place)
+        # A key of Protocol Buffers: field number and wire type (0 varint, 1 eight bytes, 2 length-delimited, 5 four
+        # bytes).
         kind = key & 7
         if kind == 0:
             value, place = _integer(message, place)

@@ -104,6 +104,7 @@ def _pairs(
         for label in own:
             at = column[label]
             reference, resynthesis = (
+                # Clips that score at least as much: ties count against the clip.
                 float(len(items) - np.searchsorted(rising[:, at], scores[row, at], side="left"))
                 for rising, scores in zip(ordered, sides, strict=True)
             )

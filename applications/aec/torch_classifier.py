@@ -67,5 +67,6 @@ def windows(samples: Samples, length: int) -> list[Samples]:
     if samples.size <= length:
         return [samples]
     count = -(-samples.size // length)
+    # Evenly spread, so that the last window is not mostly silence.
     starts = np.rint(np.linspace(0, samples.size - length, count)).astype(int)
     return [samples[start : start + length] for start in starts]

@@ -91,6 +91,7 @@ class FasterWhisper(Backend):
         self._features = FeatureExtractor(feature_size=self._model.n_mels)
         self._tokens = tokenizers.Tokenizer.from_file(str(model.path / "tokenizer.json"))
         english = Tokenizer(self._tokens, multilingual=False)
+        # -1 stands for the tokens that openai-whisper suppresses by default: what is not speech.
         self._suppressed = list(get_suppressed_tokens(english, [-1]))
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
@@ -106,6 +107,7 @@ class FasterWhisper(Backend):
         return whisper_decoding.joined([self._transcribe_part(part, sound.item) for part in parts])
 
     def _transcribe_part(self, part: Samples, item: Item) -> str:
+        # Whisper was trained on windows of exactly 30 s (Radford et al. 2022).
         padded = np.zeros(whisper_decoding.WINDOW, np.float32)
         padded[: part.size] = part
         features = ctranslate2.StorageView.from_array(np.ascontiguousarray(self._features(padded, padding=0)[None]))
@@ -131,6 +133,7 @@ class FasterWhisper(Backend):
             return Tokenizer(self._tokens, multilingual=False)
         language = whisper_decoding.whisper_language(item)
         if language is None:
+            # The most probable language comes first, as its token <|xx|>.
             language = self._model.detect_language(encoded)[0][0][0].strip("<|>")
         if self._tokens.token_to_id(f"<|{language}|>") is None:
             raise whisper_decoding.unknown_language(item, self._name)

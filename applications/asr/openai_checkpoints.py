@@ -63,6 +63,7 @@ def _local(file: Path) -> FoundCheckpoint:
 
 
 def _published(address: str) -> Path:
+    # The addresses in openai-whisper hold the SHA-256 of the file they lead to.
     digest, name = address.split("/")[-2:]
     folders = (codec_superb_home() / "models" / "openai-whisper", _cache_of_whisper())
     for file in (folder / name for folder in folders):

@@ -44,6 +44,7 @@ class OpenAIWhisper(Backend):
         self._name, self._device = model.name, device
         with raises_out_of_memory(model.name):
             try:
+                # The published checkpoints are stored in float16.
                 self._model = whisper.load_model(str(model.path), device=device).float().eval()
             except Exception as error:
                 if is_out_of_memory(error):

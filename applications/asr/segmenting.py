@@ -44,5 +44,6 @@ def quietest(samples: Samples, rate: int) -> int:
         return samples.size // 2
     frames: NDArray[np.float64] = samples[: count * frame].astype(np.float64).reshape(count, frame)
     energy = np.lib.stride_tricks.sliding_window_view(np.square(frames).sum(axis=1), _WINDOW).sum(axis=1)
+    # Of equally quiet places the last: parts are as long as they can be.
     last: int = energy.size - 1 - int(np.argmin(energy[::-1]))
     return (last + _WINDOW // 2) * frame

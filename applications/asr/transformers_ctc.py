@@ -33,6 +33,8 @@ class CtcRecogniser:
         check_rate(model, self._features)
         self._tokenizer: Any = AutoTokenizer.from_pretrained(model.path, local_files_only=True)
         self._model = load_network("Wav2Vec2ForCTC", model.path, device, threads, unused=_UNUSED)
+        # Group normalisation is over the whole padded clip, layer normalisation over each frame: only the latter can
+        # know a mask.
         self._masked = self._model.config.feat_extract_norm == "layer"
         self._shortest = _shortest(self._model.config)
 

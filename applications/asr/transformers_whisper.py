@@ -18,6 +18,7 @@ from codec_superb.applications.asr.checkpoints import check_rate
 from codec_superb.applications.interface import Item, Model, Samples
 from codec_superb.applications.transformers_checkpoint import load_network
 
+# The English-only checkpoints have 51,864 tokens.
 _MULTILINGUAL_VOCABULARY = 51_865
 """Whisper's vocabularies of English alone are smaller."""
 

@@ -31,6 +31,7 @@ SETTINGS: dict[str, Setting] = {
 }
 """Settings that determine a transcript besides the weights; each backend adds its precision."""
 
+# iw, in and jw are withdrawn codes of ISO 639 for he, id and jv; Whisper kept jw alone.
 _OTHER_NAMES = {"cmn": "zh", "nb": "no", "jv": "jw", "fil": "tl", "iw": "he", "in": "id"}
 """Language subtags for which Whisper has another name."""
 
@@ -39,6 +40,7 @@ def whisper_language(item: Item) -> str | None:
     """Return the clip's language as Whisper names it, from its BCP 47 tag (``en-GB``: ``en``); None if not known."""
     tag = (item.language or "").strip().replace("_", "-").lower()
     primary = tag.partition("-")[0]
+    # ISO 639: undetermined, multiple languages, no linguistic content.
     if primary in {"", "und", "mul", "zxx"}:
         return None
     return _OTHER_NAMES.get(primary, primary)

@@ -36,6 +36,7 @@ _TAKEN = {
         | {"res2net_scale", "se_channels", "global_context"}
     ),
 }
+# HyperPyYAML writes <name> for the value of another key.
 _REFERENCE = re.compile(r"<(\w+)>")
 
 

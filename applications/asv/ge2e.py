@@ -41,6 +41,7 @@ Array = NDArray[np.float32]
 
 def partial_starts(samples: int) -> NDArray[np.int64]:
     """Return the first frame of each partial utterance of a clip of so many samples; at least one."""
+    # Rounded up, as Resemblyzer's compute_partial_slices does.
     frames = -(-(samples + 1) // HOP)
     starts = np.arange(0, max(1, frames - PARTIAL_FRAMES + STEP_FRAMES + 1), STEP_FRAMES)
     coverage = (samples - starts[-1] * HOP) / (PARTIAL_FRAMES * HOP)
@@ -127,6 +128,7 @@ class Ge2eEncoder:
         hidden = np.ascontiguousarray(mels.transpose(1, 0, 2))
         for layer in self._layers:
             hidden = layer(hidden)
+        # The package has a ReLU behind its linear layer.
         fired = np.maximum(hidden[-1] @ self._linear + self._bias, 0.0)
         length = np.linalg.norm(fired, axis=1, keepdims=True)
         directions: Array = np.divide(fired, length, out=np.zeros_like(fired), where=length > 0)
@@ -136,6 +138,7 @@ class Ge2eEncoder:
 def _layer(weights: Mapping[str, Array], index: int) -> _Layer:
     """Gather one layer; rows of sigmoid gates are halved, which costs no digit (see _Layer)."""
     bias: Any = weights[f"lstm.bias_ih_l{index}"] + weights[f"lstm.bias_hh_l{index}"]
+    # The order of gates in torch's LSTM: input, forget, cell, output; the cell's is a tanh already.
     half = np.repeat(np.array([0.5, 0.5, 1.0, 0.5], np.float32), bias.size // 4)
     return _Layer(
         np.ascontiguousarray((weights[f"lstm.weight_ih_l{index}"] * half[:, None]).T),

@@ -131,4 +131,5 @@ def _cosines(left: Floats, right: Floats, left_rows: NDArray[np.int64], right_ro
     for start in range(0, len(cosines), _CHUNK):
         part = slice(start, start + _CHUNK)
         cosines[part] = np.einsum("ij,ij->i", left[left_rows[part]], right[right_rows[part]])
+    # Rounding may leave the range by a unit in the last place.
     return np.clip(cosines, -1.0, 1.0)

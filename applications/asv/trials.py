@@ -63,6 +63,7 @@ def build_trials(items: Iterable[Item], seed: int = SEED, limit: int = LIMIT) ->
     sizes = np.array([len(group) for _, group in speakers], np.int64)
     ends = np.repeat(np.cumsum(sizes), sizes)  # where the clips of one's own speaker end
     positions = np.arange(len(clips), dtype=np.int64)
+    # Python keeps the sequence of random() for a seed in every version; that of sample() and shuffle() may change.
     generator = random.Random(seed)  # noqa: S311 -- a draw, no secret
     same = _draw(ends - positions - 1, positions + 1, limit // 2, generator)
     different = _draw(len(clips) - ends, ends, min(len(same), limit - len(same)), generator)
@@ -98,6 +99,7 @@ def _draw(partners: Integers, first_partner: Integers, limit: int, generator: ra
 
 def _distinct(total: int, wanted: int, generator: random.Random) -> Integers:
     """Draw ``wanted`` of the numbers below ``total``; where that is most of them, those that are not wanted."""
+    # The smaller of what is taken and what is left out is drawn.
     count = min(wanted, total - wanted)
     drawn: set[int] = set()
     while len(drawn) < count:

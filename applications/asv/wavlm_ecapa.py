@@ -265,5 +265,6 @@ class _Pooling(nn.Module):
     def forward(self, frames: torch.Tensor) -> torch.Tensor:
         shares = self.linear2(torch.tanh(self.linear1(frames))).softmax(dim=2)
         mean = (shares * frames).sum(dim=2)
+        # May be negative by rounding, hence the clamp below.
         variance = (shares * frames.square()).sum(dim=2) - mean.square()
         return torch.cat([mean, variance.clamp(min=_LEAST_VARIANCE).sqrt()], dim=1)

@@ -60,6 +60,7 @@ def _by_group(by: Literal["session", "speaker"], groups: Mapping[str, str]) -> F
     count = min(COUNT, len(sizes))
     filled = [0] * count
     fold_of: dict[str, int] = {}
+    # The largest first, each into the emptiest fold: the usual greedy way to even sizes.
     for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
         fold_of[name] = min(range(count), key=lambda fold: (filled[fold], fold))
         filled[fold_of[name]] += sizes[name]

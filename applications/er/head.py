@@ -99,6 +99,7 @@ def train_head(pooled: Array, targets: NDArray[np.int64], classes: int) -> Head:
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Less the largest, so that no power overflows.
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
     found: NDArray[np.float64] = powers / powers.sum(axis=-1, keepdims=True)
     return found

@@ -51,6 +51,7 @@ def save_heads(file: Path, heads: Heads) -> None:
 
 def load_heads(file: Path) -> Heads:
     """Read what ``save_heads`` wrote."""
+    # A pickle runs code when it is loaded.
     with np.load(file, allow_pickle=False) as stored:
         fold_of = json.loads(str(stored["fold_of"]))
         count = sum(name.startswith("bias.") for name in stored.files)

@@ -126,6 +126,7 @@ def _features(
             if features is None:
                 features = np.lib.format.open_memmap(file, "w+", np.float32, (len(clips), *found.shape))
             features[place] = found
+            # Before its mark: a mark stands for features that are on the disk.
             features.flush()
             lines.write("+")
             lines.flush()

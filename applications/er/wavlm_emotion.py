@@ -62,6 +62,7 @@ class WavLMFeatures:
         with torch.inference_mode(), raises_out_of_memory("WavLM"):
             clip = torch.from_numpy(np.array(samples, np.float32))[None].to(self._device)
             if self._unit_variance:
+                # What Wav2Vec2FeatureExtractor does with do_normalize: mean 0, variance 1.
                 clip = clip - clip.mean()
                 clip = clip / (clip.square().mean() + _VARIANCE_FLOOR).sqrt()
             layers = self._network(clip, output_hidden_states=True).hidden_states

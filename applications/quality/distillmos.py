@@ -126,6 +126,7 @@ class DistillMosNetwork(nn.Module):
         frames = self.last_norm(frames.transpose(1, 2)).transpose(1, 2)
         shares = self.attention(frames).softmax(dim=1)
         pooled = (shares * frames).sum(dim=1)
+        # Opinions are 1 to 5.
         return 1 + 4 * self.score(pooled).sigmoid().squeeze(1)
 
     def _spectra(self, sounds: Any) -> Any:
@@ -136,4 +137,5 @@ class DistillMosNetwork(nn.Module):
         spectra = torch.stft(padded, _WINDOW, _HOP, window=taper, center=False, return_complex=True)  # type: ignore[arg-type]
         parts = torch.view_as_real(spectra)
         magnitude = parts.square().sum(dim=-1, keepdim=True).sqrt().clip(1e-12)
+        # The phase is kept, the magnitude raised to the power 0.3.
         return (parts * magnitude ** (_POWER - 1)).permute(0, 3, 1, 2)

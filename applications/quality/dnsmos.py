@@ -29,6 +29,7 @@ SECONDS = 9.01
 WINDOW = int(SECONDS * RATE)
 P835, P808 = "sig_bak_ovr.onnx", "model_v8.onnx"
 
+# Polynomials of the publisher's dnsmos_local.py.
 _SIGNAL = (-0.08397278, 1.22083953, 0.0052439)
 _BACKGROUND = (-0.13166888, 1.60915514, -0.39604546)
 _OVERALL = (-0.06766283, 1.11546468, 0.04602535)
@@ -76,6 +77,7 @@ class DnsMos(Backend):
 
     def _window(self, window: Samples) -> NDArray[np.float64]:
         signal, background, overall = self._p835.run(None, {"input_1": window[None]})[0][0].astype(np.float64)
+        # The script leaves the last 160 samples out for P.808.
         levels = mel_features(window[:-_P808_TAIL])
         p808 = float(self._p808.run(None, {"input_1": levels[None]})[0][0][0])
         fitted = (np.polyval(_OVERALL, overall), np.polyval(_SIGNAL, signal), np.polyval(_BACKGROUND, background))

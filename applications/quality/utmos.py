@@ -165,4 +165,5 @@ class StrongLearner(nn.Module):
         frames = self.encoder(sounds).last_hidden_state
         beside = [emb[:, None].expand(*frames.shape[:2], -1) for emb in (self.domain_emb, self.judge_emb)]
         scores = self.projection(self.blstm(torch.cat([frames, *beside], dim=2))[0])
+        # Scores of -1 to 1 stand for opinions of 1 to 5.
         return 2 * scores.mean(dim=1).squeeze(1) + 3

@@ -96,6 +96,7 @@ def voiced_samples(samples: Samples) -> Samples:
     scaled = np.clip(np.asarray(samples, np.float32) * 2.0**15, -(2.0**15), 2.0**15 - 1).astype(np.int16)
     count = scaled.size // _VOICE_FRAME + 1
     frames = np.pad(scaled, (0, count * _VOICE_FRAME - scaled.size)).reshape(count, _VOICE_FRAME)
+    # Mode 0 is the least aggressive.
     detector = webrtcvad.Vad(0)
     heard = np.array([detector.is_speech(frame.tobytes(), RATE) for frame in frames])
     near = np.pad(heard, 1)
@@ -107,6 +108,7 @@ def cepstra(samples: Samples) -> Cepstra:
     """Return liftered mel cepstra, shape ``(frames, 13)``."""
     levels = decibels(_MEL.powers(np.asarray(samples, np.float32)))
     coefficients = dct(levels.T, type=2, norm="ortho", axis=1)[:, :COEFFICIENTS]
+    # As librosa's lifter.
     lift = 1.0 + LIFTER / 2.0 * np.sin(np.pi * np.arange(1, COEFFICIENTS + 1) / LIFTER)
     return np.asarray(coefficients * lift, dtype=np.float64)
 
@@ -120,6 +122,7 @@ def normalised(features: Cepstra) -> Cepstra:
 def _around(features: Cepstra, statistic: Callable[..., Cepstra]) -> Cepstra:
     """Return a statistic of the 201 frames around each, by blocks so that a long clip needs little memory."""
     half = NORMALISED_OVER // 2
+    # As speechpy's cmvnw.
     padded = np.pad(features, ((half, half), (0, 0)), mode="symmetric")
     windows = np.lib.stride_tricks.sliding_window_view(padded, NORMALISED_OVER, axis=0)
     blocks = [statistic(windows[start : start + _BLOCK], axis=-1) for start in range(0, len(windows), _BLOCK)]
