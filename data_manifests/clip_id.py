@@ -75,7 +75,9 @@ def _escape_part(part: bytes) -> str:
     if len(escaped.encode()) <= MAX_PART_BYTES:
         return escaped
     mark = _SHORTENED + hashlib.sha256(part).hexdigest()[:16]
+    # ignore: the cut may fall into a character of several bytes.
     kept = escaped.encode()[: MAX_PART_BYTES - len(mark)].decode("utf-8", "ignore")
+    # Or into an escape; and Windows drops dots and spaces at the end of a name.
     return re.sub(r"%[0-9A-F]?$|[. ]+$", "", kept) + mark
 
 

@@ -104,6 +104,7 @@ def hash_clips(clips: Iterable[tuple[str, str, Labels]]) -> str:
     """
     digest = hashlib.sha256()
     for clip_id, sha256, labels in sorted(clips, key=lambda clip: clip[0]):
+        # Without empty labels: a label that the format gains later changes no hash.
         known = {key: value for key, value in _label_fields(labels).items() if value}
         digest.update(canonical_json({"id": clip_id, "labels": known, "sha256": sha256}) + b"\n")
     return digest.hexdigest()
@@ -136,6 +137,7 @@ def write_clip_list(folder: Path, index: DatasetIndex, records: Iterable[ClipRec
     folder.mkdir(parents=True, exist_ok=True)
     lines = b"".join(canonical_json(record.model_dump(exclude_defaults=True)) + b"\n" for record in ordered)
     write_atomically(folder / CLIPS_FILE, lines)
+    # Last: a folder counts as a dataset once its index is there.
     write_atomically(folder / INDEX_FILE, index.model_dump_json(indent=2).encode() + b"\n")
     return index
 
@@ -172,6 +174,7 @@ def parse_record(line: bytes, where: str) -> ClipRecord:
 
 def resolve_root(folder: Path, index: DatasetIndex) -> Path:
     """Return the folder that the paths of the clips in ``folder`` are relative to."""
+    # An absolute root replaces the folder, as pathlib joins.
     return Path(os.path.normpath(folder / index.root))
 
 

@@ -83,6 +83,7 @@ def locked(path: Path) -> Iterator[None]:
     import fcntl
 
     path.parent.mkdir(parents=True, exist_ok=True)
+    # a: made where it is absent, never emptied.
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         os.set_inheritable(file.fileno(), True)

@@ -74,6 +74,7 @@ class PackageFile(StrictModel):
 
     project: Text
     version: Text
+    # It becomes the name of a local file: no path separators.
     filename: Annotated[str, Field(pattern=r"^[^/\\\x00]+\.(whl|zip|tar\.gz)$")]
     sha256: Sha256
     size: int = Field(gt=0)

@@ -133,14 +133,17 @@ def _stated_seconds(container: Any, stream: Any) -> float:
     """Return the duration that the container states, in seconds; 0 when it states none."""
     import av
 
+    # Matroska states the length of the whole only, not that of a stream.
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
+    # The length of a container counts microseconds (FFmpeg's AV_TIME_BASE).
     return float(container.duration / av.time_base) if container.duration else 0.0
 
 
 def _planes(container: Any, stream: Any) -> Audio:
     import av
 
+    # fltp is float32 with a plane for each channel; layout and rate stay, so nothing is resampled.
     to_float = av.AudioResampler(format="fltp", layout=stream.layout, rate=stream.rate)
     frames = [out for frame in container.decode(stream) for out in to_float.resample(frame)]
     if not frames:

@@ -32,10 +32,14 @@ class _Chunks:
 
 _LAYOUTS = {
     b"RIFF": _Chunks(12, "<4sI", b"data", 2),
+    # RIFF with big-endian numbers.
     b"RIFX": _Chunks(12, ">4sI", b"data", 2),
     b"RF64": _Chunks(12, "<4sI", b"data", 2),
+    # AIFF.
     b"FORM": _Chunks(12, ">4sI", b"SSND", 2),
+    # Core Audio Format: sizes of 64 bits.
     b"caff": _Chunks(8, ">4sQ", b"data", 1),
+    # Wave64: GUIDs of 16 bytes for names, sizes that count their own header, chunks at multiples of 8 bytes.
     b"riff": _Chunks(40, "<16sQ", b"data", 8, inclusive=True),
 }
 _UNKNOWN = {0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF}
@@ -51,6 +55,7 @@ def missing_bytes(file: BinaryIO) -> int:
     size = os.fstat(file.fileno()).st_size
     if magic in _LAYOUTS:
         return _chunk_shortfall(file, _LAYOUTS[magic], size)
+    # Sun's .au: offset and length of the data follow the magic, big-endian.
     if magic == b".snd":
         start, length = struct.unpack(">II", file.read(8).ljust(8, b"\0"))
         return 0 if length in _UNKNOWN else max(0, start + length - size)
@@ -71,6 +76,7 @@ def _chunk_shortfall(file: BinaryIO, layout: _Chunks, size: int) -> int:
             length = large if large is not None else length
             end = position + length + (0 if layout.inclusive else header)
             return 0 if length in _UNKNOWN else max(0, end - size)
+        # A size below that of its own header would never move on.
         body = max(length, header) if layout.inclusive else length + header
         position += body + -body % layout.align
     return 0

@@ -18,4 +18,5 @@ def quantise_24_bits(audio: NDArray[np.floating], rate: int) -> Samples:
     Values are rounded to the nearest step and clipped at full scale.
     """
     steps = np.clip(np.rint(audio.astype(np.float64) * _STEPS), -_STEPS, _STEPS - 1)
+    # soundfile takes the upper bits of an int32.
     return Samples(np.ascontiguousarray(steps.T.astype(np.int32) << (32 - _BITS)), rate, _BITS)

@@ -113,6 +113,7 @@ def hash_samples(data: NDArray[np.int32], rate: int) -> str:
     Samples are interleaved and left-justified, so that a 16-bit and a 24-bit file of the same sound have one hash.
     """
     digest = hashlib.sha256(f"{rate} {data.shape[1]}\n".encode())
+    # Little-endian whatever the machine.
     digest.update(data.astype("<i4", order="C", copy=False).tobytes())
     return digest.hexdigest()
 
@@ -124,6 +125,7 @@ def _decode_mp3(content: bytes, name: str) -> Samples:
         with av.open(io.BytesIO(content), mode="r", metadata_errors="ignore") as container:
             stream = container.streams.audio[0]
             decoder = av.CodecContext.create("mp3", "r")  # FFmpeg's fixed-point decoder; its default is mp3float
+            # demux ends with empty packets; None flushes the decoder below.
             packets = [packet for packet in container.demux(stream) if packet.size]
             frames = [frame for packet in [*packets, None] for frame in decoder.decode(packet)]
             planes = np.concatenate([frame.to_ndarray() for frame in frames], axis=1)

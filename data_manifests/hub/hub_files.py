@@ -27,6 +27,7 @@ class HubFiles:
 
 def is_offline() -> bool:
     """Whether one of the hub's own variables forbids the network."""
+    # What huggingface_hub reads as true.
     return any(os.environ.get(name, "").upper() in {"1", "ON", "YES", "TRUE"} for name in OFFLINE)
 
 
@@ -44,6 +45,7 @@ def find_hub_files(
     local = not download or is_offline()
     try:
         paths = [Path(hf_hub_download(repository, name, revision=revision, local_files_only=local)) for name in files]
+    # ValueError: its HFValidationError, for a name that cannot be a repository.
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
         raise FetchError(_missing(label, repository, files, revision, error, local=local)) from error
     # The repository's folder is as many levels up as the file's name has parts; in the hub's cache it is

@@ -54,6 +54,7 @@ def _take_session(listing: Listing, base: Path, session: str) -> None:
     for path in audio_below(base / session / "sentences" / "wav", {".wav"}):
         utterance = path.stem
         found.add(utterance)
+        # Names are Ses01F_impro01_F000 or Ses01F_script01_1_M012.
         extra = {"session": session, "act": "improvised" if "impro" in utterance else "scripted"}
         code = emotions.get(utterance, {})
         labels = ManifestLabels(

@@ -34,6 +34,7 @@ def _labels(table: Path, mode: str) -> dict[str, ManifestLabels]:
     labels: dict[str, ManifestLabels] = {}
     for number, row in read_rows(table, COLUMNS):
         mixture = row["mixture_ID"]
+        # A mixture is called after its two utterances, SPEAKER-CHAPTER-NUMBER each.
         sources = mixture.split("_")
         if len(sources) != 2 or f"{mixture}.wav" in labels:  # noqa: PLR2004 - two speakers
             why = "is given twice" if f"{mixture}.wav" in labels else "is not two LibriSpeech utterances"

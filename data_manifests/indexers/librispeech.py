@@ -30,6 +30,7 @@ def _transcripts(split: Path) -> dict[str, str]:
     texts: dict[str, str] = {}
     for path in sorted(split.rglob("*.trans.txt")):
         for number, line in read_lines(path):
+            # A line is '1089-134686-0000 HE HOPED THERE WOULD BE STEW FOR DINNER'.
             utterance, _, text = line.partition(" ")
             if utterance.count("-") != 2 or not text:  # noqa: PLR2004 - speaker, chapter, utterance
                 raise LayoutError(f"{path} line {number}: expected SPEAKER-CHAPTER-UTTERANCE and words, got {line!r}")

@@ -122,9 +122,11 @@ def audio_below(folder: Path, suffixes: Iterable[str] = AUDIO_SUFFIXES) -> Itera
     for parent, folders, names in os.walk(folder, followlinks=True):
         real = os.path.realpath(parent)
         if real in seen:
+            # A link to a folder above it would be followed for ever.
             folders.clear()
             continue
         seen.add(real)
+        # macOS puts __MACOSX, a copy of the tree with resource forks, into zip files.
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__MACOSX")
         for name in sorted(names):
             if not name.startswith(".") and os.path.splitext(name)[1].lower() in wanted:  # noqa: PTH122 - a name

@@ -26,6 +26,7 @@ def find(request: IndexRequest) -> Listing:
     base = locate(request.root, WORDS, inner)
     listing = Listing(base)
     splits = _splits(base)
+    # _background_noise_ holds long recordings without words.
     for folder in sorted(path for path in base.iterdir() if path.is_dir() and not path.name.startswith(("_", "."))):
         for path in audio_below(folder, {".wav"}):
             _add(listing, path, base, splits)

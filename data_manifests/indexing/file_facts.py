@@ -69,11 +69,13 @@ def read_file_facts(paths: Sequence[Path], cache: Path, progress: OnProgress = i
             if time.monotonic() - saved > SAVE_SECONDS:
                 _save(cache, known | facts, known)
                 saved = time.monotonic()
+    # On Ctrl-C too: what was hashed is not hashed again.
     except BaseException:
         _save(cache, known | facts, known)
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+    # Without known: entries of files that are gone are dropped.
     _save(cache, facts, known)
 
 

@@ -82,6 +82,7 @@ def _existing(root: Path, manifest: Manifest) -> Path:
 
 def _in_partition(clip: FoundClip, root: Path, partition: Partition) -> bool:
     path = clip.path.relative_to(root).as_posix()
+    # fnmatchcase: fnmatch folds case on Windows. A * also matches /.
     included = not partition.include or any(fnmatch.fnmatchcase(path, pattern) for pattern in partition.include)
     return included and not any(fnmatch.fnmatchcase(path, pattern) for pattern in partition.exclude)
 
@@ -115,6 +116,7 @@ def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgr
         seconds=seconds,
         manifest_hash=_ANY_HASH,
     )
+    # Lists of an earlier index may name clips that are not in this one.
     for stale in folder.glob("trials-*.tsv"):
         stale.unlink()
     for name, trials in listing.trials.items():
@@ -131,6 +133,7 @@ def _record(clip: FoundClip, facts: FileFacts, manifest: Manifest, listing: List
         sampling_rate=facts.sampling_rate,
         licence=clip.licence or manifest.licence,
         attribution=clip.attribution or f"{manifest.title} ({manifest.homepage})",
+        # Versions of libFLAC compress differently; the samples are the same.
         sha256=samples_sha256(clip.path) if listing.stored else facts.sha256,
         sha256_of="samples" if listing.stored else "file",
         labels=clip.labels,

@@ -41,8 +41,10 @@ def _zip_members(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, byt
 
 def _tar_members(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
     left = set(wanted)
+    # r|gz reads the archive once, in its own order; r:gz would decompress again for each step back.
     with tarfile.open(path, "r|gz") as archive:
         for info in archive:
+            # isreg: a link's content would come from elsewhere. Nothing is unpacked under a name of the archive.
             if info.name in left and info.isreg():
                 _refuse_large(path, info.name, info.size)
                 content = archive.extractfile(info)

@@ -95,11 +95,13 @@ class Fetcher:
             except FetchError as broken:
                 error = broken
             now = part.stat().st_size if part.exists() else 0
+            # A try that brought nothing ends it: urllib3 has retried the connection already.
             failures = failures + 1 if now > have else _RESUMPTIONS
             if now < size and failures >= _RESUMPTIONS:
                 raise error or FetchError(f"{client.name} sent {now} of {size} bytes")
 
     def _append(self, client: IndexClient, url: str, part: Path, have: int, received: Received) -> None:
+        # A server may ignore Range and send the whole (RFC 9110, section 14.2): then the file begins anew.
         with client.download(url, start=have) as (starts_at, chunks), part.open("ab" if starts_at else "wb") as output:
             done = starts_at
             for chunk in chunks(_CHUNK):

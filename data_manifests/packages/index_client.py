@@ -108,9 +108,11 @@ class _PipAdapter(HTTPAdapter):
         retries = Retry(
             total=settings.retries,
             connect=min(settings.retries, _CONNECTIONS),
+            # A body that breaks off is resumed by the fetcher, from where it broke off.
             read=0,
             other=0,
             backoff_factor=0.25,
+            # pip's own list: transient answers of S3 and of Cloudflare.
             status_forcelist=[500, 502, 503, 520, 524, 527],
         )
         super().__init__(max_retries=retries)
@@ -143,6 +145,7 @@ def _session(settings: PipSettings) -> requests.Session:
 
 def _without_password(url: str) -> str:
     parts = urlsplit(url)
+    # RFC 3986, section 3.2.1: user and password stand before the @.
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
