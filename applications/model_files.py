@@ -20,7 +20,7 @@ from codec_superb.base_codec.weights import RANDOM_KEY
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import listing_sha256, locked, unchanged_file_sha256, write_atomically
 from codec_superb.data_manifests.home import codec_superb_home, packages_home
-from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch
+from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch, named_repository
 from codec_superb.data_manifests.manifest import PackageFile
 from codec_superb.data_manifests.packages.archive import read_members
 from codec_superb.data_manifests.packages.fetch import Fetcher
@@ -114,11 +114,10 @@ def find_model(
     command that fetches it and where to put it; MissingPackage without ``huggingface_hub``.
     """
     if given is not None:
-        folder = Path(given).expanduser()
-        if folder.exists() or not _is_repository(str(given)):
-            return _local(label, folder, repository, files, revision)
-        repository, _, pinned = str(given).partition("@")
-        revision = pinned or None
+        named = named_repository(str(given))
+        if named is None:
+            return _local(label, Path(given).expanduser(), repository, files, revision)
+        repository, revision = named
     try:
         found = find_hub_files(label, repository, files, revision)
     except ModuleNotFoundError as error:
@@ -138,12 +137,6 @@ def _local(label: str, folder: Path, repository: str, files: Sequence[str], revi
     raise MissingModel(
         f"{label}: no file {' and no file '.join(missing)}\n{how_to_fetch(repository, files, revision, place)}"
     )
-
-
-def _is_repository(given: str) -> bool:
-    """Whether ``given`` has the form ``OWNER/REPOSITORY[@REVISION]`` and is no path."""
-    owner, _, rest = given.partition("/")
-    return bool(owner) and bool(rest) and "/" not in rest and not given.startswith((".", "~"))
 
 
 def sha256_of(files: Iterable[Path]) -> str:

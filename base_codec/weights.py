@@ -18,7 +18,7 @@ from codec_superb.base_codec.errors import MissingDependency, MissingWeights, Re
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import unchanged_file_sha256
-from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch
+from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch, named_repository
 from codec_superb.missing_package import not_installed
 
 CONFIG, PARAMETERS = "config.json", "model.safetensors"
@@ -90,11 +90,10 @@ def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, downl
     given = options.weights
     if given is None:
         return _from_hub(card, card.weights.source, card.weights.revision, download=download)
-    folder = Path(given).expanduser()
-    if folder.exists() or not _is_repository(given):
-        return _from_folder(card, folder)
-    repository, _, revision = given.partition("@")
-    return _from_hub(card, repository, revision or None, download=download)
+    named = named_repository(given)
+    if named is None:
+        return _from_folder(card, Path(given).expanduser())
+    return _from_hub(card, *named, download=download)
 
 
 def describe_weights(weights: Weights | None) -> str:
@@ -122,12 +121,6 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise MissingWeights(f"{folder / CONFIG}: expected a JSON object, got {type(config).__name__}")
     return config
-
-
-def _is_repository(given: str) -> bool:
-    """Whether ``given`` has the form ``OWNER/REPOSITORY[@REVISION]`` and is not a path."""
-    owner, _, rest = given.partition("/")
-    return bool(owner) and bool(rest) and "/" not in rest and not given.startswith((".", "~"))
 
 
 def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:

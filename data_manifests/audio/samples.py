@@ -54,10 +54,14 @@ def decode_exactly(content: bytes, name: str) -> Samples:
         with soundfile.SoundFile(io.BytesIO(content)) as sound:
             if not sound.subtype.startswith("PCM_"):
                 raise AudioFileError(f"{name}: expected integer PCM, got {sound.subtype}")
-            bits = _BITS_16 if sound.subtype in {"PCM_16", "PCM_S8", "PCM_U8"} else 24
-            return Samples(sound.read(dtype="int32", always_2d=True), sound.samplerate, bits)
+            return Samples(sound.read(dtype="int32", always_2d=True), sound.samplerate, pcm_bits(sound.subtype))
     except soundfile.LibsndfileError as error:
         raise AudioFileError(f"{name}: cannot be decoded: {error}") from error
+
+
+def pcm_bits(subtype: str) -> int:
+    """Return the resolution at which sound of libsndfile's subtype ``PCM_…`` is stored: 16 or 24 bits."""
+    return _BITS_16 if subtype in {"PCM_16", "PCM_S8", "PCM_U8"} else 24
 
 
 def cut(samples: Samples, start: float, duration: float | None, clip_id: str) -> Samples:

@@ -31,6 +31,15 @@ def is_offline() -> bool:
     return any(os.environ.get(name, "").upper() in {"1", "ON", "YES", "TRUE"} for name in OFFLINE)
 
 
+def named_repository(given: str) -> tuple[str, str | None] | None:
+    """Return repository and revision of ``OWNER/REPOSITORY[@REVISION]``; None where ``given`` is a folder or a path."""
+    owner, _, rest = given.partition("/")
+    if Path(given).expanduser().exists() or not (owner and rest) or "/" in rest or given.startswith((".", "~")):
+        return None
+    repository, _, revision = given.partition("@")
+    return repository, revision or None
+
+
 def find_hub_files(
     label: str, repository: str, files: Sequence[str], revision: str | None = None, *, download: bool = True
 ) -> HubFiles:

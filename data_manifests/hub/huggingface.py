@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.data_manifests.audio.quantise import quantise_24_bits
-from codec_superb.data_manifests.audio.samples import Samples, write_flac
+from codec_superb.data_manifests.audio.samples import Samples, pcm_bits, write_flac
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.errors import AudioFileError, FetchError, LayoutError, ManifestError
@@ -197,7 +197,7 @@ def _decode(row: HubRow) -> Samples:
             rate = int(file.samplerate)
             if file.subtype.startswith("PCM_"):
                 data = file.read(dtype="int32", always_2d=True)
-                samples = Samples(data, rate, 16 if file.subtype in {"PCM_16", "PCM_S8", "PCM_U8"} else 24)
+                samples = Samples(data, rate, pcm_bits(file.subtype))
             else:
                 samples = quantise_24_bits(_finite(file.read(dtype="float32", always_2d=True).T, row), rate)
     except (soundfile.SoundFileError, OSError) as error:
