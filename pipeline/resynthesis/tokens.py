@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CARD_KEY = b"codec_superb.card"
+
+
+class _TokenRow(NamedTuple):
+    """A row of the file, by its columns."""
+
+    clip: str
+    dataset: str
+    codec: str
+    codebooks: int
+    frames: int
+    tokens: list[int] | NDArray[np.int32]
+    """In the file one codebook after the other; of shape (codebooks, frames) once they are checked."""
+    side: bytes
+    samples: int
+    sampling_rate: int
+    channels: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +170,11 @@ def decode_tokens(
             except CodecUnusable:
                 raise
             except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises
-                failed[row["clip"]] = f"{type(error).__name__}: {reason_of(error)}"
+                failed[row.clip] = f"{type(error).__name__}: {reason_of(error)}"
             else:
-                files.append(out / file_name(row["clip"]))
+                files.append(out / file_name(row.clip))
                 with writing(files[-1]):
-                    write_audio(files[-1], sound, row["sampling_rate"])
+                    write_audio(files[-1], sound, row.sampling_rate)
             progress.advance()
     finally:
         coder.close()
@@ -182,12 +198,11 @@ def _row(card: Card, dataset: str, clip: str, encoded: Encoded) -> pa.Table:
     import pyarrow as pa
 
     tokens = np.asarray(encoded.payload)
-    row = {
-        "clip": clip, "dataset": dataset, "codec": card.name, "codebooks": tokens.shape[0], "frames": tokens.shape[1],
-        "tokens": tokens.ravel(), "side": encoded.side, "samples": encoded.samples,
-        "sampling_rate": encoded.sampling_rate, "channels": encoded.channels,
-    }  # fmt: skip
-    return pa.Table.from_pylist([row], schema=_schema(card))
+    row = _TokenRow(
+        clip, dataset, card.name, tokens.shape[0], tokens.shape[1], tokens.ravel(), encoded.side, encoded.samples,
+        encoded.sampling_rate, encoded.channels,
+    )  # fmt: skip
+    return pa.Table.from_pylist([row._asdict()], schema=_schema(card))
 
 
 def _open(file: Path) -> tuple[Any, Card]:
@@ -216,37 +231,38 @@ def _refuse_other_weights(file: Path, card: Card, own: Card) -> None:
         )
 
 
-def _rows(file: Path, table: Any, card: Card) -> Iterator[dict[str, Any]]:
+def _rows(file: Path, table: Any, card: Card) -> Iterator[_TokenRow]:
     """Yield the rows with tokens ``(codebooks, frames)``. Raises PipelineError for a damaged file."""
     import pyarrow as pa
 
     try:
         # a row holds all tokens of a clip: one at a time keeps memory at one clip
         for batch in table.iter_batches(batch_size=1):
-            for row in batch.to_pylist():
-                yield row | {"tokens": _tokens(row, card)}
+            for columns in batch.to_pylist():
+                row = _TokenRow(**columns)
+                yield row._replace(tokens=_tokens(row, card))
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise PipelineError(f"{file} is damaged: {error}; export it again") from error
 
 
-def _tokens(row: dict[str, Any], card: Card) -> NDArray[np.int32]:
+def _tokens(row: _TokenRow, card: Card) -> NDArray[np.int32]:
     """Return tokens ``(codebooks, frames)``. Raises ValueError where they are not those of the card's codebooks."""
-    empty = [name for name, value in row.items() if value is None]
-    small = [name for name in ("frames", "samples", "sampling_rate", "channels") if not empty and row[name] < 1]
-    if empty or small or row["codec"] != card.name:
-        raise ValueError(f"{row['clip']}: expected a value of {card.name} in each column, got {row | {'tokens': ...}}")
+    empty = any(value is None for value in row)
+    if empty or min(row.frames, row.samples, row.sampling_rate, row.channels) < 1 or row.codec != card.name:
+        columns = row._asdict() | {"tokens": ...}
+        raise ValueError(f"{row.clip}: expected a value of {card.name} in each column, got {columns}")
     sizes = card.codebook_entries or ()
-    tokens = np.array(row["tokens"], dtype=np.int32).reshape(len(sizes), row["frames"])
+    tokens = np.array(row.tokens, dtype=np.int32).reshape(len(sizes), row.frames)
     for codebook, (found, size) in enumerate(zip(tokens, sizes, strict=True)):
         if found.size and not 0 <= found.min() <= found.max() < size:
             raise ValueError(
-                f"{row['clip']}: expected tokens from 0 to {size - 1} in codebook {codebook}, got {found.min()} to "
+                f"{row.clip}: expected tokens from 0 to {size - 1} in codebook {codebook}, got {found.min()} to "
                 f"{found.max()}"
             )
     return tokens
 
 
-def _encoded(coder: Codec, row: dict[str, Any]) -> Encoded:
+def _encoded(coder: Codec, row: _TokenRow) -> Encoded:
     """Return the encoder's result from a row."""
-    bits = coder.card.bits_of(row["frames"]) + 8 * len(row["side"])
-    return Encoded(row["tokens"], bits, row["samples"], row["sampling_rate"], row["channels"], side=row["side"])
+    bits = coder.card.bits_of(row.frames) + 8 * len(row.side)
+    return Encoded(np.asarray(row.tokens), bits, row.samples, row.sampling_rate, row.channels, side=row.side)
