@@ -17,8 +17,8 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import bibtex, facts, provenance, repository
 from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
 from codec_superb.server.codecs.published import Published, entries_of, published_views
-from codec_superb.server.codecs.results import codec_result
-from codec_superb.server.database.models import PUBLIC, Submission
+from codec_superb.server.database.models import PUBLIC, Result, Submission
+from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
 from codec_superb.server.storage.clip_blocks import Values, category_values
 from codec_superb.server.storage.custom_results import custom_results
@@ -56,7 +56,7 @@ class NewestResults:
         """Return the results of a category, over all datasets or on one; None where there are none."""
         for row in self.submission.results:
             if row.category == category and row.dataset == dataset:
-                return codec_result(row, self.card)
+                return _codec_result(row, self.card)
         return None
 
     def parts(self, category: str) -> list[CodecResult]:
@@ -240,3 +240,15 @@ def _relatives(snapshot: Snapshot, card: Card) -> list[BandNeighbour]:
     members = [entry for entry in snapshot.runs if entry.family == card.family and entry.codec != card.name]
     found = [BandNeighbour(entry.codec, entry.title, entry.nominal_kbps) for entry in members]
     return sorted(found, key=lambda each: (each.kbps is None, each.kbps or 0.0, each.name))
+
+
+def _codec_result(row: Result, card: Card) -> CodecResult:
+    """Make the typed row of one category, over all datasets or on one, without ranks."""
+    return CodecResult(
+        codec=card.name,
+        title=card.title,
+        family=card.family,
+        nominal_kbps=card.nominal_kbps,
+        lossless=card.kind == "lossless",
+        summary=to_summary(row),
+    )
