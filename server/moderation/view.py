@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, METRICS
+from codec_superb.pipeline.submission.schema import Sample, SubmittedDataset
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.web import text
@@ -50,11 +50,12 @@ class ModeratedSubmission:
 def submission_view(submission: Submission) -> ModeratedSubmission:
     """Return the view model of a submission; its document must have been loaded."""
     document = submission.document
+    datasets = [SubmittedDataset.model_validate(entry) for entry in document.get("datasets", ())]
     return ModeratedSubmission(
         tables=[table for category in CATEGORIES if (table := _table(category, submission.results)) is not None],
         card=[(name, _plain(value)) for name, value in submission.card.items() if value not in (None, [], {})],
-        provenance=[(entry["name"], list(_provenance(entry))) for entry in document.get("datasets", ())],
-        samples=[_sample(entry) for entry in document.get("samples", ())],
+        provenance=[(dataset.name, list(_provenance(dataset))) for dataset in datasets],
+        samples=[_sample(Sample.model_validate(entry)) for entry in document.get("samples", ())],
     )
 
 
@@ -97,21 +98,21 @@ def _estimate(decimals: int, value: float | None, low: float | None, high: float
     return f"{text.number(value, decimals)} {text.interval(low, high, decimals)}".strip()
 
 
-def _provenance(entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "clips", f"{entry['selected']} of {entry['clips']}, {entry['ok']} ok, {entry['failed']} failed"
-    yield "manifest", entry["manifest_hash"]
-    for stamp in entry.get("provenance", ()):
-        dirty = ", with local changes" if stamp.get("dirty") else ""
-        yield stamp["stage"], f"{stamp['command']} ({stamp['started']})"
-        yield "program", f"{stamp['tool_version']}, commit {stamp.get('commit') or 'of a release'}{dirty}"
-        yield "machine", f"{stamp['python']} on {stamp['platform']}, {stamp['processor']}, {stamp['device']}"
-        yield "packages", ", ".join(f"{name} {version}" for name, version in sorted(stamp["packages"].items()))
+def _provenance(dataset: SubmittedDataset) -> Iterator[tuple[str, str]]:
+    yield "clips", f"{dataset.selected} of {dataset.clips}, {dataset.ok} ok, {dataset.failed} failed"
+    yield "manifest", dataset.manifest_hash
+    for stamp in dataset.provenance:
+        dirty = ", with local changes" if stamp.dirty else ""
+        yield stamp.stage, f"{stamp.command} ({stamp.started})"
+        yield "program", f"{stamp.tool_version}, commit {stamp.commit or 'of a release'}{dirty}"
+        yield "machine", f"{stamp.python} on {stamp.platform}, {stamp.processor}, {stamp.device}"
+        yield "packages", ", ".join(f"{name} {version}" for name, version in sorted(stamp.packages.items()))
 
 
-def _sample(entry: dict[str, Any]) -> ModeratedSample:
+def _sample(sample: Sample) -> ModeratedSample:
     return ModeratedSample(
-        clip=entry["clip"], dataset=entry["dataset"], category=entry["category"],
-        credit=f"{entry['attribution']}, {entry['licence']}",
+        clip=sample.clip, dataset=sample.dataset, category=sample.category,
+        credit=f"{sample.attribution}, {sample.licence}",
     )  # fmt: skip
 
 
