@@ -108,6 +108,7 @@ def _values(block: Columns, category: Category, drawn: set[str], keys: Sequence[
 
 def _hash(name: str) -> bytes:
     """Sort key by hash: unrelated to names, and the same on every machine."""
+    # The unit separator of ASCII: seed and name cannot run together.
     return sha256(f"{SEED}\x1f{name}".encode()).digest()
 
 

@@ -140,4 +140,5 @@ def _csv(drawn: DrawnChart) -> str:
 
 
 def _cell(value: Cell) -> Cell:
+    # Spreadsheets run a cell that begins as a formula (OWASP: CSV injection).
     return escape_formula(value) if isinstance(value, str) else value

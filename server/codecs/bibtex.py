@@ -55,6 +55,7 @@ def result_citation(submission: Submission, title: str, base_url: str, today: da
     """Cite the results: version, submitter, address and date of access."""
     name = submission.codec.name
     fields = [
+        # Braces within the braces: BibTeX takes the name as one and splits it nowhere.
         ("author", f"{{{tex(submission.submitter)}}}" if submission.submitter else ""),
         ("title", f"{{Codec-SUPERB leaderboard: {tex(title)}, results version {submission.version}}}"),
         ("year", str(submission.received.year)),

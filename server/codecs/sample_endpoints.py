@@ -62,6 +62,7 @@ def spectrogram(
     found = _visible(session, submission_id, caller)
     chosen = sample(found, number)
     drawn, key = codec_caches(request.app.state).pictures, (found.id, number)
+    # Only what is computed counts: pictures from memory cost nothing.
     if key not in drawn:
         check_limit(request, caller, "computations")
     made = drawn.get(key, lambda: pictures(session, request.app.state.settings.files, found, chosen))

@@ -50,6 +50,7 @@ def decode(content: bytes) -> NDArray[np.float32]:
                 for part in resampler.resample(frame):
                     pieces.append(part.to_ndarray()[0])
                     length += pieces[-1].size
+                # The length that a file states is not trusted: decoding stops here.
                 if length >= _LONGEST:
                     break
     except (av.FFmpegError, ValueError) as error:
@@ -72,8 +73,10 @@ def power(audio: NDArray[np.float32], highest: float, columns: int) -> NDArray[n
         raise ValueError(f"expected a highest frequency of at most {OPUS_RATE // 2} Hz, got {highest}")
     padded = np.pad(audio.astype(np.float64), _WINDOW // 2)
     starts = np.linspace(0, max(0, audio.size - 1), columns).round().astype(int)
+    # numpy's window is symmetric; without its last value it is periodic.
     window = np.hanning(_WINDOW + 1)[:-1]
     frames = np.lib.stride_tricks.sliding_window_view(padded, _WINDOW)[starts] * window
+    # A sine at full scale gives 1: half of it lies at the negative frequency.
     spectrum = np.square(np.abs(np.fft.rfft(frames, axis=1)) * 2 / window.sum())
     # Every cell gets the bins whose centre lies in it; one that has none takes the nearest.
     edges = np.linspace(0, highest / OPUS_RATE * _WINDOW, ROWS + 1)
@@ -82,6 +85,7 @@ def power(audio: NDArray[np.float32], highest: float, columns: int) -> NDArray[n
     total = np.concatenate([np.zeros((columns, 1)), np.cumsum(spectrum, axis=1)], axis=1)
     last = np.minimum(last, _WINDOW // 2 + 1)
     cells = (total[:, last] - total[:, first]) / (last - first)
+    # The difference of two sums may be a little below 0.
     return np.ascontiguousarray(np.maximum(cells, 0.0).T[::-1])
 
 

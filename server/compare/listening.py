@@ -193,11 +193,13 @@ def opened_address(key: str, token: str) -> tuple[list[str], str, int, int]:
 
 
 def _digest(key: str, *names: str) -> bytes:
+    # Keyed: who knows the seed, which is in the address, cannot tell the order.
     return hmac.new(key.encode(), "\x1e".join([_SALT, *names]).encode(), sha256).digest()
 
 
 def _shuffled(length: int, bits: bytes) -> list[int]:
     """Permute ``range(length)``: places are sorted by a SHA-256 of ``bits`` and the place, which is unbiased."""
+    # Not random.shuffle: its result for a seed may change with the version of Python.
     return sorted(range(length), key=lambda place: sha256(bits + place.to_bytes(4, "big")).digest())
 
 
@@ -207,5 +209,6 @@ def parse_choices(fields: Mapping[str, Any]) -> dict[int, int]:
     for name, value in fields.items():
         clip = name.removeprefix("choice-")
         if name.startswith("choice-") and clip.isdecimal() and str(value).isdecimal():
+            # Python refuses to read numbers of more than 4,300 digits: int() raises.
             found[int(clip[:6])] = int(str(value)[:6])
     return found

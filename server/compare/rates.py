@@ -55,6 +55,7 @@ def _rankable(category: Category, results: Sequence[Results]) -> Ranking:
     """
     states = {entry.card.name: _state(category, entry) for entry in results}
     counts = Counter(state for state in states.values() if state)
+    # Ties are broken by the state itself, so that every worker of the service chooses the same.
     usual = min(counts, key=lambda state: (-counts[state], -len(state), state), default=())
     chosen, unranked = [], {}
     for entry in results:

@@ -48,6 +48,7 @@ def newest_of_families(session: Session, families: Collection[str]) -> list[Subm
     statement = (
         select(Submission)
         .join(Submission.codec)
+        # as_string: JSON operators differ between SQLite and PostgreSQL.
         .where(Submission.card["family"].as_string().in_(families), COUNTED)
         .options(joinedload(Submission.codec))
         .order_by(Submission.version)

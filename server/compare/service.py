@@ -87,6 +87,7 @@ def compare(session: Session, names: Sequence[str], kept: SingleFlightCache, on_
     families = tuple(sorted({str(submission.card["family"]) for submission in submissions}))
     keys = [("pair", side.submission.id, baseline.submission.id) for side in others]
     rates_key = ("rates", revision(session), families)
+    # Only what is computed counts against the limit.
     if any(key not in kept for key in [*keys, *([rates_key] if len(families) > 1 else [])]):
         on_miss()
     pairs = [kept.get(key, partial(_pair, side, baseline)) for key, side in zip(keys, others, strict=True)]

@@ -126,6 +126,7 @@ def _samples(row: Result) -> float | None:
     """Compute the samples of all clips: 16-bit PCM in bits is the payload times the compression ratio."""
     if row.kbps is None or row.compression_ratio is None:
         return None
+    # The ratio is that to PCM of 16 bits a sample.
     return row.compression_ratio * 1000 * row.kbps * row.seconds / 16
 
 

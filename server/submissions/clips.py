@@ -42,6 +42,7 @@ def as_csv(table: pa.Table) -> bytes:
 def as_parquet(table: pa.Table) -> bytes:
     """Write Parquet in the layout of ``clips.parquet``, compressed with Zstandard."""
     out = io.BytesIO()
+    # Arrow's own schema in the metadata is of use to Arrow alone.
     with pq.ParquetWriter(out, table.schema, compression="zstd", store_schema=False) as writer:
         writer.add_key_value_metadata({FORMAT_KEY: FORMAT.encode()})
         writer.write_table(table)

@@ -36,6 +36,7 @@ def public_page(
 
 
 def _page(chosen: Select[Any], page: int, per_page: int) -> Select[Any]:
+    # The id decides between equal times: without it a row may be on two pages or none.
     ordered = chosen.order_by(Submission.received.desc(), Submission.id).options(joinedload(Submission.codec))
     return ordered.offset((page - 1) * per_page).limit(per_page)
 
