@@ -121,6 +121,7 @@ def _sees_cuda() -> bool:
     except ImportError:
         pass
     try:
+        # faster-whisper runs on CTranslate2, which needs no torch.
         import ctranslate2
     except ImportError:
         return False

@@ -78,4 +78,5 @@ def _alone(lock: Path, progress: Progress) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
+        # Closing the file releases flock(2).
         os.close(handle)
