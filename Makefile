@@ -70,6 +70,7 @@ MUTANTS ?= 100
 SEED ?= 0
 mutants: $(TEST_VENV)/.installed ## break the code on purpose, MUTANTS ways in each folder (a number or `all`) drawn by SEED: goes on where it was
 	$(TEST_VENV)/bin/pip install $(PIP_FLAGS) -e '.[mutants]'
+	@mkdir -p mutants/src  # a folder that is missing when Python starts is never looked into again
 	PYTHONPATH=$(CURDIR)/mutants/src $(TEST_VENV)/bin/python perf/mutants.py --mutants $(MUTANTS) --seed $(SEED)
 
 help: ## this list

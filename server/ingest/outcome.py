@@ -85,7 +85,7 @@ def write_outcome(file: BinaryIO, outcome: CheckOutcome, blocks: Sequence[bytes]
 
 
 def read_outcome(file: BinaryIO) -> Checked:
-    """Read and validate an outcome; Untrustworthy for one that is inconsistent or exceeds the limits."""
+    """Read and validate an outcome. Raises InvalidOutcome for one that is inconsistent or exceeds the limits."""
     size = file.seek(0, 2)
     file.seek(0)
     if not _HEAD.size < size <= _HEAD.size + DOCUMENT_LIMIT + BLOCK_LIMIT:
@@ -93,6 +93,8 @@ def read_outcome(file: BinaryIO) -> Checked:
     (length,) = _HEAD.unpack(file.read(_HEAD.size))
     if length > min(DOCUMENT_LIMIT, size - _HEAD.size):
         raise InvalidOutcome(f"expected a document of at most {DOCUMENT_LIMIT} bytes inside {size}, got {length}")
+    if (rest := size - _HEAD.size - length) > BLOCK_LIMIT:
+        raise InvalidOutcome(f"expected blocks of at most {BLOCK_LIMIT} bytes, got {rest}")
     try:
         outcome = CheckOutcome.model_validate_json(file.read(length), strict=True)
     except ValidationError as error:
@@ -100,6 +102,6 @@ def read_outcome(file: BinaryIO) -> Checked:
     if (outcome.accepted is None) != bool(outcome.problems):
         raise InvalidOutcome("expected either problems or results")
     infos = outcome.accepted.blocks if outcome.accepted else ()
-    if sum(info.size for info in infos) != size - _HEAD.size - length:
+    if sum(info.size for info in infos) != rest:
         raise InvalidOutcome("expected blocks of the sizes that the document gives")
     return Checked(outcome, tuple(file.read(info.size) for info in infos))

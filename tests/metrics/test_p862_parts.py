@@ -219,6 +219,13 @@ class TestRealignment:
         disturbance[[20, 39]] = 31
         assert realign.bad_stretches(disturbance) == [(5, 12)]
 
+    @pytest.mark.parametrize(("last", "stretches"), [(6, []), (7, [(3, 8)])])
+    def test_a_bad_first_frame_makes_no_stretch_longer(self, last: int, stretches: list[tuple[int, int]]) -> None:
+        """Frame 0 is bad, 1 and 2 are good: the stretch begins at frame 3, and has its five frames or has not."""
+        disturbance = np.zeros(40, F32)
+        disturbance[[0, *range(3, last + 1)]] = 31
+        assert realign.bad_stretches(disturbance) == stretches
+
     def test_each_utterance_is_moved_by_its_delay(self) -> None:
         """Samples before the second utterance come from one delay, the others from the next; ends repeat."""
         rate = rate_tables(8000)

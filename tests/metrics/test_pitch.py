@@ -10,7 +10,7 @@ import pyworld
 from support.metrics import coded, noise, singing, speech
 
 from codec_superb.metrics.errors import Undefined
-from codec_superb.metrics.pitch import f0corr, f0corr_praat
+from codec_superb.metrics.pitch import _pearson, f0corr, f0corr_praat
 
 RATES = [8_000, 16_000, 44_100]
 
@@ -92,3 +92,13 @@ def test_a_pitch_that_never_moves_is_undefined(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("codec_superb.metrics.pitch.world_f0", lambda signal: np.full(10, 220.0))
     with pytest.raises(Undefined, match="pitch of the reference is constant"):
         f0corr(singing(), singing(), 16_000)
+
+
+@pytest.mark.parametrize("still", [0.0, 5.0], ids=["at its median", "beside it"])
+@pytest.mark.parametrize("side", [0, 1], ids=["reference", "resynthesis"])
+def test_aligned_frames_that_never_move_are_undefined(side: int, still: float) -> None:
+    """Where either side of the path is constant, nothing is divided by nought."""
+    frames = [np.array([-1.0, 0.0, 1.0]), np.array([-1.0, 0.0, 1.0])]
+    frames[side] = np.full(3, still)
+    with pytest.raises(Undefined, match="constant along the aligned frames"):
+        _pearson(*frames)

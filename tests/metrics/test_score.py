@@ -30,6 +30,18 @@ def test_a_pair_gets_what_each_function_gives_alone() -> None:
         assert value == MetricResult("ok", metric_function(key)(SPEECH, CODED, RATE), backend=ran)
 
 
+def test_the_implementation_that_was_asked_for_runs() -> None:
+    """With two that differ, the value is the one's that was named, and the default's where none was."""
+    row = dataclasses.replace(
+        METRICS["si_sdr"], key="ratio", backends=(("other", METRICS["sdr"].target),), default_backend="reference"
+    )
+    first, other = (metric_function(key)(SPEECH, CODED, RATE) for key in ("si_sdr", "sdr"))
+    assert first != other
+    assert score_pair(SPEECH, CODED, RATE, [row]) == {"ratio": MetricResult("ok", first, backend="reference")}
+    named = score_pair(SPEECH, CODED, RATE, [row], backends=(("ratio", "other"),))
+    assert named == {"ratio": MetricResult("ok", other, backend="other")}
+
+
 @examples(6)
 @given(st.permutations(sorted(METRICS)))
 def test_the_order_of_the_metrics_is_irrelevant(keys: list[str]) -> None:

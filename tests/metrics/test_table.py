@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import math
 import subprocess
@@ -22,6 +23,7 @@ from codec_superb.metrics.table import (
     metrics_for,
     overall_metrics,
 )
+from codec_superb.plugins import Source
 
 PUBLISHED = {"stft", "mel", "pesq", "pesq_c2", "stoi", "estoi", "f0corr", "f0corr_praat", "si_sdr", "sdr"}
 """What the paper, its tables and its corrigenda name: none of these keys may go or change its meaning."""
@@ -117,3 +119,14 @@ def test_the_table_imports_no_heavy_package() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_plug_in_has_no_part_in_defaults_and_rankings() -> None:
+    """Whatever its row claims; its version and its targets tell where it comes from."""
+    row = dataclasses.replace(METRICS["pesq"], key="mine", target=":own", backends=(("other", ":second"),))
+    assert row.default
+    assert row.overall
+    plugged = row.plugged(Source("a file", "mine.py", "c0ffee", "0" * 64))
+    assert (plugged.default, plugged.overall) == (False, ())
+    assert (plugged.target, plugged.backends) == ("mine.py:own", (("other", "mine.py:second"),))
+    assert (plugged.version, plugged.origin, plugged.sha256) == (f"{row.version}+c0ffee", "a file", "0" * 64)

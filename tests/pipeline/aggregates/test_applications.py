@@ -17,6 +17,7 @@ from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES
 from codec_superb.applications.ultra.protocol import DATASETS
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
+from codec_superb.pipeline.aggregates.evidence import paired_evidence_of
 from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics import bootstrap
@@ -319,3 +320,11 @@ class TestPairsAstray:
         pair = trial("a", "b", target=True, reference=0.5, resynthesis=0.4).model_copy(update=changes)
         with pytest.raises(PipelineError, match=message):
             figures([verified("a"), verified("b"), out], [pair])
+
+    def test_without_a_pair_there_is_evidence_of_the_same_kinds(self) -> None:
+        """Clips whose pairs are all left aside give no trial: an empty choice, which still chooses."""
+        pair = trial("a", "b", target=True, reference=0.5, resynthesis=0.4)
+        found = paired_evidence_of(PROBES["asv"], [verified("a"), verified("b")], [pair], clips={"a"})
+        assert (found.clips, found.pairs) == (("a",), 0)
+        for side in (found.reference, found.resynthesis):
+            assert list(side.scores[side.target]) == []

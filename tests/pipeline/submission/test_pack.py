@@ -100,6 +100,19 @@ class TestWhatIsPacked:
         assert submission.codec.weights == Weights(source="…/model.pt")
         assert submission.datasets[0].provenance[0].command == "codec-superb score '…/my runs'"
 
+    def test_a_folder_with_a_space_is_found_in_messages(self, tmp_path: Path) -> None:
+        """No pattern ends at the right place in such a name: the run's folder and the dataset's are known, and cut."""
+        place = tmp_path.resolve() / "ann lee"
+        bad = failed("x").model_copy(update={"error": f"cannot read {place / CARD.name}/x.wav"})
+        odd = row("y", metrics={"pesq": MetricValue(status="failed", reason=f"see {place / CARD.name}/core")})
+        run = write_run(place, [*draw_rows(1, 9), bad, odd], card=CARD)
+        members = read_archive(pack([run], tmp_path / "a.zip"))
+        assert not [name for name, data in members.items() if b"lee" in data]
+        (tmp_path / "clips.parquet").write_bytes(members["clips.parquet"])
+        packed = {entry.clip: entry for entry in read_rows(tmp_path / "clips.parquet")}
+        assert packed["x"].error == "cannot read …/x.wav"
+        assert packed["y"].metrics["pesq"].reason == "see …/core"
+
     @examples(10)
     @given(
         clips=st.integers(3, 12),

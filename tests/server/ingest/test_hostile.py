@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import struct
 import time
 import zipfile
@@ -27,6 +28,8 @@ from support.timing import quickest
 
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY, clip_schema, open_table
+from codec_superb.server.errors import Refused
+from codec_superb.server.ingest.fork_server import OUT_OF_MEMORY
 from codec_superb.server.settings import Settings
 
 LIMIT = 5.0
@@ -319,6 +322,28 @@ class TestLimits:
         victim.send(GOOD)
         process = victim.client.app.state.checker.pid
         assert len(list(Path(f"/proc/{process}/task").iterdir())) == 1
+
+    @pytest.mark.parametrize(
+        ("status", "got"),
+        [
+            (None, "more than {0.check_seconds:g} s of checking"),
+            (signal.SIGALRM, "more than {0.check_seconds:g} s of checking"),
+            (signal.SIGXCPU, "more than {0.check_seconds:g} s of checking"),
+            (signal.SIGKILL, "more than {0.check_seconds:g} s of checking"),
+            (signal.SIGABRT, "more than {1:.0f} MB of memory for checking it"),
+            (OUT_OF_MEMORY << 8, "more than {1:.0f} MB of memory for checking it"),
+            (signal.SIGSEGV, "a check that ended with code -11"),
+            (1 << 8, "a check that ended with code 1"),
+        ],
+    )
+    def test_each_end_of_a_check_is_told(self, victim: Service, status: int | None, got: str) -> None:
+        """A child that did not end by itself refuses the file: by its time, its memory, or the code it ended with."""
+        checker = victim.client.app.state.checker
+        with pytest.raises(Refused, match=r"^the submission could not be checked within the limits$") as refusal:
+            checker._raise_for_exit_status(status)
+        (problem,) = refusal.value.problems
+        assert problem["got"] == got.format(victim.settings, victim.settings.check_memory / 1e6)
+        checker._raise_for_exit_status(0)
 
     def test_a_dead_fork_server_is_replaced(self, victim: Service) -> None:
         """Somebody kills it: the next upload gets a new one."""

@@ -106,7 +106,21 @@ def test_a_file_beyond_the_limits(tmp_path: Path) -> None:
         with pytest.raises(InvalidOutcome, match=f"expected an outcome, got {limit + 1} bytes"):
             read_outcome(file)
         assert file.tell() == 0
-    with sparse(tmp_path, limit, struct.pack(">Q", 1)) as file, pytest.raises(InvalidOutcome, match="fields"):
+    head = struct.pack(">Q", DOCUMENT_LIMIT)
+    with sparse(tmp_path, limit, head) as file, pytest.raises(InvalidOutcome, match="fields"):
+        read_outcome(file)
+
+
+def test_blocks_beyond_the_limit(tmp_path: Path) -> None:
+    """Blocks of 256 MiB and a byte are refused before the document is read, however short it is; a byte less is not."""
+    text = json.dumps(REFUSED).encode()
+    head = struct.pack(">Q", len(text)) + text
+    with sparse(tmp_path, len(head) + BLOCK_LIMIT + 1, head) as file:
+        with pytest.raises(InvalidOutcome, match=f"at most {BLOCK_LIMIT} bytes, got {BLOCK_LIMIT + 1}"):
+            read_outcome(file)
+        assert file.tell() == HEAD
+    whole = len(head) + BLOCK_LIMIT
+    with sparse(tmp_path, whole, head) as file, pytest.raises(InvalidOutcome, match="blocks of the sizes"):
         read_outcome(file)
 
 

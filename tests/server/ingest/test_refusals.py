@@ -158,7 +158,7 @@ class TestRows:
         answer = service.send(data)
         assert answer.status_code == 422
         assert len(answer.json()["problems"]) == 100
-        assert "of which the first 100 are listed" in answer.json()["detail"]
+        assert answer.json()["detail"] == "the submission has 120 problems, of which the first 100 are listed"
 
 
 class TestBitrate:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 from starlette.testclient import TestClient
 from support.pipeline.runs import speech_folder
 from support.pipeline.stats import draw_rows, failed
@@ -125,6 +127,30 @@ class TestSameFile:
             answers = list(pool.map(service.send, files))
         assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4, 5, 6]
 
+    def test_nobody_else_writes_while_a_file_is_stored(self, migrated_sqlite: Path, tmp_path: Path) -> None:
+        """A file is looked up before its check and, in a transaction that writes from its start, before it is stored.
+
+        SQLite refuses to write in a transaction that has read, when another one has written in between.
+        """
+        file = tmp_path / "leaderboard.sqlite"
+        file.write_bytes(migrated_sqlite.read_bytes())
+        entered = []
+
+        def knock(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+            if "WHERE submissions.file_sha256" in statement:
+                with closing(sqlite3.connect(file, timeout=0)) as other:
+                    try:
+                        other.execute("BEGIN IMMEDIATE")
+                        entered.append(True)
+                    except sqlite3.OperationalError:
+                        entered.append(False)
+
+        settings = Settings(database=f"sqlite:///{file}", storage=tmp_path, secret_key="x" * 40)
+        with running(settings) as service:
+            event.listen(service.client.app.state.database.engine, "before_cursor_execute", knock)
+            assert service.send(drawn("counted_16k")).status_code == 201
+        assert entered == [True, False]
+
 
 class TestNames:
     """A codec's name belongs to the account that used it first."""
@@ -207,6 +233,17 @@ class TestAnonymous:
             assert revision(service) == 1  # the dataset's registration alone
             assert service.send(drawn("open_16k", seed=2), account="ann").json()["version"] == 2
             assert service.send(drawn("open_16k", seed=3), account=None).status_code == 409
+
+    @pytest.mark.parametrize("fields", [{}, {"token": ""}, {"token": " "}], ids=["no field", "empty", "space"])
+    def test_the_page_takes_a_form_without_a_token(
+        self, database_url: str, tmp_path: Path, fields: dict[str, str]
+    ) -> None:
+        """A field that is missing or left empty is no wrong token."""
+        settings = Settings(database=database_url, storage=tmp_path, secret_key="x" * 40, anonymous_uploads=True)
+        with running(settings) as service:
+            answer = service.client.post("/submit", data=fields, files={"file": ("a.zip", drawn("open_page_16k"))})
+            assert answer.status_code == 201, answer.text
+            assert "open_page_16k, version 1: pending" in answer.text
 
 
 class TestBody:
