@@ -118,11 +118,13 @@ $(PERF_VENV)/.installed: $(INPUTS) perf/requirements.txt perf/requirements-no-de
 	$(PERF_VENV)/bin/python perf/mend_torchaudio.py
 	@touch $@
 
-# The page tests drive a real browser. Through apt where this user may, otherwise say what to install.
+# The page tests drive a real browser. Through apt where this user may, otherwise say what to install. The headless
+# shell needs less processor time than the whole browser, but not every distribution has it.
+APT_CHROMIUM = apt-get update -qq && { apt-get install -y -qq chromium-headless-shell || apt-get install -y -qq chromium; } >/dev/null
 chromium:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
-	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
-	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo apt-get update -qq && sudo DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	@command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then DEBIAN_FRONTEND=noninteractive sh -c '$(APT_CHROMIUM)'; \
+	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo DEBIAN_FRONTEND=noninteractive sh -c '$(APT_CHROMIUM)'; \
 	  else echo "The page tests need Chromium: install it (Debian: apt install chromium) and run make test again." >&2; exit 1; fi; }
 
 # The service is tested on a real PostgreSQL, which the tests start themselves.

@@ -59,8 +59,11 @@ def fresh_workers(_warm_workers: WarmWorkers) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Start the system's Chromium, once: Playwright cannot be started twice in a process."""
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    """Start the system's Chromium, once: Playwright cannot be started twice in a process.
+
+    The headless shell, Playwright's own choice, takes a third less processor time for the same pages.
+    """
+    path = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None)
     assert path, "these tests need Chromium: install it, for example with `apt-get install chromium`"
     expect.set_options(timeout=PAGE_MS)
     with sync_playwright() as playwright:
