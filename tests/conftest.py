@@ -17,6 +17,7 @@ load_hypothesis_profile()
 # A script that starts the tests in the background hands them an ignored Ctrl-C, which child processes would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+_BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 _QUIET = (
     "--headless",
     "--no-sandbox",
@@ -63,7 +64,7 @@ def browser() -> Iterator[Browser]:
 
     The headless shell, Playwright's own choice, takes a third less processor time for the same pages.
     """
-    path = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None)
+    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
     assert path, "these tests need Chromium: install it, for example with `apt-get install chromium`"
     expect.set_options(timeout=PAGE_MS)
     with sync_playwright() as playwright:
