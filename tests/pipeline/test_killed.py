@@ -22,7 +22,7 @@ from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.tables.rows import ResynthesisRow
 
-KILLS = amount(5, 20)
+KILLS = amount(3, 20)
 SLOW = f"{HERE}:Slow"
 
 

@@ -269,7 +269,7 @@ def test_a_killed_run_goes_on_in_batches(tmp_path: Path) -> None:
     order = {"stage": "resynth", "codecs": [TOGETHER], "datasets": [str(clips)], "batch": 1.2}
     finish(order | {"out": str(tmp_path / "whole")})
     moments = random.Random(5)
-    kills, wanted, rounds = 0, amount(3, 10), 0
+    kills, wanted, rounds = 0, amount(2, 10), 0
     while kills < wanted:
         out = tmp_path / str(rounds)
         while kills < wanted and killed(order | {"out": str(out)}, moments, 0.3):

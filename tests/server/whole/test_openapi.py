@@ -20,7 +20,7 @@ from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings
 
 SEED = 20251122
-EXAMPLES = amount(4, 12)
+EXAMPLES = amount(2, 12)
 schemathesis.serializer.alias("application/zip", "application/octet-stream")
 
 schema = schemathesis.openapi.from_dict(
