@@ -59,6 +59,9 @@ class Card(BaseModel):
     """Year in which the standard or document was first published."""
     sampling_rate: int
     """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
+    encoder_rates: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Hz that the encoder takes as they are, ascending, where it takes more than ``sampling_rate``, which is then the
+    decoder's: a clip is encoded at the lowest of them that is not below its own rate, else at the highest."""
     input_rate: bool = False
     """True for a codec that works at the rate of its input, without resampling (lossless codecs);
     ``sampling_rate`` is then only the rate at which frame rate and latency are stated."""
@@ -156,6 +159,16 @@ class Card(BaseModel):
         if self.frame_rate is None or self.codebooks is None:
             return None
         return self.frame_rate * self.codebooks
+
+    @model_validator(mode="after")
+    def _encoder_rates_ascend(self) -> Self:
+        """Refuse rates out of order, and beside ``input_rate``, which takes every rate."""
+        if list(self.encoder_rates) != sorted(set(self.encoder_rates)) or (self.encoder_rates and self.input_rate):
+            raise ValueError(
+                f"{self.name}: expected encoder_rates in ascending order, and none beside input_rate, got "
+                f"{list(self.encoder_rates)} and input_rate {self.input_rate}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _causal_codecs_have_a_latency(self) -> Self:

@@ -107,6 +107,11 @@ def resampled_length(samples: int, rate: int, target: int) -> int:
     return -(-samples * target // rate)
 
 
+def nearest_rate(rate: int, rates: tuple[int, ...]) -> int:
+    """Return the lowest of ``rates`` that loses nothing of audio at ``rate`` Hz, else the highest."""
+    return min((own for own in rates if own >= rate), default=max(rates))
+
+
 def split_delay(delay: float, own: int, rate: int) -> tuple[int, int]:
     """Split a delay in samples at ``own`` Hz into whole samples there and the rest in samples at ``rate`` Hz.
 

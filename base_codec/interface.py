@@ -45,7 +45,8 @@ class Encoded:
     frames: tuple[int, ...] = ()
     """Byte lengths of the packets inside ``payload``, for packet codecs."""
     side: bytes = b""
-    """Side information of a token codec (such as a loudness for each chunk); counted in ``bits``."""
+    """Side information of a token codec (such as a loudness for each chunk), counted in ``bits``; or what a container's
+    header tells the decoder of a packet codec, such as the depth, which is not."""
 
     @property
     def tokens(self) -> int | None:
@@ -69,6 +70,11 @@ class Codec(ABC):
     card: Card
 
     def __init__(self, card: Card) -> None:
+        if card.encoder_rates and not self._overrides("_encode_at"):
+            raise RefusedSetting(
+                f"{card.name}: expected no encoder_rates, since {type(self).__name__} encodes at the card's rate alone "
+                f"(it has no _encode_at), got {list(card.encoder_rates)}"
+            )
         self.card = card
 
     def load(self, device: str = "cpu") -> Self:  # noqa: ARG002 - classical codecs run on the CPU
@@ -88,6 +94,10 @@ class Codec(ABC):
     def _encode(self, audio: Audio) -> Packets:
         """Encode ``(channels, samples)`` at ``card.sampling_rate``; ``channels`` is one of ``card.channels``."""
 
+    def _encode_at(self, audio: Audio, rate: int) -> Packets:  # noqa: ARG002 - for codecs with several encoder_rates
+        """Encode audio at ``rate``, one of ``card.encoder_rates``; a wrapper whose cards have some overrides this."""
+        return self._encode(audio)
+
     @abstractmethod
     def _decode(self, packets: Packets, channels: int) -> Audio:
         """Decode to ``(channels, samples)`` at ``card.sampling_rate``, without removing the delay."""
@@ -99,13 +109,15 @@ class Codec(ABC):
         Raises :class:`RefusedSetting` for a wrong type, shape or rate, :class:`CodingFailed` for an empty clip,
         for NaN or Inf, and for what the codec itself cannot encode.
         """
-        return self._encoded(self._encode(self._coded(audio, rate)), audio, rate)
+        return self._encoded(self._encode_at(self._coded(audio, rate), self._encoder_rate(rate)), audio, rate)
 
     def _coded(self, audio: Audio, rate: int) -> Audio:
-        """Check a clip and convert it to the codec's rate and channels, padded at its end by the codec's delay."""
+        """Check a clip and convert it to the encoder's rate and channels, padded at its end by the codec's delay."""
         fitting.check_audio(audio, rate)
+        own = self._encoder_rate(rate)
         # silence as long as the delay: the end of the clip would not come out otherwise
-        return fitting.fit(audio, rate, self._own_rate(rate), self.card.channels, ceil(self.card.delay_samples))
+        silence = ceil(self._delay(rate) * own / self._own_rate(rate))
+        return fitting.fit(audio, rate, own, self.card.channels, silence)
 
     def _encoded(self, packets: Packets, audio: Audio, rate: int) -> Encoded:
         """Add to the packets of ``audio`` what the decoder needs to restore the clip."""
@@ -131,7 +143,7 @@ class Codec(ABC):
     def _restored(self, decoded: Audio, encoded: Encoded) -> Audio:
         """Check the decoder's output, remove the delay and convert it to the clip's length, channels and rate."""
         own = self._own_rate(encoded.sampling_rate)
-        start, late = fitting.split_delay(self.card.delay_samples, own, encoded.sampling_rate)
+        start, late = fitting.split_delay(self._delay(encoded.sampling_rate), own, encoded.sampling_rate)
         end = start + fitting.resampled_length(encoded.samples + late, encoded.sampling_rate, own)
         self._check_decoded(decoded, fitting.channels_coded(encoded.channels, self.card.channels), end)
         # Rebinding the name frees the decoder's output before the resampled copy is allocated.
@@ -139,8 +151,16 @@ class Codec(ABC):
         return fitting.resample(decoded, own, encoded.sampling_rate, encoded.samples + late)[:, late:]
 
     def _own_rate(self, rate: int) -> int:
-        """Rate in Hz at which the codec codes audio of ``rate``."""
+        """Rate in Hz of what the decoder returns for audio of ``rate``."""
         return int(rate) if self.card.input_rate else self.card.sampling_rate
+
+    def _encoder_rate(self, rate: int) -> int:
+        """Rate in Hz at which the encoder gets audio of ``rate``."""
+        return fitting.nearest_rate(int(rate), self.card.encoder_rates or (self._own_rate(rate),))
+
+    def _delay(self, rate: int) -> float:  # noqa: ARG002 - for codecs whose delay depends on it
+        """Delay of the chain for audio of ``rate``, in samples at the decoder's rate."""
+        return self.card.delay_samples
 
     def _check_decoded(self, decoded: Any, channels: int, samples: int) -> None:
         """Raise :class:`CodingFailed` unless ``decoded`` is finite, ``(channels, at least samples)``, float32."""
@@ -156,12 +176,18 @@ class Codec(ABC):
     @property
     def gains_from_batches(self) -> bool:
         """Whether the wrapper implements batches; any other codec codes a batch clip by clip."""
-        return any(getattr(type(self), name) is not getattr(Codec, name) for name in ("_encode_batch", "_decode_batch"))
+        return self._overrides("_encode_batch") or self._overrides("_decode_batch")
+
+    def _overrides(self, method: str) -> bool:
+        return getattr(type(self), method) is not getattr(Codec, method)
 
     def encode_batch(self, audios: Sequence[Audio], rate: int) -> list[Encoded]:
         """Encode several clips of one rate; the payloads are the same as those of single calls of :meth:`encode`."""
         coded = [self._coded(audio, rate) for audio in audios]
-        packets = self._encode_batch(coded)
+        if self.card.encoder_rates:  # a model that gains from batches has one rate
+            packets = [self._encode_at(each, self._encoder_rate(rate)) for each in coded]
+        else:
+            packets = self._encode_batch(coded)
         return [self._encoded(its, audio, rate) for its, audio in zip(packets, audios, strict=True)]
 
     def decode_batch(self, batch: Sequence[Encoded]) -> list[Audio]:

@@ -5,8 +5,8 @@ Conventions:
 * a clip is encoded by a fresh encoder and decoded by a fresh decoder, each on one thread with ``bitexact``, so the
   same clip always gives the same bits;
 * the payload is the codec's own packets, one after the other. Out-of-band setup (``extradata``: AAC's
-  AudioSpecificConfig, FLAC's STREAMINFO, the Opus head) follows from the card alone: the decoder rebuilds it by
-  opening the same encoder, and its few bytes are not counted;
+  AudioSpecificConfig, FLAC's STREAMINFO, the Opus head) follows from the card, and from the sample format where there
+  are two (``side``): the decoder rebuilds it by opening the same encoder, and its few bytes are not counted;
 * decoders must not skip priming samples by themselves (``skip_manual``): the whole delay of the chain is the card's;
 * a frame header that is part of the codec's own bitstream (MP3, AC-3, Opus TOC) is counted. AMR-NB packets carry
   the one-octet frame header of the RFC 4867 *storage* format and pad the last octet: there only the speech bits of
@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
-from codec_superb.base_codec.families.pcm import SAMPLE_FORMATS, from_pcm, to_format
+from codec_superb.base_codec.families.pcm import SAMPLE_FORMATS, from_pcm, is_16_bit, round_to_16_bit, to_format
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
 
@@ -42,6 +42,10 @@ class LibavSettings(BaseModel):
     encoder: str
     decoder: str
     sample_format: str
+    pcm16_format: str | None = None
+    """Sample format for a clip whose samples are of 16 bits: an encoder that is given more spends bits on them."""
+    delays: dict[int, float] = Field(default_factory=dict)
+    """Delay where it is not the card's, by the rate in Hz at which the encoder gets the clip."""
     bit_rate: int | None = None
     """Bits per second over all channels; None where the rate and the format fix it."""
     bit_rates: tuple[int, ...] = ()
@@ -65,27 +69,44 @@ class LibavCodec(Codec):
     def __init__(self, card: Card) -> None:
         super().__init__(card)
         self._settings = _checked_settings(card)
-        self._setups: dict[int, bytes] = {}
+        self._setups: dict[tuple[int, str], bytes] = {}
+
+    def _coded(self, audio: Audio, rate: int) -> Audio:
+        coded = super()._coded(audio, rate)
+        # resampled or mixed, a recording of 16 bits is handed over in 16 bits, as by FFmpeg's programs and opusenc
+        if self._settings.pcm16_format is not None and is_16_bit(audio):
+            round_to_16_bit(coded)
+        return coded
+
+    def _delay(self, rate: int) -> float:
+        return self._settings.delays.get(self._encoder_rate(rate), self.card.delay_samples)
 
     def _encode(self, audio: Audio) -> Packets:
-        channels = audio.shape[0]
+        return self._encode_at(audio, self.card.sampling_rate)
+
+    def _encode_at(self, audio: Audio, rate: int) -> Packets:
+        settings = self._settings
+        sample_format = settings.pcm16_format if settings.pcm16_format and is_16_bit(audio) else settings.sample_format
+        # a lossless codec is told the card's rate for all clips: its decoder is set up by the card
+        rate = rate if self.card.encoder_rates else self.card.sampling_rate
         try:
-            encoder = self._open_encoder(channels)
-            blocks = self._blocks(audio, self._settings.block or encoder.frame_size or 1024)
+            encoder = self._open_encoder(audio.shape[0], rate, sample_format)
+            blocks = self._blocks(audio, settings.block or encoder.frame_size or 1024, rate, sample_format)
             packets = [bytes(packet) for frame in blocks for packet in encoder.encode(frame)]
             # None drains an encoder: those with look-ahead hold frames back
             packets += [bytes(packet) for packet in encoder.encode(None)]
         except av.FFmpegError as error:
-            raise CodingFailed(f"{self.card.name}: {self._settings.encoder} could not encode: {error}") from error
+            raise CodingFailed(f"{self.card.name}: {settings.encoder} could not encode: {error}") from error
         packets = [packet for packet in packets if packet]  # FLAC ends with an empty one that only updates its header
-        return Packets(b"".join(packets), self._count_bits(packets), tuple(map(len, packets)))
+        side = sample_format.encode() if settings.pcm16_format else b""
+        return Packets(b"".join(packets), self._count_bits(packets), tuple(map(len, packets)), side)
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
         if not isinstance(packets.payload, bytes):
             raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
         pieces = list(split_packets(packets.payload, packets.frames))
         try:
-            decoder = self._open_decoder(channels, pieces[0])
+            decoder = self._open_decoder(channels, pieces[0], packets.side)
             decoded = [_sound(frame) for piece in pieces for frame in decoder.decode(av.Packet(piece))]
             decoded += [_sound(frame) for frame in decoder.decode(None)]
         except av.FFmpegError as error:
@@ -97,22 +118,22 @@ class LibavCodec(Codec):
         audio /= np.float32(self._settings.gain)
         return audio
 
-    def _open_encoder(self, channels: int) -> av.AudioCodecContext:
+    def _open_encoder(self, channels: int, rate: int, sample_format: str) -> av.AudioCodecContext:
         """Open a fresh encoder. Raises RefusedSetting where libavcodec refuses a setting of the card."""
         settings = self._settings
         context = _context(settings.encoder, "w")
-        context.sample_rate = self.card.sampling_rate
+        context.sample_rate = rate
         context.layout = LAYOUTS[channels]
-        context.format = settings.sample_format
+        context.format = sample_format
         # times of frames count samples
-        context.time_base = Fraction(1, self.card.sampling_rate)
+        context.time_base = Fraction(1, rate)
         if settings.bit_rate is not None:
             context.bit_rate = settings.bit_rate
         # bitexact: no version of libavcodec in the payload
         self._open(context, {"flags": "+bitexact", **settings.options}, channels)
         return context
 
-    def _open_decoder(self, channels: int, first: bytes) -> av.AudioCodecContext:
+    def _open_decoder(self, channels: int, first: bytes, side: bytes) -> av.AudioCodecContext:
         """Open a fresh decoder with the parameters that a container would carry."""
         settings = self._settings
         context = _context(settings.decoder, "r")
@@ -120,7 +141,7 @@ class LibavCodec(Codec):
         context.layout = LAYOUTS[channels]
         if settings.bit_rate is not None:
             context.bit_rate = settings.bit_rate
-        setup = self._setup(channels)
+        setup = self._setup(channels, side.decode() or settings.sample_format)
         if setup:
             context.extradata = setup
         # Containers give the packet size as block_align; WMA and IMA ADPCM do not open without it.
@@ -136,34 +157,35 @@ class LibavCodec(Codec):
             context.open()
         except av.FFmpegError as error:
             raise RefusedSetting(
-                f"{self.card.name}: {context.name} refuses {self.card.sampling_rate} Hz, {LAYOUTS[channels]}, "
+                f"{self.card.name}: {context.name} refuses {context.sample_rate} Hz, {LAYOUTS[channels]}, "
                 f"{self._settings.bit_rate or 'its own'} bit/s, {options}: {error.strerror}"
             ) from error
         if context.options:  # PyAV leaves what the codec did not know
             raise RefusedSetting(f"{self.card.name}: {context.name} has no option {', '.join(context.options)}")
 
-    def _setup(self, channels: int) -> bytes:
-        """Return the out-of-band setup (extradata) of the stream, which follows from the card alone."""
-        if channels not in self._setups:
-            self._setups[channels] = bytes(self._open_encoder(channels).extradata or b"")
-        return self._setups[channels]
+    def _setup(self, channels: int, sample_format: str) -> bytes:
+        """Return the out-of-band setup (extradata) of the stream, which follows from the card and the sample format."""
+        if (channels, sample_format) not in self._setups:
+            encoder = self._open_encoder(channels, self.card.sampling_rate, sample_format)
+            self._setups[channels, sample_format] = bytes(encoder.extradata or b"")
+        return self._setups[channels, sample_format]
 
-    def _blocks(self, audio: Audio, block: int) -> Iterator[av.AudioFrame]:
+    def _blocks(self, audio: Audio, block: int, rate: int, sample_format: str) -> Iterator[av.AudioFrame]:
         """Cut audio into frames of the encoder's size, with silence up to the end of the last."""
-        settings, rate = self._settings, self.card.sampling_rate
+        settings = self._settings
         lead = settings.lead_blocks * block
         # silence up to whole blocks: an encoder may drop a last one that is not full
         end = audio.shape[1] + -(audio.shape[1] + lead) % (settings.granule or block)
-        planar = settings.sample_format.endswith("p")
+        planar = sample_format.endswith("p")
         for start in range(-lead, end, block):
             sound = np.zeros((audio.shape[0], min(block, end - start)), dtype=np.float32)
             if start >= 0:
                 part = audio[:, start : start + block]
                 sound[:, : part.shape[1]] = part * np.float32(settings.gain)
-            piece = to_format(sound, settings.sample_format)
+            piece = to_format(sound, sample_format)
             # PyAV takes planar formats as (channels, samples) and packed ones as one row of interleaved samples
             rows = np.ascontiguousarray(piece if planar else piece.T.reshape(1, -1))
-            frame = av.AudioFrame.from_ndarray(rows, format=settings.sample_format, layout=LAYOUTS[audio.shape[0]])
+            frame = av.AudioFrame.from_ndarray(rows, format=sample_format, layout=LAYOUTS[audio.shape[0]])
             frame.sample_rate, frame.pts, frame.time_base = rate, start + lead, Fraction(1, rate)
             yield frame
 
@@ -205,14 +227,15 @@ def _checked_settings(card: Card) -> LibavSettings:
         )
     codec = _context(settings.encoder, "w").codec
     possible = sorted({each.name for each in codec.audio_formats or ()} & SAMPLE_FORMATS)
-    if settings.sample_format not in possible:
-        raise RefusedSetting(
-            f"{card.name}: expected a sample_format that {settings.encoder} takes and this family converts to "
-            f"({', '.join(possible) or 'there is none'}), got {settings.sample_format}"
-        )
-    rates = codec.audio_rates
-    if rates and card.sampling_rate not in rates:
-        raise RefusedSetting(f"{card.name}: {settings.encoder} has no {card.sampling_rate} Hz, only {sorted(rates)}")
+    for sample_format in filter(None, (settings.sample_format, settings.pcm16_format)):
+        if sample_format not in possible:
+            raise RefusedSetting(
+                f"{card.name}: expected a sample_format that {settings.encoder} takes and this family converts to "
+                f"({', '.join(possible) or 'there is none'}), got {sample_format}"
+            )
+    for rate in (card.sampling_rate, *card.encoder_rates):
+        if codec.audio_rates and rate not in codec.audio_rates:
+            raise RefusedSetting(f"{card.name}: {settings.encoder} has no {rate} Hz, only {sorted(codec.audio_rates)}")
     _context(settings.decoder, "r")
     return settings
 

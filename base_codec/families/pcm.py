@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.fitting import Audio, pieces
 
 
 def to_int16(audio: Audio) -> NDArray[np.int16]:
@@ -32,6 +32,17 @@ def to_uint8(audio: Audio) -> NDArray[np.uint8]:
     """Quantise to 8 bits, which FFmpeg and RIFF hold unsigned, with silence at 128."""
     scaled: Audio = np.clip(np.rint(audio * np.float32(2**7)), -(2**7), 2**7 - 1) + np.float32(2**7)
     return scaled.astype(np.uint8)
+
+
+def is_16_bit(audio: Audio) -> bool:
+    """Whether every sample lies on the grid of 16 bits, as those of a 16-bit recording do."""
+    return all(np.array_equal(from_pcm(to_int16(audio[:, its])), audio[:, its]) for its in pieces(audio.shape[1]))
+
+
+def round_to_16_bit(audio: Audio) -> None:
+    """Move every sample of ``audio`` to the grid of 16 bits, in place."""
+    for its in pieces(audio.shape[1]):
+        audio[:, its] = from_pcm(to_int16(audio[:, its]))
 
 
 _CONVERSIONS: dict[str, Callable[[Audio], NDArray[Any]]] = {

@@ -82,6 +82,8 @@ def _kbps(card: Card) -> str:
 
 
 def _rate(card: Card) -> str:
+    if card.encoder_rates:
+        return f"{card.encoder_rates[0] / 1000:g}–{card.encoder_rates[-1] / 1000:g}"
     return "any" if not card.sampling_rate else f"{card.sampling_rate / 1000:g}"
 
 

@@ -84,10 +84,11 @@ def _check_card(card: Card, findings: Findings) -> None:
             findings.add(f"{_CARD}.{name}", f"{least:g} to {most:g}", value, "correct the codec's card and run again")
     if not all(1 <= channels <= 64 for channels in card.channels):  # noqa: PLR2004 -- more than any codec has
         findings.add(f"{_CARD}.channels", "1 to 64 each", card.channels, "correct the codec's card and run again")
-    largest, most = max(card.codebook_sizes or (1,)), _RANGES["codebook_size"][1]
-    if largest > most:
-        fix = "correct the codec's card and run again"
-        findings.add(f"{_CARD}.codebook_sizes", f"1 to {most:g} each", largest, fix)
+    for name, each in (("codebook_sizes", "codebook_size"), ("encoder_rates", "sampling_rate")):
+        largest, most = max(getattr(card, name) or (1,)), _RANGES[each][1]
+        if largest > most:
+            fix = "correct the codec's card and run again"
+            findings.add(f"{_CARD}.{name}", f"1 to {most:g} each", largest, fix)
     for name in ("name", "family"):
         if len(getattr(card, name)) > NAME_LIMIT:
             fix = "choose a shorter name in the codec's card and run again"

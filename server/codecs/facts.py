@@ -67,6 +67,10 @@ def _blocks(card: Card) -> str:
 def _hertz(card: Card) -> str:
     if card.input_rate:
         return f"works at the rate of its input (stated at {card.sampling_rate:,} Hz)"
+    if card.encoder_rates:
+        *rates, last = (f"{rate:,}" for rate in card.encoder_rates)
+        taken = f"the nearest of {', '.join(rates)} and {last}" if rates else last
+        return f"encodes at {taken} Hz and decodes at {card.sampling_rate:,} Hz"
     return f"works at {card.sampling_rate:,} Hz"
 
 

@@ -136,6 +136,15 @@ def test_codebooks_of_unequal_size_have_limits(packed: OpenedSubmission) -> None
     assert problem.expected == "1 to 1e+12 each"
 
 
+def test_rates_of_an_encoder_have_limits(packed: OpenedSubmission) -> None:
+    """The highest may be that of any codec."""
+    assert asked(packed, card={"encoder_rates": (1, 10**6)}).problems == []
+    problem = one(asked(packed, card={"encoder_rates": (1, 10**6 + 1)}))
+    assert (problem.path, problem.expected, problem.got) == (
+        f"{CARD}.encoder_rates", "1 to 1e+06 each", str(10**6 + 1),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("field", ["name", "family"])
 def test_names_have_at_most_a_hundred_characters(packed: OpenedSubmission, field: str) -> None:
     """A hundred fit into a table, one more does not."""

@@ -162,10 +162,19 @@ class TestCard:
             assert expected in words, expected
         shown = {"name", "family", "title", "nominal_tolerance", *texts}
         assert set(Card.model_fields) - shown == {
-            "kind", "year", "sampling_rate", "input_rate", "channels", "nominal_kbps", "frame_rate", "codebooks",
-            "codebook_size", "codebook_sizes", "block_frames", "causal", "delay_samples", "latency_ms", "parameters",
-            "weights", "extra", "requirements", "encode_only", "settings", "isolation",
+            "kind", "year", "sampling_rate", "encoder_rates", "input_rate", "channels", "nominal_kbps", "frame_rate",
+            "codebooks", "codebook_size", "codebook_sizes", "block_frames", "causal", "delay_samples", "latency_ms",
+            "parameters", "weights", "extra", "requirements", "encode_only", "settings", "isolation",
         }  # fmt: skip
+
+    def test_rates_that_the_encoder_takes_are_named(self) -> None:
+        """Where encoder and decoder have rates of their own, the page names both."""
+        told = [card_facts(make_card(encoder_rates=rates)) for rates in ((8000, 12000, 48000), (24000,))]
+        texts = [fact.text for facts in told for fact in facts if fact.label == "Sampling rate"]
+        assert texts == [
+            "encodes at the nearest of 8,000, 12,000 and 48,000 Hz and decodes at 16,000 Hz",
+            "encodes at 24,000 Hz and decodes at 16,000 Hz",
+        ]
 
     def test_a_sample_that_waits_for_the_whole_clip(self) -> None:
         """A codec without a latency in milliseconds says what its samples wait for."""
