@@ -56,11 +56,12 @@ types: $(TEST_VENV)/.installed ## mypy, strict
 layers: $(TEST_VENV)/.installed ## the import layers of docs/design.md
 	$(TEST_VENV)/bin/lint-imports
 
-perf: $(PERF_VENV)/.installed ## measure scoring against the reference composition, in an environment of its own
+perf: $(PERF_VENV)/.installed ## measure scoring, and a whole run, against the reference composition, in an environment of its own
 	$(PERF_VENV)/bin/python perf/scoring.py
 	$(PERF_VENV)/bin/python perf/scoring.py --pesq-backend fast
 	$(PERF_VENV)/bin/codec-superb datasets prepare mini
 	$(PERF_VENV)/bin/python perf/pesq_speed.py
+	$(PERF_VENV)/bin/python perf/end_to_end.py
 
 test-pesq: $(TEST_VENV)/.installed ## PAIRS (2,000) seeded pairs through both implementations of PESQ
 	$(TEST_VENV)/bin/codec-superb datasets prepare mini

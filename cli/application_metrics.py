@@ -28,12 +28,14 @@ class CodecProbeMetric(NamedTuple):
     backend: str
     """Model that made the predictions; '' for a metric over several probes."""
     numbers: ApplicationAggregate
+    short_clips: tuple[str, ...] = ()
+    """Clips below 2 s, of a model that repeats short clips."""
 
 
 def measured_metrics(outcomes: Sequence[RunOutcome]) -> list[CodecProbeMetric]:
     """Compute the metrics of the requested probes, codec by codec."""
     from codec_superb.pipeline.aggregates.applications import aggregate_applications
-    from codec_superb.pipeline.aggregates.evidence import only_probes
+    from codec_superb.pipeline.aggregates.evidence import only_probes, short_clips
     from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
     from codec_superb.pipeline.runs.folder import RunFolder
 
@@ -45,23 +47,34 @@ def measured_metrics(outcomes: Sequence[RunOutcome]) -> list[CodecProbeMetric]:
         rows: list[ClipRow] = []
         pairs: list[PairRow] = []
         models: dict[tuple[str, str], str] = {}
+        short: dict[tuple[str, str], tuple[str, ...]] = {}
         for run in runs:
             folder = RunFolder(run.path)
             infos = {key: info for key, info in folder.info().probes.items() if key in run.probes}
             models |= {(run.dataset, key): info.backend for key, info in infos.items()}
             its_rows, its_pairs = only_probes(folder.rows(), folder.pairs(), infos)
+            short |= {(run.dataset, key): short_clips(its_rows, info, run.dataset) for key, info in infos.items()}
             rows += its_rows
             pairs += its_pairs
         found += [
-            CodecProbeMetric(runs[0].codec, models.get((numbers.dataset, numbers.probe), ""), numbers)
+            CodecProbeMetric(runs[0].codec, models.get(place, ""), numbers, short.get(place, ()))
             for numbers in aggregate_applications(rows, pairs, seed=SEED, replicates=REPLICATES)
+            for place in ((numbers.dataset, numbers.probe),)
         ]
     return found
 
 
 def metrics_as_data(figures: Sequence[CodecProbeMetric]) -> list[dict[str, Any]]:
     """Return application metrics as plain data for ``--json``."""
-    return [{"codec": of.codec, "backend": of.backend, **of.numbers.model_dump(mode="json")} for of in figures]
+    return [
+        {
+            "codec": of.codec,
+            "backend": of.backend,
+            **of.numbers.model_dump(mode="json"),
+            "short_clips": list(of.short_clips),
+        }
+        for of in figures
+    ]
 
 
 def print_metrics(figures: Sequence[CodecProbeMetric]) -> None:
@@ -76,6 +89,16 @@ def print_metrics(figures: Sequence[CodecProbeMetric]) -> None:
         where = ", ".join(filter(None, (dataset, backend)))
         print_table(f"{row.label} {arrow} ({where})", HEAD, rows)
         print()
+
+
+def short_notes(figures: Sequence[CodecProbeMetric]) -> list[str]:
+    """Return, for each dataset and model that repeats short clips, how many it repeated."""
+    found = {(of.backend, of.numbers.dataset): (len(of.short_clips), of.numbers.n) for of in figures if of.short_clips}
+    return [
+        f"{backend} on {dataset}: {short} of {n} clips are shorter than 2 s, which the model repeats: single scores "
+        "depend on their length; --json names them"
+        for (backend, dataset), (short, n) in found.items()
+    ]
 
 
 def ultra_notes(figures: Sequence[CodecProbeMetric]) -> list[str]:

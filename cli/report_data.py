@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.pipeline.aggregates.evidence import short_clips
 from codec_superb.pipeline.aggregates.metrics import CategoryAggregate
 from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.aggregates.summary import summarise
@@ -83,12 +85,16 @@ def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> C
 
 def _applications(entry: Results) -> list[ApplicationRow]:
     probes = {dataset.info.name: dataset.probes for dataset in entry.datasets}
-    return application_rows(
+    short = {
+        (name, info.probe): len(short_clips(entry.rows, info, name)) for name, infos in probes.items() for info in infos
+    }
+    rows = application_rows(
         entry.card.name,
         entry.aggregates.applications,
         probes,
         lambda found: measured_kbps(entry.aggregates, found.probe, found.dataset),
     )
+    return [replace(row, short=short.get((row.numbers.dataset, row.numbers.probe), 0)) for row in rows]
 
 
 def _points(entry: Results) -> Iterator[ClipPoint]:

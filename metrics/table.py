@@ -22,7 +22,7 @@ Backends = tuple[tuple[str, str], ...]
 """Metric keys and the implementations chosen for them; a metric that is not named takes its default."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: every task takes some to a worker, and pickle knows a short way for these
 class Metric:
     """One row of the table."""
 

@@ -162,14 +162,20 @@ def difference(key: str, ours: MetricResult, theirs: float) -> float:
 
 def machine() -> str:
     """Return the processor and the packages that matter."""
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
     names = ("torch", "descript-audiotools", "pystoi", "praat-parselmouth", "librosa", "pesq", "numpy", "numba")
     model = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
-    return f"{model}, Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in names)
+    found = [f"{model}, Python {platform.python_version()}"]
+    for name in names:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"without {name}")
+    return ", ".join(found)
 
 
 def main() -> int:

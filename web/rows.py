@@ -122,6 +122,8 @@ class ApplicationRow:
     model: ProbeModel
     kbps: float
     """Measured on the clips of the dataset that the probe looks at; NaN where it is not known."""
+    short: int = 0
+    """Clips below 2 s, of a model that repeats short clips; 0 too where single clips are not known."""
 
     @property
     def value(self) -> Estimate:

@@ -34,7 +34,13 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Probe runs: evaluate recognisers, verifiers and quality predictors on the resyntheses and references."""
-    from codec_superb.cli.application_metrics import measured_metrics, metrics_as_data, print_metrics, ultra_notes
+    from codec_superb.cli.application_metrics import (
+        measured_metrics,
+        metrics_as_data,
+        print_metrics,
+        short_notes,
+        ultra_notes,
+    )
     from codec_superb.pipeline.probing.stage import probe
 
     names = application_names(application)
@@ -51,6 +57,6 @@ def command(
         print_json({"runs": as_data(outcomes), "figures": metrics_as_data(figures)})
     else:
         print_metrics(figures)
-        for said in ultra_notes(figures) if "ultra" in names else ():
+        for said in (*short_notes(figures), *(ultra_notes(figures) if "ultra" in names else ())):
             note(said)
     raise typer.Exit(exit_code(outcomes))

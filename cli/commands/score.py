@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codec_superb.cli.console import TerminalProgress, print_json, print_table
+from codec_superb.cli.console import TerminalProgress, note, print_json, print_table
 from codec_superb.cli.options import (
     CategoryOption,
     JsonOption,
@@ -21,6 +21,10 @@ from codec_superb.cli.options import (
 from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, print_outcomes
 from codec_superb.metrics.table import Backends, Category
 
+if TYPE_CHECKING:
+    from codec_superb.pipeline.scoring.fit import Fitted
+    from codec_superb.pipeline.tables.rows import ClipRow
+
 
 def command(
     runs: Annotated[list[Path] | None, typer.Argument(metavar="RUN…", help="Run folders, or folders of them.")] = None,
@@ -28,6 +32,9 @@ def command(
     resynthesis: Annotated[Path | None, typer.Option(help="Folder of what a codec made of it, same paths.")] = None,
     metric: MetricOption = None,
     category: CategoryOption = None,
+    fit: Annotated[
+        bool, typer.Option("--fit", help="Of two folders: resample, and cut or pad by up to 0.25 s; it is noted.")
+    ] = False,
     pesq_backend: PesqOption = "fast",
     workers: WorkersOption = None,
     overwrite: OverwriteOption = False,
@@ -37,9 +44,13 @@ def command(
     folders = reference is not None and resynthesis is not None
     if folders == bool(runs) or (reference is None) != (resynthesis is None):
         raise typer.BadParameter("give either RUN… or both --reference DIR and --resynthesis DIR")
+    if fit and not folders:
+        raise typer.BadParameter("--fit is for --reference and --resynthesis: what a run has stored fits")
     backends = (("pesq", str(pesq_backend)),)
     if reference is not None and resynthesis is not None:
-        raise typer.Exit(_score_folders(reference, resynthesis, metric, category, workers, backends, as_json=as_json))
+        raise typer.Exit(
+            _score_folders(reference, resynthesis, metric, category, workers, backends, fit=fit, as_json=as_json)
+        )
     from codec_superb.pipeline.scoring.stage import score
 
     with TerminalProgress() as progress:
@@ -60,20 +71,23 @@ def _score_folders(
     workers: int | None,
     backends: Backends,
     *,
+    fit: bool,
     as_json: bool,
 ) -> int:
     """Score two folders of audio and print a row per clip; return the exit code."""
     from codec_superb.pipeline.scoring.folders import score_folders
 
     with TerminalProgress() as progress:
-        rows, ran = score_folders(
-            reference, resynthesis, metrics=metrics, category=category, workers=workers, backends=backends,
+        rows, fitted, ran = score_folders(
+            reference, resynthesis, metrics=metrics, category=category, fit=fit, workers=workers, backends=backends,
             progress=progress,
         )  # fmt: skip
     if as_json:
         print_json(
             [
-                row.model_dump(mode="json") | {"backends": {key: ran[key] for key in row.metrics if key in ran}}
+                row.model_dump(mode="json")
+                | {"backends": {key: ran[key] for key in row.metrics if key in ran}}
+                | {"fitted": fitted[row.clip]._asdict() if row.clip in fitted else None}
                 for row in rows
             ]
         )
@@ -82,12 +96,16 @@ def _score_folders(
         cells = [
             (
                 row.clip,
+                *([_fitted(row, fitted)] if fit else []),
                 *(_cell(row.metrics[key].value, row.metrics[key].status) if key in row.metrics else "" for key in keys),
             )
             for row in rows
         ]
         means = (_mean([row.metrics[key].value for row in rows if key in row.metrics]) for key in keys)
-        print_table("", ("clip", *keys), [*cells, ("mean", *means)])
+        head = ("clip", *(["fitted"] if fit else []))
+        print_table("", (*head, *keys), [*cells, ("mean", *([""] if fit else []), *means)])
+    if fitted:
+        note(_summary(rows, fitted))
     failed = [row for row in rows if row.status == "failed" or any(v.status == "failed" for v in row.metrics.values())]
     for row in failed:
         reasons = (
@@ -95,6 +113,26 @@ def _score_folders(
         )
         typer.echo(f"failed: {row.clip}: {'; '.join(reasons)}", err=True)
     return CLIPS_FAILED if failed else 0
+
+
+def _fitted(row: ClipRow, fitted: Mapping[str, Fitted]) -> str:
+    """Say what was done to a resynthesis: ``48000 Hz, −312 samples``."""
+    if row.clip not in fitted:
+        return ""
+    its = fitted[row.clip]
+    done = [f"{its.from_rate} Hz"] if its.from_rate != row.sampling_rate else []
+    return ", ".join([*done, *([f"{its.added_samples:+d} samples"] if its.added_samples else [])])
+
+
+def _summary(rows: Sequence[ClipRow], fitted: Mapping[str, Fitted]) -> str:
+    """Count what was fitted, and say by how much at most."""
+    rates = {row.clip: row.sampling_rate or 1 for row in rows}
+    resampled = sum(its.from_rate != rates[clip] for clip, its in fitted.items())
+    changed = [abs(its.added_samples) / rates[clip] for clip, its in fitted.items() if its.added_samples]
+    return (
+        f"fitted to their references: {len(fitted)} of {len(rows)} resyntheses; {resampled} resampled, {len(changed)} "
+        f"cut or padded at the end, by {max(changed, default=0.0) * 1000:.1f} ms at most"
+    )
 
 
 def _mean(values: Sequence[float | None]) -> str:

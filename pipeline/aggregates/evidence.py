@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.metric_functions import Evidence, Floats
+from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
@@ -18,6 +19,9 @@ from codec_superb.plugins import load
 
 Pairs = Mapping[tuple[str, str], Sequence[PairRow]]
 """By dataset and probe."""
+SHORT_S = 2.0
+"""A clip below it, in seconds, is marked where a model repeats short clips: one sample more or less, which moves the
+seams, was seen to move DNSMOS by up to 0.26."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,14 @@ def probes_present(rows: Iterable[ClipRow]) -> tuple[str, ...]:
     """Probes that some of the rows have an entry of, in the order of the table."""
     found = {key for row in rows for key in row.probes}
     return tuple(key for key in PROBES if key in found)
+
+
+def short_clips(rows: Iterable[ClipRow], info: ProbeInfo, dataset: str) -> tuple[str, ...]:
+    """Return the clips below :data:`SHORT_S` behind the figures of a probe whose model repeats short clips."""
+    if "short_clips" not in info.settings:
+        return ()
+    its = (row for row in rows if row.dataset == dataset and _takes_part(row, info.probe))
+    return tuple(row.clip for row in its if (row.seconds or 0.0) < SHORT_S)
 
 
 def only_probes(

@@ -1,9 +1,10 @@
 """Measure the residual lag between a reference and a resynthesis by cross-correlation; it is never corrected.
 
-The spectra are partly whitened (generalised cross-correlation: Knapp and Carter, "The generalized correlation method
-for estimation of time delay", IEEE Trans. ASSP 24, 1976): full whitening gives bands that a codec removed the same
-weight as those it kept, no whitening lets low frequencies blur the peak over several samples. Where a codec does not
-preserve the waveform (parametric speech coders), no peak is distinct and no lag is given.
+The cross spectrum is half whitened, divided by the root of its magnitude (generalised cross-correlation: Knapp and
+Carter, "The generalized correlation method for estimation of time delay", IEEE Trans. ASSP 24, 1976): full whitening
+gives bands that a codec removed the same weight as those it kept, no whitening lets low frequencies blur the peak over
+several samples. Where a codec does not preserve the waveform (parametric speech coders), no peak is distinct and no lag
+is given.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ LONGEST_S = 0.5
 """Largest lag that is searched, in seconds."""
 WINDOW_S = 10.0
 """Longer clips are measured on their loudest section of this length, in seconds."""
-WHITENING = 0.5
-"""Exponent of the cross spectrum's magnitude: 0 is plain correlation, 1 the phase alone."""
 NEAR_PEAK = 0.98
 """Peaks of at least this fraction of the highest count as equal; of equal peaks (steady tones) the smallest lag is
 taken."""
@@ -93,14 +92,14 @@ def _correlate(x: NDArray[np.float32], y: NDArray[np.float32], longest: int) -> 
     # zeros for the longest lag, so that the circular correlation does not wrap around within it
     size = fft.next_fast_len(x.size + longest + 1, real=True)
     spectra = [fft.rfft(np.asarray(signal - signal.mean(), dtype=np.float32), size) for signal in (x, y)]
-    cross = np.conj(spectra[0]) * spectra[1]
-    magnitude = np.abs(cross)
-    floor = np.finfo(np.float32).tiny + 1e-9 * magnitude.max()
-    weighted = cross * (magnitude + floor) ** np.float32(-WHITENING)
+    weighted = np.conj(spectra[0]) * spectra[1]
+    magnitude = np.abs(weighted)
+    floor = np.float32(np.finfo(np.float32).tiny + 1e-9 * magnitude.max())
+    weighted /= np.sqrt(magnitude + floor)
     correlation = fft.irfft(weighted, size)
     around = np.concatenate([correlation[size - longest :], correlation[: longest + 1]])
-    own = [np.square(np.abs(s)) for s in spectra]
-    heights = [float(np.sum(p * (p + floor) ** np.float32(-WHITENING))) for p in own]
+    own = [np.square(s.real) + np.square(s.imag) for s in spectra]
+    heights = [float(np.sum(power / np.sqrt(power + floor))) for power in own]
     # Cauchy and Schwarz: no correlation exceeds the root of the product of both energies; 2, since rfft has half of the
     # bins
     return around, 2 * float(np.sqrt(heights[0] * heights[1])) / size

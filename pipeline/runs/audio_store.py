@@ -56,9 +56,10 @@ def _component(part: str, suffix: str, *, folder: bool) -> str:
 def quantise(audio: NDArray[np.float32]) -> NDArray[np.int32]:
     """Round samples in [-1, 1] to 24-bit integers, clamping values beyond."""
     quantised = np.empty(audio.shape, dtype=np.int32)
-    for its in pieces(audio.size):  # an hour in double precision takes more than a gigabyte
-        scaled = np.rint(audio[its].astype(np.float64) * FULL_SCALE)
-        quantised[its] = np.clip(scaled, -FULL_SCALE, FULL_SCALE - 1)
+    for its in pieces(audio.size):  # a second copy of an hour takes half a gigabyte
+        # exact in single precision: a power of two, and 24 bits
+        scaled = audio[its] * np.float32(FULL_SCALE)
+        quantised[its] = np.clip(np.rint(scaled, out=scaled), -FULL_SCALE, FULL_SCALE - 1, out=scaled)
     return quantised
 
 
@@ -82,6 +83,7 @@ def write_audio(path: Path, audio: NDArray[np.float32], rate: int) -> Stored:
 
     encoded = io.BytesIO()  # in memory: libsndfile does not report a full disk
     sha256, clipped = hashlib.sha256(), 0
+    # at libsndfile's level 5: level 0 takes an eighth less time and a third more space on the clips of `mini`
     with soundfile.SoundFile(encoded, "w", rate, 1, "PCM_24", format="FLAC") as file:
         for its in pieces(audio.size):
             samples = quantise(audio[its])
@@ -110,7 +112,6 @@ def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
     samples = stored[:, 0]
     if digest(samples) != sha256:
         raise RunFolderError("the stored resynthesis is not what resynth wrote; call resynth with --overwrite")
-    audio = np.empty(samples.size, dtype=np.float32)
-    for its in pieces(samples.size):
-        audio[its] = samples[its] / FULL_SCALE
+    audio = samples.astype(np.float32)  # exact, as in quantise
+    audio *= np.float32(1 / FULL_SCALE)
     return audio, int(rate)

@@ -1,14 +1,15 @@
 """Score audio made by other programs: two folders of files, paired by relative path without suffix.
 
 A file is paired with the file of the other folder that has the same relative path except for the suffix (``a/b.wav``
-and ``a/b.flac``). Missing and ambiguous partners are an error that names all of them. A pair whose rates or lengths
-differ fails: nothing is resampled, cut or shifted.
+and ``a/b.flac``), or the one under which a run keeps it (``a/b.wav.flac``). Missing and ambiguous partners are an error
+that names all of them. A pair whose rates or lengths differ fails, unless they are fitted on request
+(:mod:`codec_superb.pipeline.scoring.fit`); nothing is shifted.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -21,10 +22,12 @@ from codec_superb.metrics.score import prepare
 from codec_superb.metrics.table import METRICS, Backends, Metric, backends_of, checked_backends, metrics_for
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.lag import residual_lag
-from codec_superb.pipeline.runs.audio_store import digest, quantise
+from codec_superb.pipeline.runs.audio_store import digest, file_name, quantise
 from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of
+from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.clip import all_failed, compare
 from codec_superb.pipeline.scoring.compile_ahead import WorkingBackends
+from codec_superb.pipeline.scoring.fit import Fitted, fit_to_reference
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.pipeline.workers.executor import Executor, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
@@ -40,6 +43,8 @@ class FilePair(NamedTuple):
     resynthesis: Clip
     metrics: tuple[Metric, ...]
     backends: Backends = ()
+    fit: bool = False
+    """Whether another rate or length of the resynthesis is fitted."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -47,10 +52,19 @@ class FilePair(NamedTuple):
         return tuple(row.key for row in self.metrics)
 
 
+class ScoredPair(NamedTuple):
+    """What came of one pair."""
+
+    row: ClipRow
+    fitted: Fitted | None = None
+
+
 class FolderScores(NamedTuple):
     """What came of two folders."""
 
     rows: list[ClipRow]
+    fitted: dict[str, Fitted]
+    """By clip, where the resynthesis was fitted to its reference."""
     backends: dict[str, str]
     """Implementation that ran, of each metric that has more than one."""
 
@@ -61,6 +75,7 @@ def score_folders(
     *,
     metrics: Sequence[str] | None = None,
     category: Category | None = None,
+    fit: bool = False,
     workers: int | None = None,
     timeout: float | None = None,
     backends: Backends = (),
@@ -70,17 +85,20 @@ def score_folders(
     """Score every file below ``reference`` with its partner below ``resynthesis``; rows sorted by clip id.
 
     ``metrics`` None means those of each clip's category, which comes from the reference folder or is ``category``.
+    ``fit`` resamples resyntheses and fits their lengths, within bounds; ``resynthesis`` may be a run's folder.
     Rows have no bits and no times. Raises PipelineError naming all files without a partner, DatasetError for a folder
     without audio, MetricError for an unknown metric.
     """
     chosen = None if metrics is None else find_metrics(metrics)
     checked_backends(backends)
+    run = RunFolder(resynthesis)
+    audio = FolderDataset(run.audio if run.exists() else run.path)
     pairs = [
-        FilePair(first, second, _defaults(first.category) if chosen is None else chosen)
-        for first, second in pair_clips(FolderDataset(Path(reference), category), FolderDataset(Path(resynthesis)))
+        FilePair(first, second, _defaults(first.category) if chosen is None else chosen, fit=fit)
+        for first, second in pair_clips(FolderDataset(Path(reference), category), audio)
     ]
     progress = progress or SilentProgress()
-    rows = []
+    scored: list[ScoredPair] = []
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         wanted = {key for pair in pairs for key in pair.keys}
@@ -88,9 +106,11 @@ def score_folders(
         pairs = [pair._replace(backends=backends) for pair in pairs]
         progress.start(f"score {resynthesis}", len(pairs))
         for event in stack.enter_context(closing(pool.stream(score_files, pairs))):
-            rows.append(_crashed(event) if isinstance(event, WorkerCrash) else event.value)
+            scored.append(ScoredPair(_crashed(event)) if isinstance(event, WorkerCrash) else event.value)
             progress.advance()
-    return FolderScores(sorted(rows, key=lambda row: row.clip), backends_of(sorted(wanted), backends))
+    scored.sort(key=lambda pair: pair.row.clip)
+    fitted = {pair.row.clip: pair.fitted for pair in scored if pair.fitted}
+    return FolderScores([pair.row for pair in scored], fitted, backends_of(sorted(wanted), backends))
 
 
 def _defaults(category: Category) -> tuple[Metric, ...]:
@@ -99,7 +119,9 @@ def _defaults(category: Category) -> tuple[Metric, ...]:
 
 def pair_clips(reference: FolderDataset, resynthesis: FolderDataset) -> list[tuple[Clip, Clip]]:
     """Pair clips by path without suffix. Raises PipelineError unless each has exactly one partner."""
-    sides = [_by_stem(reference), _by_stem(resynthesis)]
+    # as a run stores them: a.wav.flac is the resynthesis of a.wav
+    stored = {file_name(clip_id): clip_id for clip_id in reference.clip_ids()}
+    sides = [_by_stem(reference, {}), _by_stem(resynthesis, stored)]
     for folder, side in zip((reference, resynthesis), sides, strict=True):
         twins = [" and ".join(ids) for ids in side.values() if len(ids) > 1]
         if twins:
@@ -117,12 +139,12 @@ def pair_clips(reference: FolderDataset, resynthesis: FolderDataset) -> list[tup
     return [(reference.clip(ids[0]), resynthesis.clip(sides[1][stem][0])) for stem, ids in sorted(sides[0].items())]
 
 
-def _by_stem(dataset: FolderDataset) -> dict[str, list[str]]:
-    """Group ids by path without suffix."""
+def _by_stem(dataset: FolderDataset, names: Mapping[str, str]) -> dict[str, list[str]]:
+    """Group ids by path without suffix; ``names`` replaces ids before."""
     stems = defaultdict(list)
     for clip_id in dataset.clip_ids():
         # a codec's output often has another ending: a.wav beside a.mp3
-        stems[str(PurePosixPath(clip_id).with_suffix(""))].append(clip_id)
+        stems[str(PurePosixPath(names.get(clip_id, clip_id)).with_suffix(""))].append(clip_id)
     return stems
 
 
@@ -132,27 +154,29 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def score_files(pair: FilePair) -> Iterator[ClipRow]:
+def score_files(pair: FilePair) -> Iterator[ScoredPair]:
     """Yield the row of one pair, inside a worker."""
-    yield _row(pair)
+    yield _scored(pair)
 
 
-def _row(pair: FilePair) -> ClipRow:
+def _scored(pair: FilePair) -> ScoredPair:
     """Read both sides and compare them; a side that cannot be read makes a failed row."""
-    row = _blank(pair)
+    row, fitted = _blank(pair), None
     try:
         reference, rate = load_mono(pair.reference)
     except Exception as error:  # noqa: BLE001 - one file costs its own row only
-        return _failed(row, pair, "load", error, reason_of(error, pair.reference))
+        return ScoredPair(_failed(row, pair, "load", error, reason_of(error, pair.reference)))
     row = row.model_copy(update={"sampling_rate": rate, "samples": reference.size})
     try:
         resynthesis, its_rate = load_mono(pair.resynthesis)
+        if pair.fit:
+            (resynthesis, fitted), its_rate = fit_to_reference(resynthesis, its_rate, rate, reference.size), rate
         values = compare(prepare(reference, rate), resynthesis, its_rate, pair.metrics, pair.backends)
     except (MissingPackage, UnusableBackend):
         raise  # the same for every pair
     except Exception as error:  # noqa: BLE001 - one file costs its own row only
-        return _failed(row, pair, "score", error, reason_of(error, pair.resynthesis))
-    return row.model_copy(
+        return ScoredPair(_failed(row, pair, "score", error, reason_of(error, pair.resynthesis)))
+    row = row.model_copy(
         update={
             "status": "ok",
             "lag_samples": residual_lag(reference, resynthesis, rate),
@@ -162,6 +186,7 @@ def _row(pair: FilePair) -> ClipRow:
             "metrics": values,
         }
     )
+    return ScoredPair(row, fitted)
 
 
 def _blank(pair: FilePair) -> ClipRow:

@@ -87,13 +87,15 @@ def _work(
 ) -> None:
     """Compute and journal the missing values."""
     pairs = sum(store.scorable() for store in stores)
-    missing = [item for task in _tasks(spec, stores, ()) for item in task.items]
+    tasks = list(_tasks(spec, stores))
+    missing = [item for task in tasks for item in task.items]
     backends = working.settle(key for item in missing for key in item.keys)
     title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
     progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - len(missing))
     if not missing:
         return
-    with closing(pool.stream(score_clip, _tasks(spec, stores, backends), remainder=without_first)) as events:
+    ready = (task._replace(backends=backends) for task in tasks)
+    with closing(pool.stream(score_clip, ready, remainder=without_first)) as events:
         for event in events:
             if isinstance(event, WorkerCrash):
                 # answers come in order: the first that is missing killed the worker
@@ -106,7 +108,7 @@ def _work(
             progress.advance()
 
 
-def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) -> Iterator[ScoreTask]:
+def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore]) -> Iterator[ScoreTask]:
     """Yield a task per clip with missing values."""
     # clip by clip over all codecs: the reference is read and analysed once
     for clip in sorted({clip for store in stores for clip in store.clips}):
@@ -116,7 +118,7 @@ def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore], backends: Backends) 
                 path = str(store.folder.audio_path(clip))
                 items.append(Resynthesis(number, path, row.resynthesis_sha256 or "", store.table(keys)))
         if items:
-            yield ScoreTask(spec, clip, tuple(items), backends)
+            yield ScoreTask(spec, clip, tuple(items))
 
 
 def _finish(store: ScoreStore) -> None:

@@ -144,6 +144,22 @@ class TestScoreFolders:
         assert call(["score", "--reference", "reference", "--resynthesis", "resynthesis", "--metric", "sdr"]) == 0
         assert capsys.readouterr().out.splitlines()[-1].split() == ["mean", "6.0206", "(2)"]
 
+    def test_fitting_is_told(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A fitted row says what was done, in JSON and in the table, and a line counts them; runs have none."""
+        for side, rate, samples in (("reference", 8000, 8000), ("resynthesis", 16000, 16320)):
+            (here / side).mkdir()
+            soundfile.write(here / side / "a.wav", 0.5 * np.sin(np.arange(samples) * 800 / rate), rate)
+        command = ["score", "--reference", "reference", "--resynthesis", "resynthesis", "--metric", "sdr"]
+        assert call([*command, "--json"]) == 3
+        assert json.loads(capsys.readouterr().out)[0]["fitted"] is None
+        assert call([*command, "--fit", "--json"]) == 0
+        told = capsys.readouterr()
+        assert json.loads(told.out)[0]["fitted"] == {"from_rate": 16000, "added_samples": -160}
+        assert "1 of 1 resyntheses; 1 resampled, 1 cut or padded at the end, by 20.0 ms at most" in told.err
+        assert call([*command, "--fit"]) == 0
+        assert "16000 Hz, -160 samples" in capsys.readouterr().out
+        assert call(["score", "runs", "--fit"]) == 2
+
     def test_missing_partner_is_an_error(self, clips: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A file without a partner is named; nothing is scored."""
         shutil.copytree(clips, here / "other")

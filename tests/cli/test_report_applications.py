@@ -9,10 +9,13 @@ import pytest
 from support.pipeline.probed import probe_run
 from support.pipeline.stats import card, draw_rows, write_run
 
+from codec_superb.cli.application_metrics import measured_metrics, metrics_as_data, short_notes
 from codec_superb.cli.commands.report import load, rank, write
 from codec_superb.cli.report_data import report_data
 from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.runs.outcome import ProbeCounts, RunOutcome
+from codec_superb.web.report.application_details import numbers_table
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +55,28 @@ def test_the_bitrate_is_that_of_the_sound_the_probe_looks_at(results: list[Resul
         sum(part.bits for part in parts.values()) / sum(part.seconds for part in parts.values()) / 1000
     )
     assert math.isnan(measured_kbps(aggregates, "asr", "elsewhere"))
+
+
+def test_clips_below_two_seconds_are_marked_where_the_model_repeats_them(tmp_path: Path) -> None:
+    """The report's details count them and `probe --json` names them; not for a model that takes them as they are."""
+    rows = draw_rows(0, 6, categories=["speech"])
+    rows[0] = rows[0].model_copy(update={"samples": 32000})
+    for name, settings in (("opus_16k", {"short_clips": "doubled"}), ("opus_24k", {})):
+        run = write_run(tmp_path, rows, card=card(name))
+        probe_run(run, ["dnsmos"], settings=settings)
+    results = load([tmp_path])
+    (row,) = [row for row in report_data(results, rank(results), "").applications if row.short][:1]
+    # the fifth is left out, the first lasts 2 s
+    assert (row.codec, row.short, row.numbers.n) == ("opus_16k", 4, 5)
+    table = numbers_table([row], {row.codec: ""})
+    assert table.rows[0][table.heads.index("Below 2 s, repeated")] == "4"
+    outcomes = [RunOutcome(of, of.parent.name, "mini", "probe", 6) for of in sorted(tmp_path.glob("*/mini"))]
+    for outcome in outcomes:
+        outcome.probes["dnsmos"] = ProbeCounts()
+    figures = measured_metrics(outcomes)
+    named = {of["codec"]: of["short_clips"] for of in metrics_as_data(figures)}
+    assert named == {"opus_16k": [f"mini/clip{number:03}" for number in (1, 2, 3, 5)], "opus_24k": []}
+    assert [note.split(":")[0] for note in short_notes(figures)] == ["dnsmos on mini"]
 
 
 def test_models_stand_in_the_provenance(results: list[Results]) -> None:

@@ -27,18 +27,21 @@ class NumbersTable:
 def numbers_table(rows: Sequence[ApplicationRow], names: Mapping[str, str], first: str = "Codec") -> NumbersTable:
     """Write all numbers of rows of one figure; ``names`` gives what the first column says, by codec."""
     fields = _counted(rows)
-    pairs = any(row.numbers.pairs for row in rows)
+    pairs, short = any(row.numbers.pairs for row in rows), any(row.short for row in rows)
     heads = [first, "Original", "Resynthesis", "Loss", "Clips", "Left out", "Failed"]
     heads += ["Pairs"] if pairs else []
+    heads += ["Below 2 s, repeated"] if short else []
     return NumbersTable(
         heads=(*heads, *(name.capitalize() for name in fields)),
-        rows=tuple((names[row.codec], *_numbers(row, fields, pairs=pairs)) for row in rows),
+        rows=tuple((names[row.codec], *_numbers(row, fields, pairs=pairs, short=short)) for row in rows),
     )
 
 
-def _numbers(row: ApplicationRow, fields: Sequence[str], *, pairs: bool) -> list[str]:
+def _numbers(row: ApplicationRow, fields: Sequence[str], *, pairs: bool, short: bool) -> list[str]:
     numbers, quantity = row.numbers, application_of(row.numbers.figure).quantity
-    clips = (numbers.n, numbers.left_out, numbers.failed, *((numbers.pairs,) if pairs else ()))
+    clips = [numbers.n, numbers.left_out, numbers.failed]
+    clips += [numbers.pairs] if pairs else []
+    clips += [row.short] if short else []
     return [
         with_interval(numbers.reference, quantity),
         with_interval(numbers.resynthesis, quantity),

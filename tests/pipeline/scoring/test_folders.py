@@ -7,12 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+import soxr
 from support.audio import speech_like
 
 from codec_superb.data_manifests import DatasetError
 from codec_superb.metrics.table import metrics_for
 from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.folders import score_folders
+from codec_superb.pipeline.scoring.stage import score
 
 KEYS = ["sdr", "si_sdr"]
 RATE = 16000
@@ -78,6 +82,43 @@ def test_another_rate_another_length_and_noise_for_a_file_fail(folders: tuple[Pa
     assert "sub/a.wav" in rows[2].error
     assert str(second) not in rows[2].error
     assert {value.status for row in rows for value in row.metrics.values()} == {"failed"}
+
+
+def test_fitting_resamples_and_fits_lengths_and_says_so(folders: tuple[Path, Path]) -> None:
+    """What ordinary decoders write is scored on request: their rate, their last frame; a file that fits has no note."""
+    first, second = folders
+    soundfile.write(second / "a.flac", soxr.resample(speech_like(0.6, RATE), RATE, 48000, quality="VHQ"), 48000)
+    soundfile.write(second / "b.wav", speech_like(0.6, RATE, seed=1)[:-1000], RATE)
+    rows, fitted, _ = score_folders(first, second, metrics=KEYS, fit=True, workers=1)
+    assert {row.status for row in rows} == {"ok"}
+    assert fitted == {"a.wav": (48000, 0), "b.wav": (RATE, 1000)}
+    sdr = [row.metrics["sdr"].value for row in rows]
+    assert sdr[0] is not None
+    assert sdr[0] > 35
+    assert rows[1].samples == 9600
+
+
+def test_fitting_has_a_bound(folders: tuple[Path, Path]) -> None:
+    """A quarter of a second is fitted at either end of the bound, a sample more is another sound."""
+    first, second = folders
+    audio = speech_like(0.6, RATE, seed=1)
+    longer = np.concatenate([audio, np.zeros(4001, np.float32)])
+    for samples, status in [(5600, "ok"), (13600, "ok"), (5599, "failed"), (13601, "failed")]:
+        soundfile.write(second / "b.wav", longer[:samples], RATE)
+        rows, fitted, _ = score_folders(first, second, metrics=KEYS, fit=True, workers=1)
+        assert (rows[1].status, "b.wav" in fitted) == (status, status == "ok")
+    assert "give or take 0.25 s, got 0.850 s" in rows[1].error
+
+
+def test_a_run_is_a_folder_of_resyntheses(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    """The audio that a run keeps meets its references, with the numbers of the run, by its folder or by `audio/`."""
+    first, _ = folders
+    resynthesise(["g711_alaw"], [str(first)], out=tmp_path / "runs", workers=1)
+    score([tmp_path / "runs"], metrics=["sdr"], workers=1)
+    run = RunFolder(tmp_path / "runs" / "g711_alaw" / "ref")
+    for folder in (run.path, run.audio):
+        scored = score_folders(first, folder, metrics=["sdr"], workers=1)
+        assert [(row.clip, row.metrics) for row in scored.rows] == [(row.clip, row.metrics) for row in run.rows()]
 
 
 def test_a_delay_is_measured_and_not_repaired(folders: tuple[Path, Path]) -> None:
