@@ -91,7 +91,7 @@ endef
 $(VENV)/.installed: $(INPUTS)
 	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(VENV)
-	@echo "installing codec-superb into $(VENV) (pesq and pyworld are compiled the first time) ..."
+	@echo "installing codec-superb into $(VENV) (pesq is compiled the first time) ..."
 	$(VENV)/bin/pip install $(PIP_FLAGS) --no-compile -e '.[probes]'
 	@touch $@
 

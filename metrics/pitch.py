@@ -5,7 +5,7 @@ minus its own median, so that neither key nor register matters. The contours of 
 aligned by dynamic time warping, and Pearson's correlation is taken along the path. No voiced frame, or a pitch that
 never moves, has no correlation: undefined, never 0.
 
-- :func:`f0corr`: WORLD's DIO with StoneMask every 5 ms, FastDTW of radius 1.
+- :func:`f0corr`: WORLD's DIO with StoneMask every 5 ms, FastDTW of radius 1. WORLD itself is not needed.
 - :func:`f0corr_praat`: Praat's autocorrelation pitch every 256 samples at the clip's own rate, exact warping; the
   variant of the published tables, comparable with them. Praat itself (GPL) is not needed.
 
@@ -14,8 +14,6 @@ Metrics: :func:`f0corr`, :func:`f0corr_praat`.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +21,7 @@ from codec_superb.metrics.autocorrelation_pitch import PitchSettings, track
 from codec_superb.metrics.errors import Undefined
 from codec_superb.metrics.signals import Audio, Signal, pair
 from codec_superb.metrics.warping import ROUNDING, exact_correlation, fast_path
+from codec_superb.metrics.world import tracker as world
 
 F0_FLOOR, F0_CEILING = 50.0, 1100.0
 """Hz: from a low male voice to a soprano."""
@@ -85,12 +84,7 @@ def _contour(signal: Signal, name: str, tracker: str) -> NDArray[np.float64]:
 
 def world_f0(signal: Signal) -> NDArray[np.float64]:
     """Return F0 in Hz every 5 ms, 0 where unvoiced, by DIO (all of its defaults but the range) and StoneMask."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pyworld 0.3.5 imports the deprecated pkg_resources
-        import pyworld
-
-    coarse, times = pyworld.dio(signal.samples, signal.rate, f0_floor=F0_FLOOR, f0_ceil=F0_CEILING)
-    return np.asarray(pyworld.stonemask(signal.samples, coarse, times, signal.rate), dtype=np.float64)
+    return world.track(signal.samples, signal.rate, F0_FLOOR, F0_CEILING)
 
 
 def praat_f0(signal: Signal) -> NDArray[np.float64]:

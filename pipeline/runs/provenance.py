@@ -19,7 +19,7 @@ from codec_superb.pipeline.runs.info import Provenance
 
 PACKAGES = (
     "av", "lc3py", "numba", "numpy", "pesq", "praat-parselmouth", "pyarrow", "pycodec2", "pydantic",
-    "pyworld", "safetensors", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
+    "safetensors", "scipy", "soundfile", "soxr", "torch", "torchaudio", "transformers",
 )  # fmt: skip
 """Distributions whose version can change a result; those that are not installed are omitted."""
 PROBE_PACKAGES = (
