@@ -135,28 +135,37 @@ def _pearson(sums: Contour) -> float:
     return float((sxy - sx * sy / n) / np.sqrt(var_x * var_y))
 
 
+@compiled()
 def fast_path(x: Contour, y: Contour, radius: int = 1) -> tuple[float, Path]:
     """Return the cost and the path, shape ``(steps, 2)``, that FastDTW finds between ``x`` and ``y``.
 
     The contours are halved until one has fewer than ``radius + 2`` values, warped exactly there, and warped again at
     each finer level within ``radius`` cells of the coarser path: time and memory grow linearly with the length.
     """
-    levels = [(x, y)]
-    while min(levels[-1][0].size, levels[-1][1].size) >= radius + 2:
-        levels.append((_halved(levels[-1][0]), _halved(levels[-1][1])))
-    coarse_x, coarse_y = levels.pop()
-    low = np.zeros(coarse_x.size, dtype=np.int64)
+    levels = 0
+    while min(x.size >> levels, y.size >> levels) >= radius + 2:
+        levels += 1
+    coarse_x, coarse_y = _halved(x, levels), _halved(y, levels)
+    low = np.zeros(coarse_x.size, np.int64)
     cost, path = _warp(coarse_x, coarse_y, low, low + coarse_y.size)
-    for fine_x, fine_y in reversed(levels):
+    for level in range(levels - 1, -1, -1):
+        fine_x, fine_y = _halved(x, level), _halved(y, level)
         low, high = _window(path, fine_x.size, fine_y.size, radius)
         cost, path = _warp(fine_x, fine_y, low, high)
     return cost, path
 
 
-def _halved(contour: Contour) -> Contour:
-    # fastdtw drops the last value of an odd length
-    even = contour.size - contour.size % 2
-    return np.asarray((contour[0:even:2] + contour[1:even:2]) / 2.0, dtype=np.float64)
+@compiled()
+def _halved(contour: Contour, times: int) -> Contour:
+    """Return the means of neighbours, of their means, and so on."""
+    out = contour.copy()
+    size = out.size
+    for _ in range(times):
+        # fastdtw drops the last value of an odd length
+        size //= 2
+        for k in range(size):
+            out[k] = (out[2 * k] + out[2 * k + 1]) / 2.0
+    return out[:size]
 
 
 @compiled()
@@ -201,13 +210,15 @@ def _warp(  # noqa: C901 - one pass over the cells; calls in the inner loop woul
                 corner = 0.0
             if j > low[i]:
                 left = cost[here - 1]
-            # fastdtw takes the minimum of (above, left, corner) in this order: the first of equal ones
-            best, move = above, 0
-            if left < best:
-                best, move = left, 1
-            if corner < best:
-                best, move = corner, 2
-            cost[here] = best + abs(x[i] - y[j])
+            # fastdtw takes the minimum of (above, left, corner) in this order, the first of equal ones; it compares
+            # with the step added, whose rounding makes equal what was not
+            step = abs(x[i] - y[j])
+            best, move = above + step, 0
+            if left + step < best:
+                best, move = left + step, 1
+            if corner + step < best:
+                best, move = corner + step, 2
+            cost[here] = best
             moves[here] = move
     return cost[-1], _backtrack(moves, low, start, y.size)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from support.profile import examples
+from support.profile import amount, examples
 
 from codec_superb.metrics import warping
 from codec_superb.metrics.warping import exact_correlation, fast_path
@@ -42,6 +42,28 @@ def test_fast_path_breaks_ties_like_the_package(x: np.ndarray, y: np.ndarray) ->
     cost, path = fast_path(x, y)
     assert cost == expected_cost
     assert [tuple(step) for step in path.tolist()] == expected_path
+
+
+def drawn(seed: int, grid: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return two contours of whole steps of ``grid``, one at times above the other: many paths cost about the same."""
+    random = np.random.default_rng(seed)
+    offset = random.choice([0.0, 0.1, 5.0, 20.0])
+    first, second = (np.round(random.normal(0.0, 10.0, n)) * grid for n in random.integers(4, 60, 2))
+    return first, second + offset
+
+
+@pytest.mark.parametrize("grid", [0.1, 1.0, 100 / 3])
+def test_fast_path_rounds_like_the_package(grid: float) -> None:
+    """On hundreds of contours, where rounding makes costs equal or unequal, cost and path are the package's.
+
+    The package compares costs with the step added. A comparison without it parts from it on one pair in a hundred.
+    """
+    for seed in range(amount(200, 1000)):
+        x, y = drawn(seed, grid)
+        expected_cost, expected_path = fastdtw.fastdtw(x, y)
+        cost, path = fast_path(x, y)
+        assert cost == expected_cost, seed
+        assert [tuple(step) for step in path.tolist()] == expected_path, seed
 
 
 def librosa_correlation(x: np.ndarray, y: np.ndarray) -> float:
