@@ -22,6 +22,8 @@ _SHORT = 3
 """Samples of a very short period."""
 _REACH = 0.03
 """Samples on either side of a maximum through which its parabola is laid."""
+_NEAR = 1e-3
+"""The same for the last parabola. Nearer points would drown in the rounding of the interpolation."""
 _STEPS = 8
 
 
@@ -155,11 +157,15 @@ def _refined(signed: Reals, peak: int, depth: int) -> tuple[float, float]:
             lag = float(peak)  # the parabola led astray, over a dip
             continue
         move = _REACH * _bow(points[0], points[1], points[2])
+        lag = min(max(lag + move, peak - 0.9), peak + 0.9)
         if abs(move) <= _REACH:
             break
-        lag = min(max(lag + move, peak - 0.9), peak + 0.9)
+    # a parabola through points that far apart misses a lopsided top; one through near points does not
+    for k in range(3):
+        points[k] = interpolated(signed, lag + (k - 1) * _NEAR, depth)
+    move = _NEAR * _bow(points[0], points[1], points[2])
     # value of the parabola at its top
-    return lag + move, points[1] + 0.25 * (points[2] - points[0]) * move / _REACH
+    return lag + move, points[1] + 0.25 * (points[2] - points[0]) * move / _NEAR
 
 
 @compiled(error_model="numpy")

@@ -229,7 +229,7 @@ _ROWS = (
         best=1.0,
         overall=(),
         default=False,
-        version="1",
+        version="2",
         definition=(
             "The published variant of the F0 correlation: Praat's autocorrelation pitch every 256 samples, voicing "
             "threshold 0.6, aligned by exact dynamic time warping."
