@@ -32,6 +32,8 @@ RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
 CODECS = ("", "opus_6k", "opus_24k", "mp3_16k", "mp3_64k", "codec2_700", "codec2_2400")
 """'' is the clip itself."""
 BOUND_HZ = 1e-6
+FRAMES_IN_A_RARE_ONE = 10_000
+"""One in so many may be further away: beside digital silence the package hears the rounding of its transform."""
 
 
 def package(samples: Reals, rate: int) -> Reals:
@@ -87,7 +89,7 @@ def main() -> int:
         f"{total} signals, {frames} frames, {voiced} voiced: {voicing} frames differ in voicing, {beyond} by more than "
         f"{BOUND_HZ:g} Hz, at most {largest:.2g} Hz; {worse} signals with any"
     )
-    return int(bool(worse))
+    return int(voicing > 0 or beyond > voiced / FRAMES_IN_A_RARE_ONE)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ SOUNDS |= TONES
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("name", SOUNDS)
 def test_pitch_equals_praat(name: str, rate: int) -> None:
-    """The same frames are voiced, and their pitch agrees to 1e-5; the period of a tone, whose maxima are flat, to 1e-4."""
+    """The same frames are voiced, and their pitch agrees to 1e-5; that of a tone, whose maxima are flat, to 1e-4."""
     sound = SOUNDS[name](rate, 1.2)
     expected, found = praat(sound, rate), track(sound, rate, PUBLISHED)
     np.testing.assert_array_equal(found > 0.0, expected > 0.0)
