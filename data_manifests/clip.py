@@ -52,6 +52,9 @@ class Clip:
     sampling_rate: int | None = None
     """Hz; None for a folder of audio, where it is known only after decoding."""
     labels: Labels = field(default_factory=Labels)
+    cluster: str = ""
+    """Opaque id of what makes clips of its dataset alike (:mod:`codec_superb.data_manifests.clusters`); '' for a clip
+    on its own."""
 
     def load(self) -> tuple[NDArray[np.float32], int]:
         """Decode the clip: float32 in [-1, 1] of shape ``(channels, samples)``, and its rate in Hz.

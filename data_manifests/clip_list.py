@@ -56,8 +56,8 @@ class ClipRecord(StrictModel):
     def _id_is_portable(cls, value: str) -> str:
         return check_clip_id(value)
 
-    def to_clip(self, dataset: str, root: Path) -> Clip:
-        """Return the clip of this line, with its path below ``root``."""
+    def to_clip(self, dataset: str, root: Path, cluster: str = "") -> Clip:
+        """Return the clip of this line, with its path below ``root``, in a cluster of the dataset."""
         return Clip(
             id=self.id,
             dataset=dataset,
@@ -67,6 +67,7 @@ class ClipRecord(StrictModel):
             attribution=self.attribution,
             sampling_rate=self.sampling_rate,
             labels=to_labels(self.labels),
+            cluster=cluster,
         )
 
 

@@ -192,6 +192,9 @@ class Manifest(StrictModel):
     citation: str | None = None
     """BibTeX."""
     partition: Partition
+    cluster: Text = "speaker"
+    """What makes clips alike, so that they are no independent evidence: ``speaker``, a label of the dataset's own, or
+    ``clip`` where none is published. Clips of package files without that label are alike within their recording."""
     sampling_rate: int | None = Field(default=None, gt=0)
     """Hz; None where clips differ."""
     expected_clips: ExpectedClips | None = None

@@ -14,7 +14,9 @@ from codec_superb.data_manifests.clip_list import (
     parse_record,
     read_index,
     resolve_root,
+    to_labels,
 )
+from codec_superb.data_manifests.clusters import UNIT, cluster_id
 from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
 from codec_superb.data_manifests.manifest import Manifest
 
@@ -39,6 +41,9 @@ class StoredDataset:
         self.homepage = manifest.homepage if manifest else None
         self.licence = manifest.licence if manifest else "stated clip by clip"
         self.citation = manifest.citation if manifest else None
+        self._unit = manifest.cluster if manifest else UNIT
+        groups = manifest.source.groups if manifest and manifest.source.kind == "packages" else ()
+        self._recordings = {clip.id: clip.members[0] for group in groups for clip in group.clips}
         self._lines = self._read_lines()
         self._ids = sorted(self._lines)
         if len(self._ids) != index.clips:
@@ -56,7 +61,10 @@ class StoredDataset:
 
     def clip(self, clip_id: str) -> Clip:
         """Return the clip; KeyError when the dataset has none of that id."""
-        return self.record(clip_id).to_clip(self.name, self.root)
+        record = self.record(clip_id)
+        recording = self._recordings.get(clip_id, "")
+        cluster = cluster_id(self.name, to_labels(record.labels), self._unit, otherwise=recording)
+        return record.to_clip(self.name, self.root, cluster)
 
     def record(self, clip_id: str) -> ClipRecord:
         """Return the line of the clip list; KeyError when the dataset has none of that id."""

@@ -21,6 +21,7 @@ from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES
 from codec_superb.data_manifests.clip import CATEGORIES, Category, Clip, Labels
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.clip_list import hash_clips
+from codec_superb.data_manifests.clusters import cluster_id
 from codec_superb.data_manifests.errors import ManifestError, UnknownDataset
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.data_manifests.folders.folder_walk import walk
@@ -79,6 +80,7 @@ class FolderDataset:
             licence=row.licence or UNSTATED,
             attribution=row.attribution or "",
             labels=row.labels,
+            cluster=cluster_id(self.name, row.labels),
         )
 
     @functools.cached_property

@@ -45,6 +45,8 @@ class Target(NamedTuple):
     """Path of the FLAC to write."""
     tokens: str = ""
     """Path of the file for its tokens; '' where they are not stored."""
+    cluster: str = ""
+    """Opaque id of the clip's cluster."""
 
 
 class ResynthTask(NamedTuple):
@@ -226,6 +228,7 @@ def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> Res
         clip=target.clip,
         dataset=task.dataset_name,
         category=target.category,
+        cluster=target.cluster,
         status="ok",
         sampling_rate=sound.rate,
         samples=sound.reference.size,
@@ -245,6 +248,7 @@ def _failed_row(task: ResynthTask, target: Target, failed: _Failed, clip: Clip |
         clip=target.clip,
         dataset=task.dataset_name,
         category=target.category,
+        cluster=target.cluster,
         status="failed",
         stage=failed.stage,
         error_type=type(failed.error).__name__,

@@ -345,7 +345,8 @@ def _tasks(plan: _Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) ->
 
 def _target(plan: _Plan, clip: str) -> Target:
     tokens = str(plan.folder.tokens_path(clip)) if plan.tokens else ""
-    return Target(clip, plan.dataset.clip(clip).category, str(plan.folder.audio_path(clip)), tokens)
+    its = plan.dataset.clip(clip)
+    return Target(clip, its.category, str(plan.folder.audio_path(clip)), tokens, its.cluster)
 
 
 def _crashed(
@@ -365,6 +366,7 @@ def _crashed(
         clip=left[0].clip,
         dataset=plan.dataset.name,
         category=left[0].category,
+        cluster=left[0].cluster,
         status="failed",
         stage="worker",
         error_type="WorkerDied",

@@ -192,7 +192,7 @@ def _scored(pair: FilePair) -> ScoredPair:
 def _blank(pair: FilePair) -> ClipRow:
     """Return an empty row."""
     clip = pair.reference
-    return ClipRow(clip=clip.id, dataset=clip.dataset, category=clip.category, status="failed")
+    return ClipRow(clip=clip.id, dataset=clip.dataset, category=clip.category, cluster=clip.cluster, status="failed")
 
 
 def _failed(row: ClipRow, pair: FilePair, stage: str, error: Exception, reason: str) -> ClipRow:

@@ -27,7 +27,9 @@ from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = "1"
+FORMAT = "2"
+_UNCLUSTERED = "1"
+"""The format before, which lacks the column ``cluster``; it is still read."""
 FORMAT_KEY = b"codec_superb_clip_table"
 ROW_GROUP = 1024
 """Rows of a row group: what a writer and a reader hold in memory."""
@@ -40,6 +42,7 @@ FIXED: Mapping[str, str] = {
     "clip": "string",
     "dataset": "string",
     "category": "string",
+    "cluster": "string",
     "status": "string",
     "stage": "string",
     "error_type": "string",
@@ -54,19 +57,23 @@ FIXED: Mapping[str, str] = {
     "clipped_samples": "int64",
     "resynthesis_sha256": "string",
 }
-"""Column to Arrow type; the first seven are never null."""
-_REQUIRED = frozenset(list(FIXED)[:7])
+"""Column to Arrow type; the first eight are never null."""
+_REQUIRED = frozenset(list(FIXED)[:8])
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
-def clip_schema(metrics: Iterable[str], probes: Iterable[str] = ()) -> pa.Schema:
-    """Arrow schema of a table with these metrics and probes.
+def clip_schema(metrics: Iterable[str], probes: Iterable[str] = (), *, clustered: bool = True) -> pa.Schema:
+    """Arrow schema of a table with these metrics and probes; one of format 1 is not ``clustered``.
 
     ClipTableError for a metric key that would collide with another column, and for a probe that does not exist.
     """
     import pyarrow as pa
 
-    fields = [pa.field(name, pa.type_for_alias(kind), name not in _REQUIRED) for name, kind in FIXED.items()]
+    fields = [
+        pa.field(name, pa.type_for_alias(kind), name not in _REQUIRED)
+        for name, kind in FIXED.items()
+        if clustered or name != "cluster"
+    ]
     names = set(FIXED)
     for key in sorted(metrics):
         columns = {key: pa.float64(), f"{key}_status": pa.string(), f"{key}_reason": pa.string()}
@@ -83,7 +90,13 @@ def metric_keys(columns: Sequence[str]) -> tuple[str, ...]:
 
     Whether the other two follow is checked against the schema.
     """
-    return tuple([name for name in columns[len(FIXED) :] if "." not in name][::3])
+    return tuple([name for name in columns[len(FIXED) - (not is_clustered(columns)) :] if "." not in name][::3])
+
+
+def is_clustered(columns: Sequence[str]) -> bool:
+    """Whether a table has the column ``cluster`` in its place, as those of format 1 have not."""
+    place = list(FIXED).index("cluster")
+    return list(columns[place : place + 1]) == ["cluster"]
 
 
 def write_table(
@@ -140,6 +153,8 @@ class ClipTable:
     probes: tuple[str, ...]
     """Keys of the probes that have columns."""
     row_count: int
+    clustered: bool = True
+    """False for a table of format 1."""
 
     def __len__(self) -> int:
         """Return the number of rows the file declares."""
@@ -150,7 +165,7 @@ class ClipTable:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        schema = clip_schema(self.metrics, self.probes)
+        schema = clip_schema(self.metrics, self.probes, clustered=self.clustered)
         columns = schema.names
         limits = {field.name: _limit(field.name) for field in schema if pa.types.is_string(field.type)}
         number = 0
@@ -196,17 +211,18 @@ def open_table(
             rows = file.metadata.num_rows if rows is None else rows
     except (pa.ArrowException, OSError, ValueError) as error:
         raise ClipTableError(f"{name}: expected a Parquet file of clip rows: {error}") from error
-    check_format(metadata, FORMAT_KEY, FORMAT, name)
+    clustered = (metadata or {}).get(FORMAT_KEY) != _UNCLUSTERED.encode()
+    check_format(metadata, FORMAT_KEY, FORMAT if clustered else _UNCLUSTERED, name)
     metrics, probes = metric_keys(schema.names), probe_keys(schema.names)
     if leave:
         probes = tuple(key for key in probes if key in PROBES)
         schema = pa.schema([field for field in schema if all(key in probes for key in probe_keys([field.name]))])
     try:
-        expected = clip_schema(metrics, probes)
+        expected = clip_schema(metrics, probes, clustered=clustered)
     except ClipTableError as error:
         raise ClipTableError(f"{name}: {error}") from error
     check_columns(schema, expected, name)
-    return ClipTable(source, name, metrics, probes, rows)
+    return ClipTable(source, name, metrics, probes, rows, clustered)
 
 
 def read_rows(source: Path | BinaryIO, *, leave: bool = False) -> Iterator[ClipRow]:

@@ -62,6 +62,9 @@ class ResynthesisRow(Record):
     clip: str
     dataset: str
     category: Category
+    cluster: str = Field(default="", pattern=r"^([0-9a-f]{12})?$")
+    """Opaque id of what the clip has in common with others of its dataset, so that they are no independent evidence
+    (the speaker, the recording); '' for a clip on its own and in tables of format 1."""
     status: Status
     """``failed``: no resynthesis exists; ``stage``, ``error_type`` and ``error`` say why."""
     stage: Literal["load", "encode", "decode", "write", "worker", "score", ""] = ""

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pipeline.stats import draw_rows, failed, ok, row
+from support.pipeline.stats import KEYS, draw_rows, failed, ok, row
 from support.profile import examples
 
 from codec_superb.pipeline.errors import ClipTableError
@@ -39,6 +39,7 @@ ROW = st.builds(
     clip=TEXT,
     dataset=TEXT,
     category=st.sampled_from(["speech", "audio", "music"]),
+    cluster=st.sampled_from(["", "0123456789ab"]),
     status=st.sampled_from(["ok", "failed"]),
     stage=st.sampled_from(["load", "encode", "decode", "write", "worker", "score", ""]),
     error_type=TEXT,
@@ -153,10 +154,10 @@ def test_another_schema_is_refused_with_the_column() -> None:
     """Columns missing, added, reordered or of another type are named."""
     schema = clip_schema(["pesq"])
     cases = {
-        "column 15.*absent": pa.schema(list(schema)[:15]),
-        "column 17": pa.schema([*list(schema)[:17], pa.field("other", pa.string()), *list(schema)[18:]]),
+        "column 16.*absent": pa.schema(list(schema)[:16]),
+        "column 18": pa.schema([*list(schema)[:18], pa.field("other", pa.string()), *list(schema)[19:]]),
         "column 0 to be 'clip'": pa.schema([schema.field(1), schema.field(0), *list(schema)[2:]]),
-        "column 9 to be 'bits' .int64.": schema.set(9, pa.field("bits", pa.float64())),
+        "column 10 to be 'bits' .int64.": schema.set(10, pa.field("bits", pa.float64())),
     }
     for message, other in cases.items():
         content = dict.fromkeys(other.names) | record()
@@ -169,11 +170,42 @@ def test_another_schema_is_refused_with_the_column() -> None:
             open_table(raw(other, fit))
 
 
+def raw_table(table: pa.Table, schema: pa.Schema, version: bytes) -> io.BytesIO:
+    """Write a whole table without this package."""
+    out = io.BytesIO()
+    with pq.ParquetWriter(out, schema, compression="none", store_schema=False, write_statistics=False) as writer:
+        writer.add_key_value_metadata({FORMAT_KEY: version})
+        writer.write_table(table.cast(schema))
+    return out
+
+
+def test_a_table_of_format_1_is_read_and_has_no_clusters() -> None:
+    """Runs and submissions of earlier versions stay readable; a column of another format's is refused by its name."""
+    rows = [entry.model_copy(update={"cluster": "0123456789ab"}) for entry in draw_rows(1, 6)]
+    table = pq.read_table(io.BytesIO(packed(rows, KEYS)))
+    assert [entry.cluster for entry in read_rows(raw_table(table, clip_schema(KEYS), b"2"))] == ["0123456789ab"] * 6
+    older, schema = table.drop_columns(["cluster"]), clip_schema(KEYS, clustered=False)
+    expected = [entry.model_copy(update={"cluster": ""}) for entry in rows]
+    assert list(read_rows(raw_table(older, schema, b"1"))) == expected
+    for wrong in (raw_table(table, clip_schema(KEYS), b"1"), raw_table(older, schema, b"2")):
+        with pytest.raises(ClipTableError, match="expected column 3 to be"):
+            open_table(wrong)
+
+
+@pytest.mark.parametrize("cluster", ["p226", "0123456789AB", "0123456789abc", "/home"])
+def test_a_cluster_is_an_opaque_id(cluster: str) -> None:
+    """A name of a person, or anything but a hash, does not get into a table of strangers."""
+    table = pq.read_table(io.BytesIO(packed(draw_rows(1, 3), KEYS)))
+    changed = table.set_column(3, "cluster", pa.array([cluster] * 3))
+    with pytest.raises(ClipTableError, match="cluster"):
+        list(read_rows(raw_table(changed, clip_schema(KEYS), b"2")))
+
+
 def test_a_table_without_format_version_is_refused() -> None:
     """A Parquet file of any other origin is not taken for clip rows."""
     out = io.BytesIO()
     pq.write_table(pa.Table.from_pylist([record()], schema=clip_schema([])), out, compression="none")
-    with pytest.raises(ClipTableError, match="format version 1, got no version"):
+    with pytest.raises(ClipTableError, match="format version 2, got no version"):
         open_table(out)
 
 

@@ -77,13 +77,13 @@ class TestLayout:
             "sim.status", "sim.reason", "sim.reference.similarity", "sim.resynthesis.similarity",
         ]  # fmt: skip
 
-    def test_a_table_without_probes_has_the_columns_of_before(self) -> None:
-        """Tables of older runs and submissions are read as they were, and written as they were."""
+    def test_a_table_without_probes_has_no_columns_for_them(self) -> None:
+        """Probes add columns where they were run, and nothing elsewhere."""
         file = pq.ParquetFile(packed(draw_rows(1, 30), ()))
         assert file.schema_arrow.names == [
             *FIXED, *(column for key in sorted(KEYS) for column in (key, f"{key}_status", f"{key}_reason"))
         ]  # fmt: skip
-        assert file.metadata.metadata == {FORMAT_KEY: b"1"}
+        assert file.metadata.metadata == {FORMAT_KEY: b"2"}
 
     def test_no_two_columns_of_all_probes_have_one_name(self) -> None:
         """A shared field named as a side, or as status or reason, would claim another's column."""

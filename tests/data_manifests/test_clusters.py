@@ -1,0 +1,82 @@
+"""Clusters: clips of a speaker or a recording have one id, which names nobody."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
+from codec_superb.data_manifests.clip import Labels
+from codec_superb.data_manifests.clusters import ALONE, UNIT, cluster_id
+from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
+from codec_superb.data_manifests.stored_dataset import StoredDataset
+
+BY_SPEAKER = Labels(speaker="p226", extra=(("shot", "3"),))
+
+
+def test_one_label_one_id() -> None:
+    """Equal within a dataset, another in another one, and of the named label."""
+    own = cluster_id("mini", BY_SPEAKER)
+    assert own == cluster_id("mini", Labels(speaker="p226"))
+    assert len({own, cluster_id("vctk", BY_SPEAKER), cluster_id("mini", BY_SPEAKER, "shot")}) == 3
+    assert len(own) == 12
+
+
+def test_without_the_label_a_clip_is_its_own_or_of_its_recording() -> None:
+    """No label, and a manifest that says there is none, give ''; a recording stands in for a label."""
+    assert (
+        cluster_id("mini", Labels()) == cluster_id("mini", BY_SPEAKER, ALONE) == cluster_id("mini", Labels(), "x") == ""
+    )
+    assert cluster_id("mini", Labels(), otherwise="a.wav") == cluster_id("mini", Labels(), otherwise="a.wav") != ""
+    assert cluster_id("mini", BY_SPEAKER, otherwise="a.wav") == cluster_id("mini", BY_SPEAKER)
+    assert cluster_id("mini", Labels(), ALONE, otherwise="a.wav") == ""
+
+
+@pytest.mark.parametrize("name", sorted(manifest_names()))
+def test_every_manifest_names_its_unit(name: str) -> None:
+    """In the file itself, so that the choice is seen; a label of the dataset's own is one that its indexer fills."""
+    manifest = load_manifest(name)
+    assert "cluster" in manifest.model_fields_set
+    if manifest.cluster not in (UNIT, ALONE):
+        assert manifest.source.kind == "local"
+        indexers = Path(__file__).parents[2] / "data_manifests" / "indexers"
+        assert manifest.cluster in (indexers / f"{manifest.source.layout}.py").read_text()
+
+
+def test_a_stored_dataset_gives_the_clusters_of_its_manifest(tmp_path: Path) -> None:
+    """Of `mini`: sentences of one reader and two cuts of one recording belong together, other recordings do not."""
+    clips = {
+        "speech/librivox_0870": {"speaker": "librivox_sense_and_sensibility"},
+        "speech/librivox_0880": {"speaker": "librivox_sense_and_sensibility"},
+        "audio/cow_1": {},
+        "audio/cow_2": {},
+        "audio/cat": {},
+    }
+    lines = [
+        {"id": clip, "path": "a.flac", "category": "audio", "licence": "x", "attribution": "x", "sha256": "0" * 64}
+        | {"labels": labels}
+        for clip, labels in sorted(clips.items())
+    ]
+    (tmp_path / "clips.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    index = {"name": "mini", "manifest_version": "1", "root": ".", "clips": len(lines), "manifest_hash": "0" * 64}
+    (tmp_path / "index.json").write_text(json.dumps(index))
+    dataset = StoredDataset(tmp_path, load_manifest("mini"))
+    found = {clip: dataset.clip(clip).cluster for clip in clips}
+    assert found["speech/librivox_0870"] == found["speech/librivox_0880"]
+    assert found["audio/cow_1"] == found["audio/cow_2"]
+    assert len(set(found.values())) == 3
+    bare = StoredDataset(tmp_path)
+    assert bare.clip("audio/cow_1").cluster == ""
+    assert bare.clip("speech/librivox_0870").cluster == found["speech/librivox_0870"]
+
+
+def test_a_folder_has_clusters_where_its_labels_name_speakers(tmp_path: Path) -> None:
+    """A clip without a speaker is its own."""
+    for name in "abc":
+        (tmp_path / f"{name}.wav").write_bytes(b"")
+    (tmp_path / "labels.csv").write_text("path,speaker\na.wav,anna\nb.wav,anna\n")
+    dataset = FolderDataset(tmp_path)
+    one, two, three = (dataset.clip(f"{name}.wav").cluster for name in "abc")
+    assert one == two != three == ""
