@@ -54,6 +54,9 @@ class ProbeMetric:
     """The sided field that a mean is taken of."""
     per: str = ""
     """The shared count that a rate of errors is divided by; a clip where it is 0 is counted in another unit."""
+    interval: bool = True
+    """Whether it has an interval: the least cost over thresholds chosen on the same trials is too low, and by more than
+    its spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ _ROWS = (
             ProbeMetric(
                 "asv_mindcf", "Speaker verification: minimum detection cost", "", False, 0.0, 1.0, 3,
                 "Least detection cost over all thresholds, normalised: target prior 0.01, miss and false alarm cost 1.",
-                f"{_VERIFICATION}:minimum_detection_cost",
+                f"{_VERIFICATION}:minimum_detection_cost", interval=False,
             ),
         ),
         version="1",

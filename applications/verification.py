@@ -4,8 +4,8 @@ A trial is accepted when its score is above a threshold. ``miss`` is the share o
 rejected, ``false alarm`` that of trials of two speakers that are accepted. Between two neighbouring scores nothing
 changes, so the thresholds at every distinct score, and one below all, give the whole ROC.
 
-In a bootstrap draw a trial counts as often as the product of how often its two clips were drawn: clips are the sampled
-units, and all trials of a clip are drawn with it.
+A trial counts as often as the product of the weights of its two clips: without a speaker all trials of
+the speaker's clips are gone.
 
 Sources: the evaluation plans of NIST's Speaker Recognition Evaluations; Brummer and de Villiers, The BOSARIS Toolkit,
 2011.

@@ -36,7 +36,6 @@ def measured_metrics(outcomes: Sequence[RunOutcome]) -> list[CodecProbeMetric]:
     """Compute the metrics of the requested probes, codec by codec."""
     from codec_superb.pipeline.aggregates.applications import aggregate_applications
     from codec_superb.pipeline.aggregates.evidence import only_probes, short_clips
-    from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
     from codec_superb.pipeline.runs.folder import RunFolder
 
     by_codec: dict[Path, list[RunOutcome]] = {}
@@ -58,7 +57,7 @@ def measured_metrics(outcomes: Sequence[RunOutcome]) -> list[CodecProbeMetric]:
             pairs += its_pairs
         found += [
             CodecProbeMetric(runs[0].codec, models.get(place, ""), numbers, short.get(place, ()))
-            for numbers in aggregate_applications(rows, pairs, seed=SEED, replicates=REPLICATES)
+            for numbers in aggregate_applications(rows, pairs)
             for place in ((numbers.dataset, numbers.probe),)
         ]
     return found

@@ -6,7 +6,7 @@ published tables; it is not the authors' code**. ``docs/metrics.md`` shows the e
 the five EnCodec bitrates come back within 0.007 (speech), 0.005 (audio) and 0.016 (music) of the published scores,
 and the harmonic mean over datasets reproduces the published speech and audio columns to rounding.
 
-Everything is element-wise, so that an array of bootstrap replicates passes through as a single number does.
+Everything is element-wise, so that an array of values without each cluster passes through as a single number does.
 """
 
 from __future__ import annotations

@@ -28,13 +28,13 @@ class Estimate(Record):
     sd: FiniteFloat | None
     """Sample standard deviation (n - 1); None for fewer than two clips and over several datasets."""
     low: FiniteFloat | None
-    """Lower end of the 95 % bootstrap interval of the mean; None for fewer than two clips."""
+    """Lower end of the 95 % interval of the mean; None for fewer than two clusters of clips."""
     high: FiniteFloat | None
     """Upper end."""
 
 
 class Score(Record):
-    """A value with its 95 % bootstrap interval; an overall score is None when one of its metrics has no mean."""
+    """A value with its 95 % interval; an overall score is None when one of its metrics has no mean."""
 
     value: FiniteFloat | None
     """An overall score is between 0 and 1, higher is better."""

@@ -174,10 +174,10 @@ class Gap:
     difference: float
     """Codec minus baseline."""
     low: float | None
-    """Lower end of the 95 % paired bootstrap interval of the difference; None for fewer than two clips."""
+    """Lower end of the 95 % paired interval of the difference; None for fewer than two clusters of clips."""
     high: float | None
     share_better: float
-    """Share of bootstrap replicates in which the codec is better than the baseline, ties counted half."""
+    """Share of draws of clusters in which the codec is better than the baseline, ties counted half; no test."""
     verdict: Verdict
 
 

@@ -25,7 +25,7 @@ def command(
     published: Annotated[bool, typer.Option("--published", help="Against the published figures of A's codec.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two codecs, paired, on the clips both have: differences with 95 % bootstrap intervals."""
+    """Compare two codecs, paired, on the clips both have: differences with 95 % intervals by speaker or recording."""
     if published == (second is not None):
         raise typer.BadParameter("give either a second codec, B, or --published")
     if second is None:

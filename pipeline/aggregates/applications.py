@@ -1,8 +1,8 @@
 """Computes application metrics from clip rows: on the originals, on the resyntheses, and the loss between.
 
 Only clips on which the probe is ok count; the others are counted beside. Intervals are those of the metrics
-(:mod:`codec_superb.pipeline.statistics.bootstrap`): clips are drawn with replacement, and reference, resynthesis and
-their difference are computed from the same draws. In a draw a trial counts as often as both of its clips together.
+(:mod:`codec_superb.pipeline.statistics.jackknife`): reference, resynthesis and their difference are computed without
+the same clusters. A trial is left out with either of its clips.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
-from codec_superb.pipeline.aggregates.estimate import BootstrapEstimate, contributing_clips, estimate
+from codec_superb.pipeline.aggregates.estimate import ClusteredEstimate, contributing_clips, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
     by_dataset_and_probe,
@@ -30,8 +30,6 @@ def aggregate_applications(
     rows: Iterable[ClipRow],
     pairs: Iterable[PairRow],
     *,
-    seed: int,
-    replicates: int,
     backends: Backends | None = None,
 ) -> tuple[ApplicationAggregate, ...]:
     """Compute every figure of every probe of the rows of one codec; deterministic whatever the order of both.
@@ -49,21 +47,21 @@ def aggregate_applications(
     if astray:
         raise PipelineError(f"pairs of {astray[0][1]} on {astray[0][0]!r}: expected clips with that probe, found none")
     found: list[ApplicationAggregate] = []
-    estimates: dict[tuple[str, str], BootstrapEstimate] = {}
+    estimates: dict[tuple[str, str], ClusteredEstimate] = {}
     for name in sorted(by_dataset):
         for key in present[name]:
             sides = paired_evidence_of(PROBES[key], by_dataset[name], groups.get((name, key), ()))
-            for figure, estimated in estimate(sides, name, seed, replicates).items():
+            for figure, estimated in estimate(sides).items():
                 # a codec that failed on every clip keeps its figures, without values; characters of English do not
                 # appear
-                if not sides.clips or np.isfinite(estimated.point).any():
+                if not sides.clips or np.isfinite(estimated.found.point).any():
                     estimates[name, figure.key] = estimated
                     found.append(_entry(name, figure, sides, estimated, _counts(PROBES[key], by_dataset[name])))
     return (*found, *_over_datasets(found, estimates, backends or {}))
 
 
 def _entry(
-    dataset: str, figure: ProbeMetric, sides: PairedEvidence, estimated: BootstrapEstimate, counts: Mapping[str, int]
+    dataset: str, figure: ProbeMetric, sides: PairedEvidence, estimated: ClusteredEstimate, counts: Mapping[str, int]
 ) -> ApplicationAggregate:
     return ApplicationAggregate(
         probe=sides.probe.key,
@@ -96,7 +94,7 @@ def _totals(figure: ProbeMetric, sides: PairedEvidence) -> dict[str, float]:
 
 
 def _over_datasets(
-    found: Sequence[ApplicationAggregate], estimates: Mapping[tuple[str, str], BootstrapEstimate], backends: Backends
+    found: Sequence[ApplicationAggregate], estimates: Mapping[tuple[str, str], ClusteredEstimate], backends: Backends
 ) -> list[ApplicationAggregate]:
     """Compute the figure over several datasets whose parts are all there, by the models of its protocol."""
     average = ultra_average(estimates, backends)

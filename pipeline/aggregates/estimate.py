@@ -1,9 +1,8 @@
-"""An application metric on both sides with its bootstrap replicates, from which intervals and differences follow."""
+"""An application metric on both sides with its values without each cluster, from which intervals follow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,52 +14,66 @@ from codec_superb.metrics.results import Score
 from codec_superb.pipeline.aggregates.evidence import PairedEvidence, probe_metric_function
 from codec_superb.pipeline.aggregates.interval import score_of
 from codec_superb.pipeline.statistics.bootstrap import drawn_counts, random_stream
+from codec_superb.pipeline.statistics.jackknife import GROUPS, Jackknife
 
 
-class BootstrapEstimate(NamedTuple):
-    """A figure on both sides; rows are reference and resynthesis."""
+class ClusteredEstimate(NamedTuple):
+    """A figure on both sides: reference, then resynthesis."""
 
-    point: Floats
-    """Shape ``(2,)``."""
-    draws: Floats
-    """Shape ``(2, replicates)``, both rows of the same draws."""
+    found: Jackknife
+    """Shape ``(2,)``, both without the same clusters."""
     n: int
     """Clips that take part."""
 
     def scores(self, figure: ProbeMetric) -> dict[str, Score]:
         """Return value and interval of each side and of the loss."""
+        ends = figure.minimum, figure.maximum
         sign = 1.0 if figure.higher_is_better else -1.0
-        found = {str(side): score_of(float(self.point[row]), self.draws[row], self.n) for row, side in enumerate(SIDES)}
-        # reference minus resynthesis within each draw: the loss is paired
-        found["loss"] = score_of(
-            sign * float(self.point[0] - self.point[1]), sign * (self.draws[0] - self.draws[1]), self.n
-        )
-        return found
+        found = {str(name): score_of(self.found.column(side), *ends) for side, name in enumerate(SIDES)}
+        # reference minus resynthesis without each cluster: the loss is paired
+        found["loss"] = score_of(self.found.map(lambda table: sign * (table[..., 0] - table[..., 1])))
+        if figure.interval:
+            return found
+        return {name: score.model_copy(update={"low": None, "high": None}) for name, score in found.items()}
 
 
-def estimate(
-    sides: PairedEvidence, dataset: str, seed: int, replicates: int
-) -> Mapping[ProbeMetric, BootstrapEstimate]:
-    """Compute a probe's figures and their replicates; one block of draws is in memory at a time.
-
-    Probes of a dataset that the same clips take part in see the same draws.
-    """
-    figures, evidence = sides.probe.metrics, (sides.reference, sides.resynthesis)
-    count = len(sides.clips)
+def estimate(sides: PairedEvidence) -> Mapping[ProbeMetric, ClusteredEstimate]:
+    """Compute a probe's figures, on all clips and without each group of clusters."""
+    figures, count = sides.probe.metrics, len(sides.clips)
     if not count:
-        nothing = BootstrapEstimate(np.full(2, np.nan), np.full((2, replicates), np.nan), 0)
+        nothing = ClusteredEstimate(Jackknife(np.full(2, np.nan), (np.zeros((0, 2)),)), 0)
         return dict.fromkeys(figures, nothing)
-    parts: dict[ProbeMetric, list[Floats]] = {figure: [] for figure in figures}
-    # a stream of its own: an application that is added later changes no interval of a metric
-    draws = drawn_counts(count, replicates, random_stream(seed, dataset, "applications"))
-    for weights in chain([np.ones((1, count))], draws):  # the point estimate is the draw that holds each clip once
-        for figure in figures:
-            parts[figure].append(np.stack([probe_metric_function(figure)(side, weights) for side in evidence]))
-    joined = {figure: np.concatenate(blocks, axis=1) for figure, blocks in parts.items()}
+    groups = sides.clusters % GROUPS
+    kept = (groups != np.arange(groups.max() + 1)[:, None]).astype(np.float64)
+    # the point estimate is the weighting that holds each clip once
+    values = _weighted(sides, [np.ones((1, count)), kept])
     return {
-        figure: BootstrapEstimate(values[:, 0], values[:, 1:], int(contributing_clips(figure, sides).sum()))
-        for figure, values in joined.items()
+        figure: ClusteredEstimate(Jackknife(table[0], (table[1:],)), int(contributing_clips(figure, sides).sum()))
+        for figure, table in values.items()
     }
+
+
+def draw_figures(sides: PairedEvidence, dataset: str, seed: int, replicates: int) -> Mapping[ProbeMetric, Floats]:
+    """Compute a probe's figures on resampled clusters, shape ``(replicates, 2)``; a block of draws is in memory.
+
+    Codecs with the same clips see the same draws.
+    """
+    stream = random_stream(seed, dataset, "applications")
+    return _weighted(sides, _by_clip(drawn_counts(int(sides.clusters.max()) + 1, replicates, stream), sides))
+
+
+def _by_clip(draws: Iterable[Floats], sides: PairedEvidence) -> Iterator[Floats]:
+    return (counts[:, sides.clusters] for counts in draws)
+
+
+def _weighted(sides: PairedEvidence, weights: Iterable[Floats]) -> dict[ProbeMetric, Floats]:
+    """Compute each figure on both sides, a row for each row of weights."""
+    parts: dict[ProbeMetric, list[Floats]] = {figure: [] for figure in sides.probe.metrics}
+    for block in weights:
+        for figure, found in parts.items():
+            compute = probe_metric_function(figure)
+            found.append(np.stack([compute(side, block) for side in (sides.reference, sides.resynthesis)], axis=1))
+    return {figure: np.concatenate(found) for figure, found in parts.items()}
 
 
 def contributing_clips(figure: ProbeMetric, sides: PairedEvidence) -> NDArray[np.bool_]:

@@ -14,6 +14,8 @@ from codec_superb.applications.metric_functions import Evidence, Floats
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
 from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.statistics.groups import cluster_names
+from codec_superb.pipeline.statistics.jackknife import numbered
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 from codec_superb.plugins import load
 
@@ -30,6 +32,8 @@ class PairedEvidence:
 
     probe: Probe
     clips: tuple[str, ...]
+    clusters: NDArray[np.int64]
+    """Number of each clip's cluster, from 0."""
     reference: Evidence
     resynthesis: Evidence
 
@@ -54,11 +58,8 @@ def paired_evidence_of(
 
     Pairs of other clips are left aside where ``clips`` are given; otherwise they are a PipelineError.
     """
-    chosen = {
-        row.clip: row.probes[probe.key]
-        for row in rows
-        if _takes_part(row, probe.key) and (clips is None or row.clip in clips)
-    }
+    taking = [row for row in rows if _takes_part(row, probe.key) and (clips is None or row.clip in clips)]
+    chosen = {row.clip: row.probes[probe.key] for row in taking}
     # sorted, so that draws of clips do not depend on the order of rows
     names = tuple(sorted(chosen))
     columns: dict[str, dict[str, Floats]] = {side: {} for side in SIDES}
@@ -69,7 +70,8 @@ def paired_evidence_of(
             columns[side][field.name] = np.array([getattr(chosen[name], side)[field.name] for name in names])
     left, right, target, scores = _places(probe, pairs, names, strict=clips is None)
     sides = {side: Evidence(columns[side], left, right, target, scores[side]) for side in SIDES}
-    return PairedEvidence(probe, names, sides["reference"], sides["resynthesis"])
+    clusters = numbered(cluster_names([[row] for row in sorted(taking, key=lambda row: row.clip)]))
+    return PairedEvidence(probe, names, clusters, sides["reference"], sides["resynthesis"])
 
 
 def _takes_part(row: ClipRow, key: str) -> bool:

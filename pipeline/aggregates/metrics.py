@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any
 
-import numpy as np
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, SerializerFunctionWrapHandler, model_serializer
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.metrics.overall import category_score
@@ -21,14 +20,11 @@ from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
 from codec_superb.pipeline.aggregates.interval import score_of
 from codec_superb.pipeline.aggregates.ultra import Backends
-from codec_superb.pipeline.statistics.bootstrap import Floats, interval, standard_deviation
-from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
+from codec_superb.pipeline.statistics.bootstrap import standard_deviation
+from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
+from codec_superb.pipeline.statistics.jackknife import Jackknife, combine, interval
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
 from codec_superb.record import Record
-
-# the 2.5 % level of 1,000 replicates rests on 25 of them
-REPLICATES: Final = 1000
-SEED: Final = 0
 
 
 class DatasetAggregate(Measured):
@@ -38,6 +34,16 @@ class DatasetAggregate(Measured):
     """Name of the dataset."""
     bits: int
     """Payload of the clips that are ok."""
+    clusters: int | None = None
+    """Clusters of the clips that are ok, which the intervals rest on; None in a file of an earlier method."""
+
+    @model_serializer(mode="wrap")
+    def _without_clusters(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it is not known: a file of an earlier version keeps its hash."""
+        written: dict[str, Any] = handler(self)
+        if self.clusters is None:
+            written.pop("clusters", None)
+        return written
 
 
 class CategoryAggregate(Record):
@@ -70,13 +76,11 @@ def aggregate(
     rows: Sequence[ClipRow],
     *,
     metrics: Sequence[str],
-    seed: int = SEED,
-    replicates: int = REPLICATES,
     expected: Mapping[str, int] | None = None,
     pairs: Sequence[PairRow] = (),
     backends: Backends | None = None,
 ) -> Aggregates:
-    """Aggregate the rows of one codec; deterministic in ``rows`` and ``pairs`` (any order) and ``seed``.
+    """Aggregate the rows of one codec; deterministic in ``rows`` and ``pairs`` (any order).
 
     ``expected`` maps a dataset to the number of its clips; one with fewer rows is shown as incomplete. ``pairs`` are
     the trials and ranks of probes, ``backends`` the models that answered, by dataset and probe (a figure over several
@@ -86,23 +90,23 @@ def aggregate(
     counts: dict[str, int] = {}
     for group, members in groups.items():
         counts[group.dataset] = counts.get(group.dataset, 0) + len(members)
-    datasets, draws = [], []
+    datasets, found = [], []
     for group, members in groups.items():
         missing = (expected or {}).get(group.dataset, 0) > counts[group.dataset]
-        joint = resample(group, [{row.clip: row for row in members}], _measured(members, metrics), seed, replicates)
+        joint = share(group, [{row.clip: row for row in members}], _measured(members, metrics))
         scores = joint.scores()
-        datasets.append(_dataset(group, members, joint, scores, missing=missing))
-        draws.append((scores, joint.score_n))
+        found.append(scores and scores.column(0))
+        datasets.append(_dataset(group, members, joint, found[-1], missing=missing))
     categories = []
     for category in CATEGORIES:
         chosen = [position for position, dataset in enumerate(datasets) if dataset.category == category]
         if chosen:
             parts = [datasets[position] for position in chosen]
-            categories.append(_category(category, parts, [draws[position] for position in chosen]))
+            categories.append(_category(category, parts, [found[position] for position in chosen]))
     return Aggregates(
         datasets=tuple(datasets),
         categories=tuple(categories),
-        applications=aggregate_applications(rows, pairs, seed=seed, replicates=replicates, backends=backends),
+        applications=aggregate_applications(rows, pairs, backends=backends),
     )
 
 
@@ -118,12 +122,14 @@ def _metrics(rows: Sequence[ClipRow], joint: SharedClips) -> dict[str, Estimate]
     for column, key in enumerate(joint.keys):
         states = [row.metrics[key].status for row in rows if row.status == "ok" and key in row.metrics]
         values, n = joint.values[:, 0, column], joint.n[column]
-        low, high = interval(joint.replicates[:, 0, column], n) or (None, None)
+        mean = joint.column(column).column(0)
+        ends = (METRICS[key].minimum, METRICS[key].maximum) if key in METRICS else ()
+        low, high = interval(mean, *ends) or (None, None)
         table[key] = Estimate(
             n=n,
             undefined=states.count("undefined"),
             failed=failed + states.count("failed"),
-            mean=float(joint.means[0, column]) if n else None,
+            mean=float(mean.point) if n else None,
             sd=_finite(standard_deviation(values)),
             low=low,
             high=high,
@@ -136,7 +142,7 @@ def _finite(value: float) -> float | None:
 
 
 def _dataset(
-    group: ClipPool, rows: Sequence[ClipRow], joint: SharedClips, scores: tuple[Floats, Floats] | None, *, missing: bool
+    group: ClipPool, rows: Sequence[ClipRow], joint: SharedClips, score: Jackknife | None, *, missing: bool
 ) -> DatasetAggregate:
     ok = [row for row in rows if row.status == "ok"]
     metrics = _metrics(rows, joint)
@@ -156,6 +162,7 @@ def _dataset(
         complete=complete and len(ok) == len(rows) and not missing,
         seconds=seconds,
         bits=sum(row.bits or 0 for row in ok),
+        clusters=joint.cluster_count,
         kbps=_per(bits, 1000 * seconds),
         tokens_per_second=_per(_total([row.tokens for row in ok]), seconds),
         compression_ratio=_per(pcm_bits, bits or 0),
@@ -164,7 +171,7 @@ def _dataset(
         largest_lag=max((abs(row.lag_samples) for row in ok if row.lag_samples is not None), default=None),
         clipped_samples=sum(row.clipped_samples or 0 for row in ok),
         metrics=metrics,
-        score=score_of(float(scores[0][0]), scores[1][:, 0], joint.score_n) if scores else NO_SCORE,
+        score=score_of(score, 0.0, 1.0) if score else NO_SCORE,
     )
 
 
@@ -179,15 +186,11 @@ def _per(amount: float | None, base: float) -> float | None:
 
 
 def _category(
-    category: Category, parts: Sequence[DatasetAggregate], draws: Sequence[tuple[tuple[Floats, Floats] | None, int]]
+    category: Category, parts: Sequence[DatasetAggregate], scores: Sequence[Jackknife | None]
 ) -> CategoryAggregate:
-    """Combine datasets: replicates of each are independent, so those of equal number make one of the category."""
-    known = [scores for scores, _ in draws if scores is not None]
-    score = NO_SCORE
-    if len(known) == len(parts):
-        value = category_score([np.asarray(point[0]) for point, _ in known])
-        # datasets are drawn independently, so that replicates of a category combine row by row
-        score = score_of(float(value), category_score([draw[:, 0] for _, draw in known]), min(n for _, n in draws))
+    """Combine datasets, which are independent of each other."""
+    known = [score for score in scores if score is not None]
+    score = score_of(combine(category_score, known), 0.0, 1.0) if len(known) == len(parts) else NO_SCORE
     bits = None if any(part.kbps is None and part.ok for part in parts) else sum(part.bits for part in parts)
     return CategoryAggregate(
         category=category,

@@ -1,8 +1,8 @@
-"""The average of UltraEval-Audio over its three datasets, from the figures of one codec and their replicates."""
+"""The average of UltraEval-Audio over its three datasets, from the figures of one codec."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from codec_superb.applications.table import COMPOSITES, probe_of_metric
 from codec_superb.applications.ultra.average import DatasetMetrics, average
 from codec_superb.applications.ultra.protocol import DATASETS, UltraDataset, protocol_deviations
-from codec_superb.pipeline.aggregates.estimate import BootstrapEstimate
+from codec_superb.pipeline.aggregates.estimate import ClusteredEstimate
+from codec_superb.pipeline.statistics.jackknife import Jackknife
 
 ULTRA: Final = COMPOSITES["ultra_average"]
 NEEDED: Final = tuple(frozenset((row.name, key) for key in row.needed) for row in DATASETS)
@@ -21,8 +22,8 @@ Backends = Mapping[tuple[str, str], str]
 
 
 def ultra_average(
-    estimates: Mapping[tuple[str, str], BootstrapEstimate], backends: Backends
-) -> BootstrapEstimate | None:
+    estimates: Mapping[tuple[str, str], ClusteredEstimate], backends: Backends
+) -> ClusteredEstimate | None:
     """Average the nine terms, point and replicates; by dataset and figure in ``estimates``.
 
     None where one is missing or without a value, or was not measured with a model of the published table: only
@@ -31,13 +32,22 @@ def ultra_average(
     places = [place for needed in NEEDED for place in needed]
     models = {(name, probe_of_metric(key).key) for name, key in places}
     parts = {place: estimates[place] for place in places if place in estimates}
-    whole = len(parts) == len(places) and all(np.isfinite(part.point).all() for part in parts.values())
+    whole = len(parts) == len(places) and all(np.isfinite(part.found.point).all() for part in parts.values())
     if not whole or not models <= backends.keys() or protocol_deviations(backends):
         return None
-    point = average([_figures(row, {key: parts[row.name, key].point for key in row.needed}) for row in DATASETS])
-    draws = average([_figures(row, {key: parts[row.name, key].draws for key in row.needed}) for row in DATASETS])
-    # the smallest count decides how much the interval is widened (decision 5)
-    return BootstrapEstimate(point, draws, min(part.n for part in parts.values()))
+    points = [{key: parts[row.name, key].found.point for key in row.needed} for row in DATASETS]
+    tables = []
+    for place, row in enumerate(DATASETS):
+        groups = min(parts[row.name, key].found.groups for key in row.needed)
+        # figures of one dataset are without the same clusters, those of the others are whole
+        rest = [{key: np.broadcast_to(value, (groups, 2)) for key, value in whole.items()} for whole in points]
+        rest[place] = {key: parts[row.name, key].found.left_out[0][:groups] for key in row.needed}
+        tables.append(_average(rest))
+    return ClusteredEstimate(Jackknife(_average(points), tuple(tables)), min(part.n for part in parts.values()))
+
+
+def _average(values: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:
+    return average([_figures(row, of) for row, of in zip(DATASETS, values, strict=True)])
 
 
 def _figures(row: UltraDataset, values: Mapping[str, np.ndarray]) -> DatasetMetrics:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 from pydantic import FiniteFloat
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES, Probe
-from codec_superb.pipeline.aggregates.estimate import BootstrapEstimate, estimate
+from codec_superb.pipeline.aggregates.estimate import draw_figures, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
     by_dataset_and_probe,
     is_computed_from_pairs,
     paired_evidence_of,
 )
-from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
 from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.pipeline.statistics.groups import cluster_names
+from codec_superb.pipeline.statistics.jackknife import Jackknife, numbered
 from codec_superb.pipeline.statistics.paired import Difference, difference_of
 from codec_superb.record import Record
 
@@ -104,6 +107,9 @@ def _shared(
         return "ranks are among other clips: the two did not fail on the same ones"
     groups = [by_dataset_and_probe(results.pairs).get((dataset, probe.key), ()) for results in (first, second)]
     one, two = (paired_evidence_of(probe, part, pairs, clips) for part, pairs in zip(rows, groups, strict=True))
+    by_clip = [{row.clip: row for row in part} for part in rows]
+    clusters = numbered(cluster_names([[part[clip] for part in by_clip] for clip in one.clips]))
+    one, two = (replace(sides, clusters=clusters) for sides in (one, two))
     if not _same_pairs(one, two):
         return "they rest on other trials or classes"
     return one, two, (len(taking[0] - clips), len(taking[1] - clips))
@@ -121,12 +127,17 @@ def _figures(
 ) -> list[PairedApplication]:
     """Compare figure by figure; both codecs see the same draws, because they have the same clips."""
     # the same seed and clips give the same draws on both sides: the difference is paired
-    estimates = [estimate(sides, dataset, SEED, REPLICATES) for sides in (one, two)]
+    estimates, drawn = zip(
+        *((estimate(sides), draw_figures(sides, dataset, SEED, REPLICATES)) for sides in (one, two)), strict=True
+    )
     found = []
     for figure, mine in estimates[0].items():
-        other: BootstrapEstimate = estimates[1][figure]
-        if not np.isfinite([mine.point[1], other.point[1]]).all():
+        both = _resyntheses(mine.found, estimates[1][figure].found)
+        if not np.isfinite(both.point).all():
             continue
+        result = difference_of(
+            both, np.stack([draws[figure][:, 1] for draws in drawn], axis=1), 1 if figure.higher_is_better else -1
+        )
         found.append(
             PairedApplication(
                 dataset=dataset,
@@ -137,13 +148,15 @@ def _figures(
                 pairs=one.pairs if is_computed_from_pairs(figure, one.probe) else 0,
                 only_first=alone[0],
                 only_second=alone[1],
-                reference=float(mine.point[0]) if np.isfinite(mine.point[0]) else None,
-                result=difference_of(
-                    np.array([mine.point[1], other.point[1]]),
-                    np.stack([mine.draws[1], other.draws[1]], axis=1),
-                    mine.n,
-                    1 if figure.higher_is_better else -1,
-                ),
+                reference=float(mine.found.point[0]) if np.isfinite(mine.found.point[0]) else None,
+                result=result if figure.interval else result.model_copy(update={"low": None, "high": None}),
             )
         )
     return found
+
+
+def _resyntheses(one: Jackknife, two: Jackknife) -> Jackknife:
+    """Put the figures of two codecs on the resyntheses side by side; they are without the same clusters."""
+    tables = zip((one.point, *one.left_out), (two.point, *two.left_out), strict=True)
+    point, *left_out = (np.stack([mine[..., 1], other[..., 1]], axis=-1) for mine, other in tables)
+    return Jackknife(point, tuple(left_out))

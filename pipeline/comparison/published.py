@@ -54,7 +54,7 @@ class PublishedDifference(Record):
     """``score``, a metric key, or the key of an application's figure."""
     ours: FiniteFloat
     low: FiniteFloat | None
-    """95 % bootstrap interval of ours."""
+    """95 % interval of ours."""
     high: FiniteFloat | None
     published: FiniteFloat
     difference: FiniteFloat

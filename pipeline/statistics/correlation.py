@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.pipeline.statistics.bootstrap import Floats
+from codec_superb.pipeline.statistics.jackknife import Floats
 
 Method = Literal["pearson", "spearman"]
 FEWEST = 3

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from codec_superb.metrics.overall import dataset_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.statistics.bootstrap import Floats, mean, random_stream, replicate_means
+from codec_superb.pipeline.statistics.bootstrap import mean, random_stream, replicate_means
+from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, means, numbered
 from codec_superb.pipeline.tables.rows import ClipRow
 
 
@@ -49,7 +52,7 @@ def values_of(rows: Sequence[ClipRow], keys: Sequence[str]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class SharedClips:
-    """Several codecs on their shared clips of one group, resampled together."""
+    """Several codecs on their shared clips of one group."""
 
     group: ClipPool
     keys: tuple[str, ...]
@@ -57,47 +60,69 @@ class SharedClips:
     values: Floats
     """Shape ``(clips, codecs, keys)``; NaN for all codecs where one of them has no value, so that each mean is over
     the same clips for every codec."""
-    means: Floats
+    clusters: NDArray[np.int64]
+    """Number of each clip's cluster, from 0."""
+    means: Jackknife
     """Shape ``(codecs, keys)``."""
-    replicates: Floats
-    """Shape ``(replicates, codecs, keys)``."""
+
+    @property
+    def cluster_count(self) -> int:
+        """How many clusters the clips are of."""
+        return int(self.clusters.max(initial=-1)) + 1
 
     @property
     def n(self) -> tuple[int, ...]:
         """Clips with a value for every codec, by metric."""
         return tuple(int(count) for count in np.isfinite(self.values[:, 0, :]).sum(axis=0))
 
-    def scores(self) -> tuple[Floats, Floats] | None:
-        """Dataset scores, shapes ``(codecs,)`` and ``(replicates, codecs)``; None when a metric has no shared value."""
-        needed = overall_metrics(self.group.category)
-        if not set(needed) <= set(self.keys) or not np.isfinite(self._columns(self.means, needed)).all():
-            return None
-        return self._score(self.means, needed), self._score(self.replicates, needed)
+    def column(self, position: int) -> Jackknife:
+        """Means of one metric, shape ``(codecs,)``, without each of the groups that have a value of it."""
+        has = np.isfinite(self.values[:, 0, position])
+        values = self.values[has, :, position]
+        clusters = np.unique(self.clusters[has], return_inverse=True)[1].reshape(-1)
+        return means(values, clusters, self.means.point[:, position])
 
-    @property
-    def score_n(self) -> int:
-        """Smallest number of clips among the metrics of the overall score."""
-        counts = dict(zip(self.keys, self.n, strict=True))
-        return min((counts.get(key, 0) for key in overall_metrics(self.group.category)), default=0)
+    def scores(self) -> Jackknife | None:
+        """Dataset scores, shape ``(codecs,)``; None when a metric has no shared value."""
+        needed = overall_metrics(self.group.category)
+        if not set(needed) <= set(self.keys) or not np.isfinite(self._columns(self.means.point, needed)).all():
+            return None
+        return self.means.map(self.score)
+
+    def score(self, table: Floats) -> Floats:
+        """Overall scores of means of shape ``(..., codecs, keys)``."""
+        needed = overall_metrics(self.group.category)
+        return np.asarray(
+            dataset_score({key: self._columns(table, [key])[..., 0] for key in needed}, self.group.category)
+        )
+
+    def draw(self, seed: int, replicates: int) -> Floats:
+        """Means of resampled clusters, shape ``(replicates, codecs, keys)``."""
+        clips, *shape = self.values.shape
+        flat = self.values.reshape(clips, math.prod(shape))
+        stream = random_stream(seed, self.group.dataset, self.group.category)
+        return replicate_means(flat, replicates, stream, self.clusters).reshape(replicates, *shape)
 
     def _columns(self, table: Floats, keys: Sequence[str]) -> Floats:
         return table[..., [self.keys.index(key) for key in keys]]
 
-    def _score(self, table: Floats, keys: Sequence[str]) -> Floats:
-        means = {key: self._columns(table, [key])[..., 0] for key in keys}
-        return np.asarray(dataset_score(means, self.group.category))
 
-
-def resample(
-    group: ClipPool, codecs: Sequence[Mapping[str, ClipRow]], keys: Sequence[str], seed: int, replicates: int
-) -> SharedClips:
-    """Resample the clips that every one of ``codecs`` (clip id to row) has with status ok."""
+def share(group: ClipPool, codecs: Sequence[Mapping[str, ClipRow]], keys: Sequence[str]) -> SharedClips:
+    """Take the clips that every one of ``codecs`` (clip id to row) has with status ok."""
     shared = set.intersection(*({clip for clip, row in rows.items() if row.status == "ok"} for rows in codecs))
     clips = tuple(sorted(shared))
     values = np.stack([values_of([rows[clip] for clip in clips], keys) for rows in codecs], axis=1)
     # a metric counts on the clips on which every codec has it: otherwise the hard ones are missing on one side only
     values[np.broadcast_to(np.isnan(values).any(axis=1, keepdims=True), values.shape)] = np.nan
     flat = values.reshape(len(clips), len(codecs) * len(keys))
-    means = np.array([mean(flat[:, column]) for column in range(flat.shape[1])]).reshape(values.shape[1:])
-    draws = replicate_means(flat, replicates, random_stream(seed, group.dataset, group.category))
-    return SharedClips(group, tuple(keys), clips, values, means, draws.reshape(replicates, *values.shape[1:]))
+    centre = np.array([mean(flat[:, column]) for column in range(flat.shape[1])])
+    names = cluster_names([[rows[clip] for rows in codecs] for clip in clips])
+    clusters = numbered(names)
+    whole = means(flat, clusters, centre).map(lambda table: table.reshape(*table.shape[:-1], *values.shape[1:]))
+    return SharedClips(group, tuple(keys), clips, values, clusters, whole)
+
+
+def cluster_names(rows: Iterable[Sequence[ClipRow]]) -> list[str]:
+    """Name the cluster of each clip, of which there is a row a codec: the clip itself where no row has one."""
+    # a result of an earlier version has none; ids of clusters are hexadecimal, so that no clip is called the same
+    return [max(row.cluster for row in entries) or f"/{entries[0].clip}" for entries in rows]

@@ -13,8 +13,9 @@ from pydantic import FiniteFloat
 
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, Metric
-from codec_superb.pipeline.statistics.bootstrap import Floats, interval
-from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
+from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, combine, interval
 from codec_superb.pipeline.tables.rows import ClipRow
 from codec_superb.record import Record
 
@@ -27,12 +28,13 @@ class Difference(Record):
     difference: FiniteFloat
     """First minus second."""
     low: FiniteFloat | None
-    """Lower end of the 95 % paired bootstrap interval of the difference; None for fewer than two clips."""
+    """Lower end of the 95 % paired interval of the difference; None for fewer than two clusters of clips. The codecs
+    differ significantly where it does not hold 0."""
     high: FiniteFloat | None
     """Upper end."""
     first_better: FiniteFloat
-    """Fraction of bootstrap replicates in which the first codec is better, ties counted half: above 0.975 or below
-    0.025 the order is the same in nearly every resample of the clips."""
+    """Fraction of resamples of the clusters in which the first codec is better, ties counted half: describes how steady
+    the order is; by itself it is no test, and of few clusters it is too sure."""
 
 
 class PairedMetric(Record):
@@ -95,8 +97,8 @@ def compare_paired(
     *,
     metrics: Sequence[str],
     table: Mapping[str, Metric] = METRICS,
-    seed: int = 0,
-    replicates: int = 1000,
+    seed: int = SEED,
+    replicates: int = REPLICATES,
 ) -> PairedComparison:
     """Compare two codecs on their shared clips; the order of rows does not matter, swapping the codecs flips signs.
 
@@ -104,11 +106,12 @@ def compare_paired(
     Raises PipelineError when a clip has two rows in one of them.
     """
     one, two = group_rows(first), group_rows(second)
-    joints: dict[ClipPool, SharedClips] = {}
+    joints: dict[ClipPool, _Drawn] = {}
     datasets = []
     for group in [group for group in one if group in two]:
         codecs = [{row.clip: row for row in one[group]}, {row.clip: row for row in two[group]}]
-        joint = resample(group, codecs, sorted(set(metrics)), seed, replicates)
+        joint = share(group, codecs, sorted(set(metrics)))
+        draws = joint.draw(seed, replicates)
         ok = [sum(row.status == "ok" for row in rows.values()) - len(joint.clips) for rows in codecs]
         scores = joint.scores()
         datasets.append(
@@ -118,18 +121,22 @@ def compare_paired(
                 shared=len(joint.clips),
                 only_first=ok[0],
                 only_second=ok[1],
-                metrics=tuple(_metric(joint, column, codecs, table) for column in range(len(joint.keys))),
-                score=difference_of(*scores, joint.score_n) if scores else None,
+                metrics=tuple(_metric(joint, draws, column, codecs, table) for column in range(len(joint.keys))),
+                score=difference_of(scores, joint.score(draws)) if scores else None,
             )
         )
         if joint.clips:
-            joints[group] = joint
+            joints[group] = joint, draws
     categories = (_category(category, sorted({*one, *two}), joints) for category in CATEGORIES)
     return PairedComparison(datasets=tuple(datasets), categories=tuple(entry for entry in categories if entry))
 
 
+_Drawn = tuple[SharedClips, Floats]
+"""Shared clips, and the means of their draws."""
+
+
 def _metric(
-    joint: SharedClips, column: int, codecs: Sequence[dict[str, ClipRow]], table: Mapping[str, Metric]
+    joint: SharedClips, draws: Floats, column: int, codecs: Sequence[dict[str, ClipRow]], table: Mapping[str, Metric]
 ) -> PairedMetric:
     key = joint.keys[column]
     sign = 1 if table[key].higher_is_better else -1
@@ -138,7 +145,7 @@ def _metric(
     ahead = sign * (shared[:, 0] - shared[:, 1])
     result = None
     if len(shared):
-        result = difference_of(joint.means[:, column], joint.replicates[:, :, column], len(shared), sign)
+        result = difference_of(joint.column(column), draws[:, :, column], sign)
     return PairedMetric(
         metric=key,
         n=len(shared),
@@ -155,43 +162,43 @@ def _has(row: ClipRow, key: str) -> bool:
     return key in row.metrics and row.metrics[key].value is not None
 
 
-def difference_of(point: Floats, draws: Floats, n: int, sign: int = 1) -> Difference:
-    """Difference of two statistics: ``point`` of shape ``(2,)``, ``draws`` of shape ``(replicates, 2)``."""
-    differences = draws[:, 0] - draws[:, 1]
-    # Equal codecs must tie although their sums are rounded differently.
-    differences[np.isclose(draws[:, 0], draws[:, 1], rtol=1e-12, atol=0)] = 0.0
-    low, high = interval(differences, n) or (None, None)
-    known = sign * differences[np.isfinite(differences)]
+def difference_of(found: Jackknife, draws: Floats, sign: int = 1) -> Difference:
+    """Difference of two statistics: ``found`` of shape ``(2,)``, ``draws`` of shape ``(replicates, 2)``."""
+    low, high = interval(found.map(_gap)) or (None, None)
+    differences = sign * _gap(draws)
+    known = differences[np.isfinite(differences)]
     # ties count half on either side, as in a Mann-Whitney statistic
     better = float((known > 0).mean() + (known == 0).mean() / 2) if len(known) else 0.5
+    first, second = found.point
     return Difference(
-        first=float(point[0]),
-        second=float(point[1]),
-        difference=float(point[0] - point[1]),
+        first=float(first),
+        second=float(second),
+        difference=float(first - second),
         low=low,
         high=high,
         first_better=better,
     )
 
 
-def _category(
-    category: Category, groups: Sequence[ClipPool], joints: dict[ClipPool, SharedClips]
-) -> PairedCategory | None:
+def _gap(table: Floats) -> Floats:
+    """First minus second; equal codecs must tie although their sums are rounded differently."""
+    first, second = table[..., 0], table[..., 1]
+    return np.where(np.isclose(first, second, rtol=1e-12, atol=0), 0.0, first - second)
+
+
+def _category(category: Category, groups: Sequence[ClipPool], joints: dict[ClipPool, _Drawn]) -> PairedCategory | None:
     members = [group for group in groups if group.category == category]
     if not members:
         return None
     used = [joints[group] for group in members if group in joints]
-    scores = [joint.scores() for joint in used]
-    known = [entry for entry in scores if entry is not None]
+    known = [scores for joint, _ in used if (scores := joint.scores()) is not None]
     score = None
     if known and len(known) == len(used):
-        point = category_score([values for values, _ in known])
-        score = difference_of(
-            point, category_score([draws for _, draws in known]), min(joint.score_n for joint in used)
-        )
+        drawn = category_score([joint.score(draws) for joint, draws in used])
+        score = difference_of(combine(category_score, known), drawn)
     return PairedCategory(
         category=category,
-        datasets=tuple(joint.group.dataset for joint in used),
+        datasets=tuple(joint.group.dataset for joint, _ in used),
         left_out=tuple(group.dataset for group in members if group not in joints),
         score=score,
     )

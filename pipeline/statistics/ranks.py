@@ -1,4 +1,4 @@
-"""Ranks of codecs in a category, with bootstrap intervals of the ranks.
+"""Ranks of codecs in a category, with intervals of the ranks by a bootstrap of clusters of clips.
 
 All codecs are ranked on the clips that all of them share, and a value counts only where all of them have one, so that
 a codec cannot gain from clips it failed on. A codec that cannot be ranked (another dataset, no shared clip, a metric
@@ -15,8 +15,9 @@ import numpy as np
 
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, Category, overall_metrics
-from codec_superb.pipeline.statistics.bootstrap import CONFIDENCE, Floats
-from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, resample
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED, widening
+from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
+from codec_superb.pipeline.statistics.jackknife import CONFIDENCE, Floats
 from codec_superb.pipeline.tables.rows import ClipRow
 
 _ByClip = Mapping[str, ClipRow]
@@ -31,7 +32,7 @@ class Rank:
     """Overall score on the shared clips, which may differ from the codec's score on all of its clips."""
     rank: int
     best: int
-    """Lower end of the 95 % bootstrap interval of the rank."""
+    """Lower end of the 95 % interval of the rank."""
     worst: int
     """Upper end."""
 
@@ -52,7 +53,7 @@ class Ranking:
 
 
 def rank_codecs(
-    rows: Mapping[str, Sequence[ClipRow]], *, seed: int = 0, replicates: int = 1000
+    rows: Mapping[str, Sequence[ClipRow]], *, seed: int = SEED, replicates: int = REPLICATES
 ) -> dict[Category, Ranking]:
     """Rank codecs (name to rows) by category; the order of codecs and rows does not matter.
 
@@ -85,17 +86,11 @@ def _rank(category: Category, codecs: Mapping[str, Mapping[str, _ByClip]], seed:
             unranked[codec] = reason
     ranked = [codec for codec in codecs if codec not in unranked]
     joints = [
-        resample(
-            ClipPool(dataset, category),
-            [codecs[codec][dataset] for codec in ranked],
-            overall_metrics(category),
-            seed,
-            replicates,
-        )
+        share(ClipPool(dataset, category), [codecs[codec][dataset] for codec in ranked], overall_metrics(category))
         for dataset in datasets
         if ranked
     ]
-    scores = _scores(joints)
+    scores = _scores(joints, seed, replicates)
     if scores is None:
         reason = "the codecs share no clip on which every metric of the overall score has a value"
         unranked |= dict.fromkeys(ranked, reason)
@@ -103,7 +98,7 @@ def _rank(category: Category, codecs: Mapping[str, Mapping[str, _ByClip]], seed:
         category=category,
         datasets=datasets,
         clips=sum(len(joint.clips) for joint in joints) if scores else 0,
-        ranks=_places(ranked, *scores, spread=all(len(joint.clips) > 1 for joint in joints)) if scores else (),
+        ranks=place_codecs(ranked, *scores, min(joint.cluster_count for joint in joints)) if scores else (),
         unranked=unranked,
     )
 
@@ -128,16 +123,22 @@ def _unfit(have: Mapping[str, _ByClip], datasets: Sequence[str], category: Categ
     return ""
 
 
-def _scores(joints: Sequence[SharedClips]) -> tuple[Floats, Floats] | None:
+def _scores(joints: Sequence[SharedClips], seed: int, replicates: int) -> tuple[Floats, Floats] | None:
     """Category scores of shape ``(codecs,)`` and ``(replicates, codecs)``."""
     known = [scores for joint in joints if (scores := joint.scores()) is not None]
     if not known or len(known) < len(joints):
         return None
-    return category_score([point for point, _ in known]), category_score([draws for _, draws in known])
+    draws = [joint.score(joint.draw(seed, replicates)) for joint in joints]
+    return category_score([scores.point for scores in known]), category_score(draws)
 
 
-def _places(codecs: Sequence[str], point: Floats, draws: Floats, *, spread: bool) -> tuple[Rank, ...]:
-    """Rank the codecs; without ``spread`` (a dataset of one shared clip) the intervals cover all ranks."""
+def place_codecs(codecs: Sequence[str], point: Floats, draws: Floats, clusters: int) -> tuple[Rank, ...]:
+    """Rank the codecs, with ranges of ranks by draws of ``clusters`` clusters (the fewest of a dataset).
+
+    With one nothing was drawn, and the ranges cover all ranks.
+    """
+    if clusters > 1:
+        draws = point + widening(clusters) * (draws - point)
     # Rounded, so that codecs with equal values tie although their sums are rounded differently.
     point, known = np.round(point, 12), np.round(draws[np.isfinite(draws).all(axis=1)], 12)
     tail = (1 - CONFIDENCE) / 2
@@ -150,7 +151,7 @@ def _places(codecs: Sequence[str], point: Floats, draws: Floats, *, spread: bool
         # ranks are whole: no interpolation between two of them
         best = int(np.quantile(above, tail, method="lower")) if len(known) else place
         worst = int(np.quantile(among, 1 - tail, method="higher")) if len(known) else place
-        if not spread:
+        if clusters == 1:
             best, worst = 1, len(codecs)
         ranks.append(Rank(codec, float(point[position]), place, min(best, place), max(worst, place)))
     return tuple(sorted(ranks, key=lambda rank: (rank.rank, rank.codec)))

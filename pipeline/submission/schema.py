@@ -12,9 +12,10 @@ from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, mo
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import Category
-from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED, Aggregates
+from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Name, Provenance
-from codec_superb.pipeline.statistics.bootstrap import METHOD
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.pipeline.statistics.jackknife import METHOD
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.record import Record
 
@@ -79,12 +80,12 @@ class SubmittedDataset(Record):
 class Bootstrap(Record):
     """How the intervals were computed; fixed, so that everybody's can be recomputed and compared."""
 
-    method: Literal["expanded-percentile-1"] = METHOD
-    """Resampling and kind of interval."""
+    method: Literal["cluster-jackknife-1", "expanded-percentile-1"] = METHOD
+    """Kind of interval; those of a file of an earlier kind are computed anew and not compared."""
     seed: Literal[0] = SEED
-    """Seed of the resampling."""
+    """Seed of the resampling behind ranks and comparisons."""
     replicates: Literal[1000] = REPLICATES
-    """Resamples of the clips."""
+    """Resamples of the clusters of clips there."""
 
 
 class Sample(Record):

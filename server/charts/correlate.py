@@ -11,8 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from codec_superb.metrics.table import METRICS, Category
-from codec_superb.pipeline.statistics.bootstrap import Floats
 from codec_superb.pipeline.statistics.correlation import Correlations, Method, correlations
+from codec_superb.pipeline.statistics.jackknife import Floats
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.charts.against_rate import source_of
 from codec_superb.server.charts.choices import checked_choice

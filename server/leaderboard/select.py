@@ -12,6 +12,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
@@ -151,7 +152,8 @@ def reason_without_rank(ranked: Ranked, position: int) -> str:
     if not figures.complete:
         return _incomplete(figures)
     if ranked.basis == "intervals" and not np.isnan(ranked.frame.numbers(ranked.key)[position]):
-        return "no interval: fewer than two clips"
+        costs = ranked.key in PROBE_METRICS and not PROBE_METRICS[ranked.key].interval
+        return "its interval is not known, nor any order" if costs else "no interval: one clip, speaker or recording"
     return f"no value of {quantity_of(ranked.key).label}"
 
 

@@ -21,7 +21,7 @@ class CustomRow:
     category: str
     mean: float | None
     low: float | None
-    """Ends of the 95 % interval of the mean; None for fewer than two clips."""
+    """Ends of the 95 % interval of the mean; None for fewer than two clusters of clips."""
     high: float | None
     n: int
     """Clips with a value."""

@@ -1,4 +1,4 @@
-"""Resampling and intervals: reproducible, right on average, and equal to scipy's where both say the same."""
+"""Resampling: reproducible, right on average, and cluster by cluster."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 from support.profile import examples
 
 from codec_superb.pipeline.statistics.bootstrap import (
-    interval,
-    lower_tail,
     mean,
     random_stream,
     replicate_means,
     standard_deviation,
+    widening,
 )
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30)
@@ -98,57 +96,15 @@ def test_mean_and_deviation_known_answers() -> None:
     assert math.isnan(standard_deviation(np.array([1.0])))
 
 
-def test_the_interval_agrees_with_scipy_for_many_clips() -> None:
-    """For 400 clips the widened levels are nearly 2.5 %: an independent percentile bootstrap gives the same ends."""
-    values = np.random.default_rng(3).lognormal(size=400)
-    own = interval(replicate_means(values[:, np.newaxis], 4000, random_stream(0, "x"))[:, 0], 400)
-    other = stats.bootstrap(
-        (values,), np.mean, n_resamples=4000, method="percentile", rng=np.random.default_rng(4)
-    ).confidence_interval
-    width = other.high - other.low
-    assert own is not None
-    assert own[0] == pytest.approx(other.low, abs=0.05 * width)
-    assert own[1] == pytest.approx(other.high, abs=0.05 * width)
+def test_clips_of_one_cluster_are_drawn_together() -> None:
+    """Two clusters of two clips give three means, drawn 1:2:1, as two clips would."""
+    values = np.array([[0.0], [1.0], [0.0], [1.0]])
+    draws = replicate_means(values, 4000, random_stream(0, "two"), np.array([0, 1, 0, 1]))[:, 0]
+    assert set(draws.tolist()) == {0.0, 0.5, 1.0}
+    assert np.mean(draws == 0.5) == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_interval_of_normal_values_is_that_of_the_t_distribution() -> None:
-    """Widening makes the bootstrap of few clips as wide as the exact interval for normal values."""
-    values = np.random.default_rng(5).normal(size=12)
-    draws = replicate_means(values[:, np.newaxis], 20_000, random_stream(0, "x"))[:, 0]
-    own = interval(draws, 12)
-    exact = stats.t.interval(0.95, 11, loc=values.mean(), scale=values.std(ddof=1) / math.sqrt(12))
-    assert own is not None
-    assert own[1] - own[0] == pytest.approx(exact[1] - exact[0], rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("sample", "truth", "least"),
-    [
-        (lambda rng, size: rng.normal(size=size), 0.0, 0.92),
-        (lambda rng, size: rng.beta(8, 1, size=size), 8 / 9, 0.89),
-        (lambda rng, size: rng.lognormal(0, 0.5, size=size), math.exp(0.125), 0.89),
-    ],
-    ids=["normal", "like STOI", "like a distance"],
-)
-def test_intervals_of_fifteen_clips_cover_the_truth(sample: object, truth: float, least: float) -> None:
-    """Of 300 drawn datasets nearly 95 % have the true mean in their interval; plain percentiles reach 0.89 to 0.92."""
-    rng = np.random.default_rng(6)
-    covered = 0
-    for number in range(300):
-        values = sample(rng, (15, 1))  # type: ignore[operator]  # a lambda of the list above
-        low, high = interval(replicate_means(values, 1000, random_stream(number, "x"))[:, 0], 15) or (1, 0)
-        covered += low <= truth <= high
-    assert least <= covered / 300 <= 0.985
-
-
-def test_levels_known_answers() -> None:
-    """By hand: Φ(−sqrt(30/29) · t(0.975; 29)) = Φ(−2.0802) = 0.0188, and 2.5 % in the limit."""
-    assert lower_tail(30) == pytest.approx(0.01875, abs=1e-4)
-    assert lower_tail(10**6) == pytest.approx(0.025, abs=1e-5)
-
-
-def test_no_interval_where_nothing_can_be_said() -> None:
-    """One clip has no spread; a statistic that is undefined in many replicates has no quantiles."""
-    assert interval(np.ones(100), 1) is None
-    assert interval(np.r_[np.ones(90), np.full(10, np.nan)], 5) is None
-    assert interval(np.r_[np.ones(96), np.full(4, np.nan)], 5) == (1.0, 1.0)
+def test_few_units_are_spread_by_hand() -> None:
+    """By hand: sqrt(30/29) · t(0.975; 29) / 1.95996 = 1.0613, and nothing in the limit."""
+    assert widening(30) == pytest.approx(1.06134, abs=1e-5)
+    assert widening(10**6) == pytest.approx(1.0, abs=1e-5)

@@ -10,6 +10,7 @@ from scipy import stats
 from support.pipeline.stats import KEYS, draw_rows, failed, ok, row
 from support.profile import examples
 
+from codec_superb.pipeline.statistics.jackknife import Jackknife
 from codec_superb.pipeline.statistics.paired import PairedMetric, compare_paired, difference_of
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
@@ -156,10 +157,11 @@ def test_the_share_of_replicates_by_hand() -> None:
     """Two ahead, one tied and one behind are 2.5 of 4; what is undefined says nothing, and of nothing it is a half."""
     draws = np.array([[2.0, 1.0], [2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [np.nan, 1.0]])
     point = np.array([2.0, 1.0])
-    assert difference_of(point, draws, 9).first_better == 2.5 / 4
-    assert difference_of(point, draws, 9, -1).first_better == 1.5 / 4
-    assert difference_of(point, np.full((5, 2), np.nan), 9).first_better == 0.5
-    assert difference_of(point, np.full((5, 2), np.nan), 9).low is None
+    found = Jackknife(point, (np.array([[2.0, 1.1], [2.0, 0.9]]),))
+    assert difference_of(found, draws).first_better == 2.5 / 4
+    assert difference_of(found, draws, -1).first_better == 1.5 / 4
+    assert difference_of(found, np.full((5, 2), np.nan)).first_better == 0.5
+    assert difference_of(Jackknife(point, (np.full((5, 2), np.nan),)), draws).low is None
 
 
 def test_a_tie_is_neither_a_win_nor_a_loss() -> None:

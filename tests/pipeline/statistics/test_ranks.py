@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.pipeline.stats import draw_rows, failed, ok, row
 from support.profile import examples
 
-from codec_superb.pipeline.statistics.ranks import Ranking, _places, rank_codecs
+from codec_superb.pipeline.statistics.ranks import Ranking, place_codecs, rank_codecs
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
 LADDER = {f"codec{step}": draw_rows(step, 45, quality=0.3 * step) for step in range(4)}
@@ -123,6 +123,8 @@ def test_one_codec_is_first(category: str) -> None:
     assert 0 < rank.score < 1
 
 
+MANY = 10**7
+"""Clusters, so many that the levels are 2.5 %."""
 FIRST, SECOND = [0.9, 0.8], [0.7, 0.8]
 """Scores of two codecs in a replicate: in the first the first codec is ahead, in the second it is not."""
 
@@ -131,12 +133,12 @@ FIRST, SECOND = [0.9, 0.8], [0.7, 0.8]
 def test_the_range_of_a_rank_by_hand(turned: int, best: int, worst: int) -> None:
     """Of 200 replicates the fifth from either end is the last within 95 %: four turned round do not count, five do."""
     draws = np.array([SECOND] * turned + [FIRST] * (200 - turned))
-    ranks = _places(("one", "two"), np.array(FIRST), draws, spread=True)
+    ranks = place_codecs(("one", "two"), np.array(FIRST), draws, MANY)
     assert [(rank.codec, rank.rank, rank.best, rank.worst) for rank in ranks] == [
         ("one", 1, 1, worst),
         ("two", 2, best, 2),
     ]
-    unsure = _places(("one", "two"), np.array(FIRST), draws, spread=False)
+    unsure = place_codecs(("one", "two"), np.array(FIRST), draws, 1)
     assert {(rank.best, rank.worst) for rank in unsure} == {(1, 2)}
 
 
@@ -144,7 +146,7 @@ def test_replicates_without_a_score_say_nothing() -> None:
     """They are left out; where all of them are, the range of a rank is the rank."""
     nothing = np.full((10, 2), np.nan)
     for draws in (nothing, np.vstack([nothing, [FIRST] * 5])):
-        ranks = _places(("one", "two"), np.array(FIRST), draws, spread=True)
+        ranks = place_codecs(("one", "two"), np.array(FIRST), draws, MANY)
         assert [(rank.rank, rank.best, rank.worst) for rank in ranks] == [(1, 1, 1), (2, 2, 2)]
 
 

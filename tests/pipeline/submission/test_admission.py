@@ -165,7 +165,7 @@ def test_a_homepage_is_a_web_address(packed: OpenedSubmission, address: str) -> 
 def measured(packed: OpenedSubmission, rows: list[ClipRow], **fields: Any) -> list[Problem]:
     """Ask for admission of other rows, aggregated as ``pack`` does."""
     opened = replace(packed, rows=tuple(rows))
-    return asked(opened, aggregates=aggregate(rows, metrics=KEYS, replicates=10), card=fields).problems
+    return asked(opened, aggregates=aggregate(rows, metrics=KEYS), card=fields).problems
 
 
 def clips(kbps: float, seconds: float = 12.0, **fields: Any) -> list[ClipRow]:

@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 from support.pipeline.stats import KEYS, card, draw_rows, sha, write_run
 
-from codec_superb.pipeline.aggregates.metrics import REPLICATES, SEED
-from codec_superb.pipeline.statistics.bootstrap import METHOD
+from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.pipeline.statistics.jackknife import METHOD
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Bootstrap, Submission, Submitter, json_schema

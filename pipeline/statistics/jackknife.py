@@ -1,0 +1,163 @@
+"""Intervals from leaving out one cluster at a time, for every statistic alike.
+
+Clips of one recording or speaker are no independent evidence, so that the unit is the cluster
+(:attr:`~codec_superb.pipeline.tables.rows.ResynthesisRow.cluster`). A statistic is computed again without each of them,
+on a scale that ends nowhere (the logarithm of a distance, the logit of a share). From these values follow its standard
+error and its skewness; the interval is Student's, with as many degrees of freedom as there are clusters, less one, and
+bent by Hall's cubic for the skewness. Nothing is drawn at random. ``docs/decisions/0016-clustered-intervals.md`` has
+the simulation that decided for it.
+
+Sources: Efron and Stein, The Jackknife Estimate of Variance, Annals of Statistics 1981; Hall, On the Removal of
+Skewness by Transformation, Journal of the Royal Statistical Society B 1992.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+CONFIDENCE = 0.95
+METHOD: Final = "cluster-jackknife-1"
+"""Name of the kind of interval; changed with any change of results."""
+GROUPS = 200
+"""Clusters beyond this number are left out several at a time: 199 degrees of freedom lack nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jackknife:
+    """A statistic (or an array of them), and what it is without each group of clusters."""
+
+    point: Floats
+    left_out: tuple[Floats, ...]
+    """For each dataset, which are independent: shape ``(groups, *point.shape)``; NaN where nothing is left."""
+
+    @property
+    def groups(self) -> int:
+        """Groups of clusters in the dataset that has the fewest."""
+        return min((len(table) for table in self.left_out), default=0)
+
+    def column(self, position: int) -> Jackknife:
+        """Return one statistic of a row of them."""
+        return self.map(lambda table: table[..., position])
+
+    def map(self, function: Callable[[Floats], Floats]) -> Jackknife:
+        """Return a function of the statistics, element-wise over groups."""
+        return Jackknife(np.asarray(function(self.point)), tuple(np.asarray(function(t)) for t in self.left_out))
+
+
+def combine(function: Callable[[Sequence[Floats]], Floats], parts: Sequence[Jackknife]) -> Jackknife:
+    """Return a statistic of several datasets: clusters of one are left out while the others are whole."""
+    points = [part.point for part in parts]
+    tables = []
+    for place, part in enumerate(parts):
+        for table in part.left_out:
+            others = [np.broadcast_to(point, (len(table), *point.shape)) for point in points]
+            tables.append(function([*others[:place], table, *others[place + 1 :]]))
+    return Jackknife(np.asarray(function(points)), tuple(tables))
+
+
+def numbered(clusters: Sequence[str]) -> Numbers:
+    """Return the number of each clip's cluster, from 0, by name."""
+    place = {name: number for number, name in enumerate(sorted(set(clusters)))}
+    return np.array([place[name] for name in clusters], dtype=np.int64)
+
+
+def means(values: Floats, clusters: Numbers, centre: Floats) -> Jackknife:
+    """Means of the columns of ``values`` (NaN: no value), whose means over all clips are ``centre``.
+
+    ``clusters`` numbers the cluster of each clip from 0, without a gap.
+    """
+    defined = np.isfinite(values)
+    groups = clusters % GROUPS
+    count = int(groups.max(initial=-1)) + 1
+    if not count:
+        return Jackknife(centre, (np.zeros((0, *centre.shape)),))
+    # Centred first, so that means of equal values are exact.
+    kept = (np.where(defined, values - centre, 0.0), defined.astype(np.float64))
+    sums, n = (np.zeros((count, values.shape[1])) for _ in kept)
+    for table, part in zip((sums, n), kept, strict=True):
+        np.add.at(table, groups, part)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rest = centre + (sums.sum(axis=0) - sums) / (n.sum(axis=0) - n)
+    # A mean lies between its smallest and largest value; rounding must not make a distance negative.
+    rest = np.clip(rest, np.where(defined, values, np.inf).min(axis=0), np.where(defined, values, -np.inf).max(axis=0))
+    # A group without a value of this column changes nothing; of others, that have one, the score may rest too.
+    return Jackknife(centre, (np.where((n == 0) & np.isfinite(centre), centre, rest),))
+
+
+def interval(found: Jackknife, lowest: float = -math.inf, highest: float = math.inf) -> tuple[float, float] | None:
+    """95 % interval of a statistic that lies between ``lowest`` and ``highest``.
+
+    None for a dataset with fewer than two groups, and where the statistic is undefined without one of them. A statistic
+    that is the same without each (a lossless codec, no error at all) has an interval without width.
+    """
+    point = float(found.point)
+    if found.groups < 2:  # noqa: PLR2004 -- one cluster has no spread
+        return None
+    tables = [np.append(table, point) for table in found.left_out]
+    if not all(np.isfinite(table).all() for table in tables):
+        return None
+    if all(((table > lowest) & (table < highest)).all() for table in tables):
+        tables = [_unbounded(table, lowest, highest) for table in tables]
+        back = _bounded
+    else:  # without one group the statistic stands at an end, where the scale has none
+        back = _clipped
+    gaps = [table[-1] - table[:-1] for table in tables]
+    variances = [float((gap**2).sum()) * (len(gap) - 1) / len(gap) for gap in gaps]
+    error = math.sqrt(math.fsum(variances))
+    if error <= 1e-12 * max(1.0, abs(float(tables[0][-1]))):
+        return point, point
+    # Welch and Satterthwaite: degrees of freedom of a sum of variances
+    freedom = math.fsum(variances) ** 2 / math.fsum(v**2 / (len(g) - 1) for v, g in zip(variances, gaps, strict=True))
+    skew = math.fsum(float((gap**3).sum()) for gap in gaps) / math.fsum(float((gap**2).sum()) for gap in gaps) ** 1.5
+    low, high = (float(tables[0][-1]) - error * _unskewed(t, skew) for t in _quantiles(freedom))
+    return back(low, lowest, highest), back(high, lowest, highest)
+
+
+def _quantiles(freedom: float) -> tuple[float, float]:
+    from scipy.special import stdtrit
+
+    upper = float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return upper, -upper
+
+
+def _unskewed(quantile: float, skew: float) -> float:
+    """Quantile of the studentised statistic: Hall's transformation (1992, section 2), inverted."""
+    if abs(skew) < 1e-9:  # noqa: PLR2004 -- the limit
+        return quantile
+    return 3.0 / skew * (math.cbrt(1.0 + skew * (quantile - skew / 6.0)) - 1.0)
+
+
+def _unbounded(values: Floats, lowest: float, highest: float) -> Floats:
+    """Map a range to the whole line: logit where both ends are finite, logarithm where one is."""
+    if math.isinf(lowest) and math.isinf(highest):
+        return values
+    if math.isinf(highest):
+        return np.log(values - lowest)
+    if math.isinf(lowest):
+        return -np.log(highest - values)
+    return np.log(values - lowest) - np.log(highest - values)
+
+
+def _bounded(value: float, lowest: float, highest: float) -> float:
+    """Invert :func:`_unbounded`."""
+    if math.isinf(lowest) and math.isinf(highest):
+        return value
+    grown = math.exp(min(value, 700.0)) if math.isinf(highest) else math.exp(min(-value, 700.0))
+    if math.isinf(highest):
+        return lowest + grown
+    if math.isinf(lowest):
+        return highest - grown
+    return lowest + (highest - lowest) / (1.0 + grown)
+
+
+def _clipped(value: float, lowest: float, highest: float) -> float:
+    return min(max(value, lowest), highest)
