@@ -1,6 +1,6 @@
 """Measures how often 95 % intervals hold the truth, and how often equal codecs are called different.
 
-Run ``python perf/coverage.py [datasets [statistic ...]]``; docs/decisions/0016-clustered-intervals.md shows its tables.
+Run ``python perf/interval_coverage.py [datasets [statistic ...]]``; decision 16 in docs/decisions shows its tables.
 
 The populations are parametric, with shapes like those of codecs on `mini`. Each clip has latent normal values, shared
 within a cluster of 4 to 8 clips (a recording, a speaker) with a correlation of 0.4, or of a clip alone:
