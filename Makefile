@@ -60,6 +60,7 @@ perf: $(PERF_VENV)/.installed ## measure scoring, and a whole run, against the r
 	$(PERF_VENV)/bin/python perf/scoring.py
 	$(PERF_VENV)/bin/python perf/scoring.py --pesq-backend fast
 	$(PERF_VENV)/bin/codec-superb datasets prepare mini
+	$(PERF_VENV)/bin/python perf/default_set.py
 	$(PERF_VENV)/bin/python perf/pesq_speed.py
 	$(PERF_VENV)/bin/python perf/end_to_end.py
 

@@ -14,7 +14,7 @@ from codec_superb.metrics.results import Score
 from codec_superb.pipeline.aggregates.evidence import PairedEvidence, probe_metric_function
 from codec_superb.pipeline.aggregates.interval import score_of
 from codec_superb.pipeline.statistics.bootstrap import drawn_counts, random_stream
-from codec_superb.pipeline.statistics.jackknife import GROUPS, Jackknife
+from codec_superb.pipeline.statistics.jackknife import GROUPS, Jackknife, shares_of
 
 
 class ClusteredEstimate(NamedTuple):
@@ -41,14 +41,17 @@ def estimate(sides: PairedEvidence) -> Mapping[ProbeMetric, ClusteredEstimate]:
     """Compute a probe's figures, on all clips and without each group of clusters."""
     figures, count = sides.probe.metrics, len(sides.clips)
     if not count:
-        nothing = ClusteredEstimate(Jackknife(np.full(2, np.nan), (np.zeros((0, 2)),)), 0)
+        nothing = ClusteredEstimate(Jackknife(np.full(2, np.nan), (np.zeros((0, 2)),), (np.zeros(0),)), 0)
         return dict.fromkeys(figures, nothing)
     groups = sides.clusters % GROUPS
     kept = (groups != np.arange(groups.max() + 1)[:, None]).astype(np.float64)
     # the point estimate is the weighting that holds each clip once
     values = _weighted(sides, [np.ones((1, count)), kept])
+    shares = (shares_of(groups),)
     return {
-        figure: ClusteredEstimate(Jackknife(table[0], (table[1:],)), int(contributing_clips(figure, sides).sum()))
+        figure: ClusteredEstimate(
+            Jackknife(table[0], (table[1:],), shares), int(contributing_clips(figure, sides).sum())
+        )
         for figure, table in values.items()
     }
 

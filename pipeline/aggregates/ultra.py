@@ -36,14 +36,19 @@ def ultra_average(
     if not whole or not models <= backends.keys() or protocol_deviations(backends):
         return None
     points = [{key: parts[row.name, key].found.point for key in row.needed} for row in DATASETS]
-    tables = []
+    tables, shares = [], []
     for place, row in enumerate(DATASETS):
-        groups = min(parts[row.name, key].found.groups for key in row.needed)
+        # the figure with the fewest groups: clips of others may be more
+        fewest = min((parts[row.name, key].found for key in row.needed), key=lambda found: found.groups)
+        groups = fewest.groups
         # figures of one dataset are without the same clusters, those of the others are whole
         rest = [{key: np.broadcast_to(value, (groups, 2)) for key, value in whole.items()} for whole in points]
         rest[place] = {key: parts[row.name, key].found.left_out[0][:groups] for key in row.needed}
         tables.append(_average(rest))
-    return ClusteredEstimate(Jackknife(_average(points), tuple(tables)), min(part.n for part in parts.values()))
+        shares.append(fewest.shares[0])
+    return ClusteredEstimate(
+        Jackknife(_average(points), tuple(tables), tuple(shares)), min(part.n for part in parts.values())
+    )
 
 
 def _average(values: Sequence[Mapping[str, np.ndarray]]) -> np.ndarray:

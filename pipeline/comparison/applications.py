@@ -159,4 +159,4 @@ def _resyntheses(one: Jackknife, two: Jackknife) -> Jackknife:
     """Put the figures of two codecs on the resyntheses side by side; they are without the same clusters."""
     tables = zip((one.point, *one.left_out), (two.point, *two.left_out), strict=True)
     point, *left_out = (np.stack([mine[..., 1], other[..., 1]], axis=-1) for mine, other in tables)
-    return Jackknife(point, tuple(left_out))
+    return Jackknife(point, tuple(left_out), one.shares)

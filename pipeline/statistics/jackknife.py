@@ -3,12 +3,15 @@
 Clips of one recording or speaker are no independent evidence, so that the unit is the cluster
 (:attr:`~codec_superb.pipeline.tables.rows.ResynthesisRow.cluster`). A statistic is computed again without each of them,
 on a scale that ends nowhere (the logarithm of a distance, the logit of a share). From these values follow its standard
-error and its skewness; the interval is Student's, with as many degrees of freedom as there are clusters, less one, and
-bent by Hall's cubic for the skewness. Nothing is drawn at random. ``docs/decisions/0016-clustered-intervals.md`` has
-the simulation that decided for it.
+error and its skewness; the interval is Student's, with as many degrees of freedom as there are effective clusters, less
+one, and bent by Hall's cubic for the skewness, by a third of its length at most. With few clusters the scale is the
+statistic's own. Nothing is drawn at random. ``docs/decisions/0016-clustered-intervals.md`` has the simulation that
+decided for it.
 
 Sources: Efron and Stein, The Jackknife Estimate of Variance, Annals of Statistics 1981; Hall, On the Removal of
-Skewness by Transformation, Journal of the Royal Statistical Society B 1992.
+Skewness by Transformation, Journal of the Royal Statistical Society B 1992; Carter, Schnepel and Steigerwald,
+Asymptotic Behavior of a t-Test Robust to Cluster Heterogeneity, Review of Economics and Statistics 2017 (effective
+clusters).
 """
 
 from __future__ import annotations
@@ -27,6 +30,10 @@ Numbers = NDArray[np.int64]
 CONFIDENCE = 0.95
 METHOD: Final = "cluster-jackknife-1"
 """Name of the kind of interval; changed with any change of results."""
+BEND = 0.6
+"""Limit of skewness times quantile: Hall's cubic lengthens one side by a third there, and without limit soon after."""
+FEW = 10
+"""Effective clusters from which on there is a scale without ends; Student's t is 2.3 there, and 3.6 for 3.5."""
 GROUPS = 200
 """Clusters beyond this number are left out several at a time: 199 degrees of freedom lack nothing."""
 
@@ -38,6 +45,8 @@ class Jackknife:
     point: Floats
     left_out: tuple[Floats, ...]
     """For each dataset, which are independent: shape ``(groups, *point.shape)``; NaN where nothing is left."""
+    shares: tuple[Floats, ...]
+    """For each dataset, which part of its clips each group has, shape ``(groups,)``."""
 
     @property
     def groups(self) -> int:
@@ -50,7 +59,8 @@ class Jackknife:
 
     def map(self, function: Callable[[Floats], Floats]) -> Jackknife:
         """Return a function of the statistics, element-wise over groups."""
-        return Jackknife(np.asarray(function(self.point)), tuple(np.asarray(function(t)) for t in self.left_out))
+        left_out = tuple(np.asarray(function(table)) for table in self.left_out)
+        return Jackknife(np.asarray(function(self.point)), left_out, self.shares)
 
 
 def combine(function: Callable[[Sequence[Floats]], Floats], parts: Sequence[Jackknife]) -> Jackknife:
@@ -61,7 +71,7 @@ def combine(function: Callable[[Sequence[Floats]], Floats], parts: Sequence[Jack
         for table in part.left_out:
             others = [np.broadcast_to(point, (len(table), *point.shape)) for point in points]
             tables.append(function([*others[:place], table, *others[place + 1 :]]))
-    return Jackknife(np.asarray(function(points)), tuple(tables))
+    return Jackknife(np.asarray(function(points)), tuple(tables), tuple(s for part in parts for s in part.shares))
 
 
 def numbered(clusters: Sequence[str]) -> Numbers:
@@ -79,7 +89,7 @@ def means(values: Floats, clusters: Numbers, centre: Floats) -> Jackknife:
     groups = clusters % GROUPS
     count = int(groups.max(initial=-1)) + 1
     if not count:
-        return Jackknife(centre, (np.zeros((0, *centre.shape)),))
+        return Jackknife(centre, (np.zeros((0, *centre.shape)),), (np.zeros(0),))
     # Centred first, so that means of equal values are exact.
     kept = (np.where(defined, values - centre, 0.0), defined.astype(np.float64))
     sums, n = (np.zeros((count, values.shape[1])) for _ in kept)
@@ -90,35 +100,45 @@ def means(values: Floats, clusters: Numbers, centre: Floats) -> Jackknife:
     # A mean lies between its smallest and largest value; rounding must not make a distance negative.
     rest = np.clip(rest, np.where(defined, values, np.inf).min(axis=0), np.where(defined, values, -np.inf).max(axis=0))
     # A group without a value of this column changes nothing; of others, that have one, the score may rest too.
-    return Jackknife(centre, (np.where((n == 0) & np.isfinite(centre), centre, rest),))
+    return Jackknife(centre, (np.where((n == 0) & np.isfinite(centre), centre, rest),), (shares_of(groups),))
+
+
+def shares_of(groups: Numbers) -> Floats:
+    """Part of the clips that each group has, from the number of each clip's group."""
+    return np.bincount(groups) / len(groups)
 
 
 def interval(found: Jackknife, lowest: float = -math.inf, highest: float = math.inf) -> tuple[float, float] | None:
     """95 % interval of a statistic that lies between ``lowest`` and ``highest``.
 
-    None for a dataset with fewer than two groups, and where the statistic is undefined without one of them. A statistic
-    that is the same without each (a lossless codec, no error at all) has an interval without width.
+    None for a dataset with fewer than two effective clusters (of 22 clips 20 by one speaker, say), and where the
+    statistic is undefined without one of them. A statistic that is the same without each (a lossless codec, no error at
+    all) has an interval without width.
     """
     point = float(found.point)
-    if found.groups < 2:  # noqa: PLR2004 -- one cluster has no spread
+    effective = [1.0 / float((share**2).sum()) if len(share) else 0.0 for share in found.shares]
+    if min(effective, default=0.0) < 2.0 - 1e-9:
         return None
     tables = [np.append(table, point) for table in found.left_out]
     if not all(np.isfinite(table).all() for table in tables):
         return None
-    if all(((table > lowest) & (table < highest)).all() for table in tables):
+    if min(effective) > FEW - 1e-9 and all(((table > lowest) & (table < highest)).all() for table in tables):
         tables = [_unbounded(table, lowest, highest) for table in tables]
         back = _bounded
-    else:  # without one group the statistic stands at an end, where the scale has none
+    else:  # without one group the statistic stands at an end, where the scale has none; or t is so long that it bursts
         back = _clipped
-    gaps = [table[-1] - table[:-1] for table in tables]
-    variances = [float((gap**2).sum()) * (len(gap) - 1) / len(gap) for gap in gaps]
+    # To the first order a group's influence is its gap less its share: without a large one, few clips are left
+    gaps = [(table[-1] - table[:-1]) * (1 - share) for table, share in zip(tables, found.shares, strict=True)]
+    variances = [float((gap**2).sum()) * len(gap) / (len(gap) - 1) for gap in gaps]
     error = math.sqrt(math.fsum(variances))
     if error <= 1e-12 * max(1.0, abs(float(tables[0][-1]))):
         return point, point
     # Welch and Satterthwaite: degrees of freedom of a sum of variances
-    freedom = math.fsum(variances) ** 2 / math.fsum(v**2 / (len(g) - 1) for v, g in zip(variances, gaps, strict=True))
+    freedom = math.fsum(variances) ** 2 / math.fsum(v**2 / (g - 1) for v, g in zip(variances, effective, strict=True))
     skew = math.fsum(float((gap**3).sum()) for gap in gaps) / math.fsum(float((gap**2).sum()) for gap in gaps) ** 1.5
-    low, high = (float(tables[0][-1]) - error * _unskewed(t, skew) for t in _quantiles(freedom))
+    quantiles = _quantiles(freedom)
+    bent = max(-BEND / quantiles[0], min(BEND / quantiles[0], skew))
+    low, high = (float(tables[0][-1]) - error * _unskewed(t, bent) for t in quantiles)
     return back(low, lowest, highest), back(high, lowest, highest)
 
 

@@ -37,7 +37,7 @@ def warm_up() -> None:
     list(open_table(table, own=True))
     for figure in PROBE_METRICS.values():
         probe_metric_function(figure)
-    interval(Jackknife(np.zeros(()), (np.array([-1.0, 1.0]),)))
+    interval(Jackknife(np.zeros(()), (np.array([-1.0, 1.0]),), (np.array([0.5, 0.5]),)))
 
 
 def run(file: BinaryIO, task: BinaryIO, result: BinaryIO) -> None:

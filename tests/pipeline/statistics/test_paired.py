@@ -157,11 +157,11 @@ def test_the_share_of_replicates_by_hand() -> None:
     """Two ahead, one tied and one behind are 2.5 of 4; what is undefined says nothing, and of nothing it is a half."""
     draws = np.array([[2.0, 1.0], [2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [np.nan, 1.0]])
     point = np.array([2.0, 1.0])
-    found = Jackknife(point, (np.array([[2.0, 1.1], [2.0, 0.9]]),))
+    found = Jackknife(point, (np.array([[2.0, 1.1], [2.0, 0.9]]),), (np.full(2, 0.5),))
     assert difference_of(found, draws).first_better == 2.5 / 4
     assert difference_of(found, draws, -1).first_better == 1.5 / 4
     assert difference_of(found, np.full((5, 2), np.nan)).first_better == 0.5
-    assert difference_of(Jackknife(point, (np.full((5, 2), np.nan),)), draws).low is None
+    assert difference_of(Jackknife(point, (np.full((5, 2), np.nan),), (np.full(5, 0.2),)), draws).low is None
 
 
 def test_a_tie_is_neither_a_win_nor_a_loss() -> None:
