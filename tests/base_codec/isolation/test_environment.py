@@ -135,7 +135,7 @@ class TestEnsure:
     def test_a_killed_build_leaves_no_environment_that_counts(self, home: Path, tmp_path: Path) -> None:
         """SIGKILL in the middle: the next call builds, and is not stopped by a lock that stayed."""
         path = write_lock(tmp_path)
-        process = subprocess.Popen([sys.executable, "-c", BUILD, str(path)], stdout=subprocess.PIPE)
+        process = subprocess.Popen([sys.executable, "-u", "-c", BUILD, str(path)], stdout=subprocess.PIPE)
         assert process.stdout is not None
         with process.stdout as out:
             out.read(8)
