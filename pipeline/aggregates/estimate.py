@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -47,13 +47,12 @@ def estimate(sides: PairedEvidence) -> Mapping[ProbeMetric, ClusteredEstimate]:
     kept = (groups != np.arange(groups.max() + 1)[:, None]).astype(np.float64)
     # the point estimate is the weighting that holds each clip once
     values = _weighted(sides, [np.ones((1, count)), kept])
-    shares = (shares_of(groups),)
-    return {
-        figure: ClusteredEstimate(
-            Jackknife(table[0], (table[1:],), shares), int(contributing_clips(figure, sides).sum())
-        )
-        for figure, table in values.items()
-    }
+    found = {}
+    for figure, table in values.items():
+        counts = contributing_clips(figure, sides)
+        shares = shares_of(groups[counts], len(kept))
+        found[figure] = ClusteredEstimate(Jackknife(table[0], (table[1:],), (shares,)), int(counts.sum()))
+    return found
 
 
 def draw_figures(sides: PairedEvidence, dataset: str, seed: int, replicates: int) -> Mapping[ProbeMetric, Floats]:
@@ -62,11 +61,9 @@ def draw_figures(sides: PairedEvidence, dataset: str, seed: int, replicates: int
     Codecs with the same clips see the same draws.
     """
     stream = random_stream(seed, dataset, "applications")
-    return _weighted(sides, _by_clip(drawn_counts(int(sides.clusters.max()) + 1, replicates, stream), sides))
-
-
-def _by_clip(draws: Iterable[Floats], sides: PairedEvidence) -> Iterator[Floats]:
-    return (counts[:, sides.clusters] for counts in draws)
+    present, clusters = np.unique(sides.clusters, return_inverse=True)
+    draws = drawn_counts(len(present), replicates, stream)
+    return _weighted(sides, (counts[:, clusters.reshape(-1)] for counts in draws))
 
 
 def _weighted(sides: PairedEvidence, weights: Iterable[Floats]) -> dict[ProbeMetric, Floats]:

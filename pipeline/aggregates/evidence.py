@@ -33,7 +33,7 @@ class PairedEvidence:
     probe: Probe
     clips: tuple[str, ...]
     clusters: NDArray[np.int64]
-    """Number of each clip's cluster, from 0."""
+    """Number of each clip's cluster among those of the dataset, from 0."""
     reference: Evidence
     resynthesis: Evidence
 
@@ -52,7 +52,7 @@ def by_dataset_and_probe(pairs: Iterable[PairRow]) -> Pairs:
 
 
 def paired_evidence_of(
-    probe: Probe, rows: Iterable[ClipRow], pairs: Iterable[PairRow], clips: Collection[str] | None = None
+    probe: Probe, rows: Sequence[ClipRow], pairs: Iterable[PairRow], clips: Collection[str] | None = None
 ) -> PairedEvidence:
     """Collect what a probe kept of the clips of one dataset whose status is ok, of those in ``clips`` where given.
 
@@ -60,6 +60,9 @@ def paired_evidence_of(
     """
     taking = [row for row in rows if _takes_part(row, probe.key) and (clips is None or row.clip in clips)]
     chosen = {row.clip: row.probes[probe.key] for row in taking}
+    # numbered over all clips of the dataset, so that a number means the same cluster to every probe
+    numbers = numbered(cluster_names([[row] for row in rows]))
+    number_of = {row.clip: number for row, number in zip(rows, numbers, strict=True)}
     # sorted, so that draws of clips do not depend on the order of rows
     names = tuple(sorted(chosen))
     columns: dict[str, dict[str, Floats]] = {side: {} for side in SIDES}
@@ -70,7 +73,7 @@ def paired_evidence_of(
             columns[side][field.name] = np.array([getattr(chosen[name], side)[field.name] for name in names])
     left, right, target, scores = _places(probe, pairs, names, strict=clips is None)
     sides = {side: Evidence(columns[side], left, right, target, scores[side]) for side in SIDES}
-    clusters = numbered(cluster_names([[row] for row in sorted(taking, key=lambda row: row.clip)]))
+    clusters = np.array([number_of[name] for name in names], np.int64)
     return PairedEvidence(probe, names, clusters, sides["reference"], sides["resynthesis"])
 
 

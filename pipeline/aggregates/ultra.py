@@ -24,7 +24,7 @@ Backends = Mapping[tuple[str, str], str]
 def ultra_average(
     estimates: Mapping[tuple[str, str], ClusteredEstimate], backends: Backends
 ) -> ClusteredEstimate | None:
-    """Average the nine terms, point and replicates; by dataset and figure in ``estimates``.
+    """Average the nine terms, on all clips and without each group of clusters; by dataset and figure in ``estimates``.
 
     None where one is missing or without a value, or was not measured with a model of the published table: only
     then is it comparable with the published averages.
@@ -38,14 +38,15 @@ def ultra_average(
     points = [{key: parts[row.name, key].found.point for key in row.needed} for row in DATASETS]
     tables, shares = [], []
     for place, row in enumerate(DATASETS):
-        # the figure with the fewest groups: clips of others may be more
-        fewest = min((parts[row.name, key].found for key in row.needed), key=lambda found: found.groups)
-        groups = fewest.groups
+        own = {key: parts[row.name, key].found for key in row.needed}
+        groups = max(len(found.shares[0]) for found in own.values())
         # figures of one dataset are without the same clusters, those of the others are whole
         rest = [{key: np.broadcast_to(value, (groups, 2)) for key, value in whole.items()} for whole in points]
-        rest[place] = {key: parts[row.name, key].found.left_out[0][:groups] for key in row.needed}
+        # a figure that has no clip of the last groups is the same without them
+        rest[place] |= {key: np.vstack([found.left_out[0], rest[place][key]])[:groups] for key, found in own.items()}
         tables.append(_average(rest))
-        shares.append(fewest.shares[0])
+        spread = [np.pad(found.shares[0], (0, groups - len(found.shares[0]))) for found in own.values()]
+        shares.append(np.mean(spread, axis=0))
     return ClusteredEstimate(
         Jackknife(_average(points), tuple(tables), tuple(shares)), min(part.n for part in parts.values())
     )

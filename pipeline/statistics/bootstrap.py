@@ -31,7 +31,7 @@ _BLOCK = 1 << 20
 
 
 def random_stream(seed: int, *names: str) -> np.random.PCG64:
-    """Random generator that depends on the seed and names only, so that adding a dataset changes no other interval."""
+    """Random generator that depends on the seed and names only, so that adding a dataset changes no other draw."""
     digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
     # 128 bits of seed; numpy promises the streams of bit generators, not those of distributions (NEP 19)
     return np.random.PCG64(int.from_bytes(digest[:16], "little"))

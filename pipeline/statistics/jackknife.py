@@ -46,12 +46,8 @@ class Jackknife:
     left_out: tuple[Floats, ...]
     """For each dataset, which are independent: shape ``(groups, *point.shape)``; NaN where nothing is left."""
     shares: tuple[Floats, ...]
-    """For each dataset, which part of its clips each group has, shape ``(groups,)``."""
-
-    @property
-    def groups(self) -> int:
-        """Groups of clusters in the dataset that has the fewest."""
-        return min((len(table) for table in self.left_out), default=0)
+    """For each dataset, which part of the clips behind the statistic each group has, shape ``(groups,)``; a group with
+    none is no evidence."""
 
     def column(self, position: int) -> Jackknife:
         """Return one statistic of a row of them."""
@@ -100,23 +96,23 @@ def means(values: Floats, clusters: Numbers, centre: Floats) -> Jackknife:
     # A mean lies between its smallest and largest value; rounding must not make a distance negative.
     rest = np.clip(rest, np.where(defined, values, np.inf).min(axis=0), np.where(defined, values, -np.inf).max(axis=0))
     # A group without a value of this column changes nothing; of others, that have one, the score may rest too.
-    return Jackknife(centre, (np.where((n == 0) & np.isfinite(centre), centre, rest),), (shares_of(groups),))
+    return Jackknife(centre, (np.where((n == 0) & np.isfinite(centre), centre, rest),), (shares_of(groups, count),))
 
 
-def shares_of(groups: Numbers) -> Floats:
-    """Part of the clips that each group has, from the number of each clip's group."""
-    return np.bincount(groups) / len(groups)
+def shares_of(groups: Numbers, count: int) -> Floats:
+    """Return the part of the clips that each of ``count`` groups has, from the number of each clip's group."""
+    return np.bincount(groups, minlength=count) / max(1, len(groups))
 
 
 def interval(found: Jackknife, lowest: float = -math.inf, highest: float = math.inf) -> tuple[float, float] | None:
-    """95 % interval of a statistic that lies between ``lowest`` and ``highest``.
+    """Return the ends of the 95 % interval of a statistic that lies between ``lowest`` and ``highest``, in its unit.
 
     None for a dataset with fewer than two effective clusters (of 22 clips 20 by one speaker, say), and where the
     statistic is undefined without one of them. A statistic that is the same without each (a lossless codec, no error at
     all) has an interval without width.
     """
     point = float(found.point)
-    effective = [1.0 / float((share**2).sum()) if len(share) else 0.0 for share in found.shares]
+    effective = [1.0 / float((share**2).sum()) if share.any() else 0.0 for share in found.shares]
     if min(effective, default=0.0) < 2.0 - 1e-9:
         return None
     tables = [np.append(table, point) for table in found.left_out]
@@ -129,24 +125,24 @@ def interval(found: Jackknife, lowest: float = -math.inf, highest: float = math.
         back = _clipped
     # To the first order a group's influence is its gap less its share: without a large one, few clips are left
     gaps = [(table[-1] - table[:-1]) * (1 - share) for table, share in zip(tables, found.shares, strict=True)]
-    variances = [float((gap**2).sum()) * len(gap) / (len(gap) - 1) for gap in gaps]
+    counts = [int(np.count_nonzero(share)) for share in found.shares]
+    variances = [float((gap**2).sum()) * count / (count - 1) for gap, count in zip(gaps, counts, strict=True)]
     error = math.sqrt(math.fsum(variances))
     if error <= 1e-12 * max(1.0, abs(float(tables[0][-1]))):
         return point, point
     # Welch and Satterthwaite: degrees of freedom of a sum of variances
     freedom = math.fsum(variances) ** 2 / math.fsum(v**2 / (g - 1) for v, g in zip(variances, effective, strict=True))
     skew = math.fsum(float((gap**3).sum()) for gap in gaps) / math.fsum(float((gap**2).sum()) for gap in gaps) ** 1.5
-    quantiles = _quantiles(freedom)
-    bent = max(-BEND / quantiles[0], min(BEND / quantiles[0], skew))
-    low, high = (float(tables[0][-1]) - error * _unskewed(t, bent) for t in quantiles)
+    quantile = _quantile(freedom)
+    bent = max(-BEND / quantile, min(BEND / quantile, skew))
+    low, high = (float(tables[0][-1]) - error * _unskewed(t, bent) for t in (quantile, -quantile))
     return back(low, lowest, highest), back(high, lowest, highest)
 
 
-def _quantiles(freedom: float) -> tuple[float, float]:
+def _quantile(freedom: float) -> float:
     from scipy.special import stdtrit
 
-    upper = float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
-    return upper, -upper
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def _unskewed(quantile: float, skew: float) -> float:

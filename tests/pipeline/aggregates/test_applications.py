@@ -20,7 +20,7 @@ from codec_superb.pipeline.aggregates.applications import aggregate_applications
 from codec_superb.pipeline.aggregates.evidence import paired_evidence_of
 from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.statistics.jackknife import interval, means
+from codec_superb.pipeline.statistics.jackknife import Jackknife, interval, means
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
 
 
@@ -189,6 +189,12 @@ class TestDraws:
         assert wide.value == narrow.value
         assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
 
+    def test_clips_that_do_not_count_are_no_evidence(self) -> None:
+        """Clips without words, each by a person of its own, leave the interval of the word error rate as it was."""
+        counted = [heard(f"c{n:02}", 0, n % 3, words=10) for n in range(6)]
+        others = [heard(f"z{n:02}", 1, 1, characters=10) for n in range(30)]
+        assert figures([*counted, *others])["asr_wer_pct"].resynthesis == figures(counted)["asr_wer_pct"].resynthesis
+
     def test_the_least_detection_cost_has_no_interval(self) -> None:
         """Its threshold is chosen on the same trials: it is too low by more than its spread."""
         probed = draw_probes(draw_rows(1, 60), ["asv"])
@@ -269,6 +275,17 @@ class TestUltra:
     def aggregates(self, rows: Sequence[ClipRow], backends: dict[tuple[str, str], str]) -> list[ApplicationAggregate]:
         """Aggregate; the average, if there is one, comes last."""
         return list(aggregate_applications(rows, (), backends=backends))
+
+    def test_its_terms_are_without_the_same_clip(self) -> None:
+        """Where a clip lacks a term, the interval is that of the average computed anew without each clip."""
+        first, *rest = self.rows()
+        rows = [first.model_copy(update={"probes": {k: v for k, v in first.probes.items() if k != "sim"}}), *rest]
+        whole = self.aggregates(rows, self.backends())[-1].resynthesis
+        without = [self.aggregates([*rows[:n], *rows[n + 1 :]], self.backends())[-1] for n in range(len(rows))]
+        values = np.array([each.resynthesis.value for each in without]).reshape(len(self.NAMES), -1)
+        share = np.full(values.shape[1], 1 / values.shape[1])
+        low, high = interval(Jackknife(np.array(whole.value), tuple(values), (share,) * len(values))) or (0, 0)
+        assert (whole.low, whole.high) == pytest.approx((low, high), abs=0.005 * (high - low))
 
     def test_it_is_the_mean_of_nine_and_stands_last(self) -> None:
         """On the resynthesis as on the reference, of the very values beside it; with counts and an interval."""
