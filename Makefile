@@ -57,16 +57,16 @@ layers: $(TEST_VENV)/.installed ## the import layers of docs/design.md
 	$(TEST_VENV)/bin/lint-imports
 
 perf: $(PERF_VENV)/.installed ## measure scoring, and a whole run, against the reference composition, in an environment of its own
-	$(PERF_VENV)/bin/python perf/scoring.py
-	$(PERF_VENV)/bin/python perf/scoring.py --pesq-backend fast
+	$(PERF_VENV)/bin/python perf/metrics/scoring.py
+	$(PERF_VENV)/bin/python perf/metrics/scoring.py --pesq-backend fast
 	$(PERF_VENV)/bin/codec-superb datasets prepare mini
-	$(PERF_VENV)/bin/python perf/default_set.py
-	$(PERF_VENV)/bin/python perf/pesq_speed.py
-	$(PERF_VENV)/bin/python perf/end_to_end.py
+	$(PERF_VENV)/bin/python perf/metrics/default_set.py
+	$(PERF_VENV)/bin/python perf/metrics/pesq_speed.py
+	$(PERF_VENV)/bin/python perf/metrics/end_to_end.py
 
 test-pesq: $(TEST_VENV)/.installed ## PAIRS (2,000) seeded pairs through both implementations of PESQ
 	$(TEST_VENV)/bin/codec-superb datasets prepare mini
-	$(TEST_VENV)/bin/python perf/pesq_pairs.py --count $(PAIRS)
+	$(TEST_VENV)/bin/python perf/metrics/pesq_pairs.py --count $(PAIRS)
 
 MUTANTS ?= 100
 SEED ?= 0

@@ -10,7 +10,7 @@ from support.metrics import coded, speech
 
 from codec_superb.metrics.score import score_pair
 
-PERF = Path(__file__).parents[2] / "perf"
+PERF = Path(__file__).parents[2] / "perf" / "metrics"
 
 
 def test_the_loop_scores_as_this_package_does(monkeypatch: pytest.MonkeyPatch) -> None:

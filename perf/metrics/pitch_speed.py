@@ -1,6 +1,6 @@
 """Time the compiled pitch against pyworld and against PESQ, and the default metrics against the five published ones.
 
-    python perf/pitch_speed.py [--dataset mini] [--rounds 7]
+    python perf/metrics/pitch_speed.py [--dataset mini] [--rounds 7]
 
 One process, one core, in turns; what counts is processor time of this thread, the best of the rounds. The sound is
 speech of a dataset, cut to 2, 10 and 30 s, and the same with noise.

@@ -1,4 +1,4 @@
-"""Compare the metrics with a folder of golden pairs: ``python perf/golden.py DIR``.
+"""Compare the metrics with a folder of golden pairs: ``python perf/metrics/golden.py DIR``.
 
 DIR holds ``values.csv`` (columns reference, degraded, sampling_rate and one per metric) and the audio it names. Prints
 every difference and exits with 1 when one is beyond the tolerances of the metric definitions: 1e-3 absolute for PESQ,

@@ -1,6 +1,6 @@
 """Measure PESQ against the package ``pesq``: one thread, two threads, growth with length, instructions.
 
-    python perf/pesq_speed.py [--clips FOLDER | --dataset mini] [--instructions]
+    python perf/metrics/pesq_speed.py [--clips FOLDER | --dataset mini] [--instructions]
 
 Speech through several codecs, cut to 2, 10 and 30 s; both implementations in one process, each called several times in
 a row, the best time counts; every score is checked to be the same. ``--instructions`` counts the instructions of one

@@ -1,6 +1,6 @@
 """Compare the compiled pitch with the package ``pyworld``, frame by frame, on clips and what codecs make of them.
 
-    python perf/pitch_pairs.py [--dataset mini] [--codecs opus_6k mp3_32k ...]
+    python perf/metrics/pitch_pairs.py [--dataset mini] [--codecs opus_6k mp3_32k ...]
 
 Every clip as it is and through each codec, at a rate from 8 to 48 kHz that its number chooses. The table shows frames
 whose voicing differs and the largest difference in Hz; the exit status is 1 when a bound does not hold.

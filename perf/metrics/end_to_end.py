@@ -1,4 +1,4 @@
-"""Time a whole benchmark of one codec against a simple loop: ``python perf/end_to_end.py``.
+"""Time a whole benchmark of one codec against a simple loop: ``python perf/metrics/end_to_end.py``.
 
 The same clips (of ``mini``, cut to equal lengths) go through the same codec on both sides. The loop is what
 people write: one process; encode, decode, write a WAV file; read both files again, and the five published metrics of

@@ -2,7 +2,9 @@
 
 callgrind knows no AVX-512, so the compiled code is made for AVX2 here and needs more instructions than what the machine
 may really run. Each count is the difference between a process that calls once and one that calls three times, halved:
-the interpreter and the imports cancel out. Usage: ``python perf/pesq_instructions.py [SECONDS…]``, by default 2 and 10.
+the interpreter and the imports cancel out. Usage, by default 2 and 10 seconds::
+
+    python perf/metrics/pesq_instructions.py [SECONDS…]
 """
 
 from __future__ import annotations

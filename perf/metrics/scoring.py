@@ -119,7 +119,7 @@ class Reference:
 
 def pairs() -> Iterator[tuple[int, int, Samples, Samples]]:
     """Yield rate, seconds and a pair of synthetic speech for each."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
     from support.metrics import coded, speech
 
     for rate in RATES:

@@ -1,6 +1,6 @@
 """Seeded speech pairs for comparing PESQ implementations, and the comparison itself (``make test-pesq``).
 
-    python perf/pesq_pairs.py --clips FOLDER --count 2000 --mode wb --mode nb
+    python perf/metrics/pesq_pairs.py --clips FOLDER --count 2000 --mode wb --mode nb
 
 Every pair is a function of its number alone: a real clip, cut to 1–8 s, then a chain of codec, level, delay, gaps,
 noise, band limit and changes of delay. The table shows how far ``codec_superb.metrics.p862`` is from the package

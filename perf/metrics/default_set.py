@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import soundfile
 from scoring import METRICS, Reference, Samples, machine, restart_with_one_thread
 
 from codec_superb.base_codec.registry import open_codec
@@ -30,10 +29,10 @@ def pairs() -> Iterator[tuple[Samples, Samples, int]]:
     codec, dataset = open_codec(CODEC), open_dataset("mini")
     for identity in dataset.clip_ids():
         clip = dataset.clip(identity)
-        audio, rate = soundfile.read(clip.path, dtype="float32", always_2d=True)
         if clip.category == "speech":
-            resynthesis = codec.decode(codec.encode(np.ascontiguousarray(audio.T), rate))
-            yield audio.mean(axis=1, dtype=np.float64), resynthesis.mean(axis=0, dtype=np.float64), rate
+            audio, rate = clip.load()
+            resynthesis = codec.decode(codec.encode(audio, rate))
+            yield audio.mean(axis=0, dtype=np.float64), resynthesis.mean(axis=0, dtype=np.float64), rate
 
 
 def best(function: Callable[[], object], rounds: int) -> float:
