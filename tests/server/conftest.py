@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
+from support.server.databases import database_of_kind
 from support.server.postgres import PostgresServer, postgres_server
 
 from codec_superb.server.app import create_app
@@ -47,13 +47,8 @@ def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=BACKENDS)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """Give an own, migrated, empty database on each kind of server."""
-    if request.param == "sqlite":
-        file = tmp_path / "leaderboard.sqlite"
-        shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
-        yield f"sqlite:///{file}"
-    else:
-        with request.getfixturevalue("postgres").database() as url:
-            yield url
+    with database_of_kind(request, tmp_path) as url:
+        yield url
 
 
 @pytest.fixture

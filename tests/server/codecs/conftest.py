@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -10,6 +9,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 from support.server.codec_page import EVIL, Packed, Site, fill, packed
+from support.server.databases import database_of_kind
 
 from codec_superb.server.app import create_app
 from codec_superb.server.settings import Settings
@@ -40,11 +40,7 @@ def site(request: pytest.FixtureRequest, files: Packed, tmp_path_factory: pytest
     """Run one service on each kind of database for all tests that change nothing."""
     folder = tmp_path_factory.mktemp("site")
     with ExitStack() as stack:
-        if request.param == "sqlite":
-            shutil.copy(request.getfixturevalue("migrated_sqlite"), folder / "leaderboard.sqlite")
-            url = f"sqlite:///{folder / 'leaderboard.sqlite'}"
-        else:
-            url = stack.enter_context(request.getfixturevalue("postgres").database())
+        url = stack.enter_context(database_of_kind(request, folder))
         settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40)
         app = create_app(settings)
         client = stack.enter_context(TestClient(app))

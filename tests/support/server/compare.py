@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 from support.pipeline.stats import card, draw_rows, ok, sha
+from support.server.databases import database_of_kind
 
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregates.metrics import Aggregates, DatasetAggregate, aggregate
@@ -39,12 +39,7 @@ def running_board(
 ) -> Iterator[TestClient]:
     """Run the service on a database of the kind ``request.param``, filled once for many tests that only read."""
     with ExitStack() as stack:
-        if request.param == "sqlite":
-            file = folder / "leaderboard.sqlite"
-            shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
-            url = f"sqlite:///{file}"
-        else:
-            url = stack.enter_context(request.getfixturevalue("postgres").database())
+        url = stack.enter_context(database_of_kind(request, folder))
         limits: dict[str, Any] = {"computations_per_minute": 100_000}
         settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **limits)
         database = Database(url)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from sqlalchemy.orm import undefer
 from starlette.testclient import TestClient
 from support.pipeline.stats import card, draw_rows, with_audio, write_run
 from support.pipeline.stats import sha as manifest_hash
+from support.server.databases import database_of_kind
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
@@ -152,12 +152,7 @@ def whole_submissions(database: Database, settings: Settings) -> list[str]:
 def service_on(request: pytest.FixtureRequest, folder: Path) -> Iterator[Service]:
     """Run a service on the kind of database that ``request.param`` names, with generous rate limits."""
     with ExitStack() as stack:
-        if request.param == "sqlite":
-            file = folder / "leaderboard.sqlite"
-            shutil.copy(request.getfixturevalue("migrated_sqlite"), file)
-            url = f"sqlite:///{file}"
-        else:
-            url = stack.enter_context(request.getfixturevalue("postgres").database())
+        url = stack.enter_context(database_of_kind(request, folder))
         generous = {"uploads_per_hour": 1_000_000, "computations_per_minute": 1_000_000}
         settings = Settings(database=url, storage=folder / "storage", secret_key="x" * 40, **generous)
         yield stack.enter_context(running(settings))
