@@ -28,7 +28,7 @@ class Difference(Record):
     difference: FiniteFloat
     """First minus second."""
     low: FiniteFloat | None
-    """Lower end of the 95 % paired interval of the difference; None for fewer than two clusters of clips. The codecs
+    """Lower end of the 95 % paired interval of the difference; None for fewer than two effective clusters. The codecs
     differ significantly where it does not hold 0."""
     high: FiniteFloat | None
     """Upper end."""

@@ -153,7 +153,8 @@ def reason_without_rank(ranked: Ranked, position: int) -> str:
         return _incomplete(figures)
     if ranked.basis == "intervals" and not np.isnan(ranked.frame.numbers(ranked.key)[position]):
         costs = ranked.key in PROBE_METRICS and not PROBE_METRICS[ranked.key].interval
-        return "its interval is not known, nor any order" if costs else "no interval: one clip, speaker or recording"
+        few = "no interval: all or nearly all clips are of one speaker or recording"
+        return "its interval is not known, nor any order" if costs else few
     return f"no value of {quantity_of(ranked.key).label}"
 
 

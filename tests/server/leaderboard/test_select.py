@@ -88,7 +88,7 @@ class TestRanks:
         assert reasons == {
             "elsewhere": "run on further datasets besides those ranked",
             "partial": "incomplete: 3 of 20 clips failed",
-            "alone": "no interval: one clip, speaker or recording",
+            "alone": "no interval: all or nearly all clips are of one speaker or recording",
         }
         mixed = {row.result.codec: row for row in select_all(snapshot, parse([("source", "all")])).rows}
         assert mixed["alone"].result.rank is not None
