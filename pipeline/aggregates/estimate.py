@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from codec_superb.applications.metric_functions import Floats
 from codec_superb.applications.table import SIDES, ProbeMetric
 from codec_superb.metrics.results import Score
-from codec_superb.pipeline.aggregates.evidence import PairedEvidence, probe_metric_function
+from codec_superb.pipeline.aggregates.evidence import PairedEvidence, is_computed_from_pairs, probe_metric_function
 from codec_superb.pipeline.aggregates.interval import score_of
 from codec_superb.pipeline.statistics.bootstrap import drawn_counts, random_stream
 from codec_superb.pipeline.statistics.jackknife import GROUPS, Jackknife, shares_of
@@ -51,8 +51,29 @@ def estimate(sides: PairedEvidence) -> Mapping[ProbeMetric, ClusteredEstimate]:
     for figure, table in values.items():
         counts = contributing_clips(figure, sides)
         shares = shares_of(groups[counts], len(kept))
-        found[figure] = ClusteredEstimate(Jackknife(table[0], (table[1:],), (shares,)), int(counts.sum()))
+        each = Jackknife(table[0], (table[1:],), (shares,))
+        if sides.probe.pairs == "trials" and is_computed_from_pairs(figure, sides.probe):
+            each = _counted_once(each, sides)
+        found[figure] = ClusteredEstimate(each, int(counts.sum()))
     return found
+
+
+def _counted_once(found: Jackknife, sides: PairedEvidence) -> Jackknife:
+    """Draw the values of an error rate in percent nearer, as if the chance of a trial of two speakers counted once.
+
+    Such a trial is left out with either speaker, so that the variance of its own, binomial and with half the weight
+    where misses equal false alarms, is in the sum twice (Cameron and Miller, Robust Inference for Dyadic Data, 2014).
+    At least half is kept.
+    """
+    (table,), (share,) = found.left_out, found.shares
+    groups = np.count_nonzero(share)
+    others = np.count_nonzero(~sides.reference.target)
+    if groups < 2 or not others:  # noqa: PLR2004 -- one has no interval
+        return found
+    variance = (((table - found.point) * (1 - share)[:, None]) ** 2).sum(axis=0) * groups / (groups - 1)
+    chance = found.point * (100 - found.point) / (4 * others)
+    kept = np.sqrt(1 - np.minimum(chance, variance / 2) / np.where(variance > 0, variance, 1.0))
+    return Jackknife(found.point, (found.point + (table - found.point) * kept,), found.shares)
 
 
 def draw_figures(sides: PairedEvidence, dataset: str, seed: int, replicates: int) -> Mapping[ProbeMetric, Floats]:

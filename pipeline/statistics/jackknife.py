@@ -4,9 +4,9 @@ Clips of one recording or speaker are no independent evidence, so that the unit 
 (:attr:`~codec_superb.pipeline.tables.rows.ResynthesisRow.cluster`). A statistic is computed again without each of them,
 on a scale that ends nowhere (the logarithm of a distance, the logit of a share). From these values follow its standard
 error and its skewness; the interval is Student's, with as many degrees of freedom as there are effective clusters, less
-one, and bent by Hall's cubic for the skewness, by a third of its length at most. With few clusters the scale is the
-statistic's own. Nothing is drawn at random. ``docs/decisions/0016-clustered-intervals.md`` has the simulation that
-decided for it.
+one, and bent by Hall's cubic for the skewness, by a third of its length at most. With few clusters it spans this
+interval, shortened, and the one on the statistic's own scale. Nothing is drawn at random.
+``docs/decisions/0016-clustered-intervals.md`` has the simulation that decided for it.
 
 Sources: Efron and Stein, The Jackknife Estimate of Variance, Annals of Statistics 1981; Hall, On the Removal of
 Skewness by Transformation, Journal of the Royal Statistical Society B 1992; Carter, Schnepel and Steigerwald,
@@ -28,12 +28,14 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 CONFIDENCE = 0.95
-METHOD: Final = "cluster-jackknife-1"
+METHOD: Final = "cluster-jackknife-2"
 """Name of the kind of interval; changed with any change of results."""
 BEND = 0.6
 """Limit of skewness times quantile: Hall's cubic lengthens one side by a third there, and without limit soon after."""
 FEW = 10
-"""Effective clusters from which on there is a scale without ends; Student's t is 2.3 there, and 3.6 for 3.5."""
+"""Effective clusters from which on the scale without ends stands alone; Student's t is 2.3 there, and 3.6 for 3.5."""
+REACH = 1.5
+"""With fewer, how far an end may lie on that scale: 4.5 times the distance or the odds, since t bursts its ends."""
 GROUPS = 200
 """Clusters beyond this number are left out several at a time: 199 degrees of freedom lack nothing."""
 
@@ -118,25 +120,36 @@ def interval(found: Jackknife, lowest: float = -math.inf, highest: float = math.
     tables = [np.append(table, point) for table in found.left_out]
     if not all(np.isfinite(table).all() for table in tables):
         return None
-    if min(effective) > FEW - 1e-9 and all(((table > lowest) & (table < highest)).all() for table in tables):
-        tables = [_unbounded(table, lowest, highest) for table in tables]
-        back = _bounded
-    else:  # without one group the statistic stands at an end, where the scale has none; or t is so long that it bursts
-        back = _clipped
+    low, high = (point - arm for arm in _arms(tables, found.shares, effective))
+    own = _clipped(low, lowest, highest), _clipped(high, lowest, highest)
+    if not all(((table > lowest) & (table < highest)).all() for table in tables):
+        return own  # without one group the statistic stands at an end, where the other scale has none
+    unbounded = [_unbounded(table, lowest, highest) for table in tables]
+    few = min(effective) < FEW - 1e-9
+    reach = REACH if few else math.inf
+    arms = (_clipped(arm, -reach, reach) for arm in _arms(unbounded, found.shares, effective))
+    low, high = (_bounded(float(unbounded[0][-1]) - arm, lowest, highest) for arm in arms)
+    return (min(low, own[0]), max(high, own[1])) if few else (low, high)
+
+
+def _arms(tables: Sequence[Floats], shares: Sequence[Floats], effective: Sequence[float]) -> tuple[float, float]:
+    """Return how far the ends lie below the statistic, the lower one first.
+
+    A table has the values of a dataset without each group, and that of all clips last.
+    """
     # To the first order a group's influence is its gap less its share: without a large one, few clips are left
-    gaps = [(table[-1] - table[:-1]) * (1 - share) for table, share in zip(tables, found.shares, strict=True)]
-    counts = [int(np.count_nonzero(share)) for share in found.shares]
+    gaps = [(table[-1] - table[:-1]) * (1 - share) for table, share in zip(tables, shares, strict=True)]
+    counts = [int(np.count_nonzero(share)) for share in shares]
     variances = [float((gap**2).sum()) * count / (count - 1) for gap, count in zip(gaps, counts, strict=True)]
     error = math.sqrt(math.fsum(variances))
     if error <= 1e-12 * max(1.0, abs(float(tables[0][-1]))):
-        return point, point
+        return 0.0, 0.0
     # Welch and Satterthwaite: degrees of freedom of a sum of variances
     freedom = math.fsum(variances) ** 2 / math.fsum(v**2 / (g - 1) for v, g in zip(variances, effective, strict=True))
     skew = math.fsum(float((gap**3).sum()) for gap in gaps) / math.fsum(float((gap**2).sum()) for gap in gaps) ** 1.5
     quantile = _quantile(freedom)
     bent = max(-BEND / quantile, min(BEND / quantile, skew))
-    low, high = (float(tables[0][-1]) - error * _unskewed(t, bent) for t in (quantile, -quantile))
-    return back(low, lowest, highest), back(high, lowest, highest)
+    return error * _unskewed(quantile, bent), error * _unskewed(-quantile, bent)
 
 
 def _quantile(freedom: float) -> float:

@@ -80,7 +80,7 @@ class SubmittedDataset(Record):
 class Bootstrap(Record):
     """How the intervals were computed; fixed, so that everybody's can be recomputed and compared."""
 
-    method: Literal["cluster-jackknife-1", "expanded-percentile-1"] = METHOD
+    method: Literal["cluster-jackknife-2", "cluster-jackknife-1", "expanded-percentile-1"] = METHOD
     """Kind of interval; those of a file of an earlier kind are computed anew and not compared."""
     seed: Literal[0] = SEED
     """Seed of the resampling behind ranks and comparisons."""

@@ -1,4 +1,4 @@
-"""Submissions of the method before: taken, every number compared but the intervals, which are computed anew."""
+"""Submissions of the methods before: taken, every number compared but the intervals, which are computed anew."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 from support.pipeline.stats import card, draw_rows, failed, write_run
 from support.pipeline.submissions import reseal, rewrite
 
@@ -16,7 +17,8 @@ from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.tables.clips import FORMAT_KEY, clip_schema
 
 
-def test_a_submission_of_the_earlier_method_is_taken_and_gets_intervals_of_this_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["expanded-percentile-1", "cluster-jackknife-1"])
+def test_a_submission_of_an_earlier_method_is_taken_and_gets_intervals_of_this_one(tmp_path: Path, method: str) -> None:
     """Its table knows no cluster and its intervals are others: both are noted, every other number is compared."""
     packed = pack([write_run(tmp_path, [*draw_rows(1, 12), failed("mini/broken")], card=card())], tmp_path / "a.zip")
 
@@ -29,7 +31,7 @@ def test_a_submission_of_the_earlier_method_is_taken_and_gets_intervals_of_this_
             writer.write_table(table.cast(schema))
         members["clips.parquet"] = out.getvalue()
         document = json.loads(members["submission.json"])
-        document["bootstrap"]["method"] = "expanded-percentile-1"
+        document["bootstrap"]["method"] = method
         for entry in document["aggregates"]["datasets"]:
             del entry["clusters"]
             entry["score"]["low"] = 0.01
@@ -38,7 +40,7 @@ def test_a_submission_of_the_earlier_method_is_taken_and_gets_intervals_of_this_
 
     report, opened = check_and_open(rewrite(packed, older))
     assert report.ok, report.problems
-    assert any("expanded-percentile-1" in note for note in report.notes)
+    assert any(method in note for note in report.notes)
     assert opened is not None
     assert opened.aggregates is not None
     assert opened.aggregates.datasets[0].clusters == opened.aggregates.datasets[0].ok
