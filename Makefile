@@ -93,7 +93,7 @@ $(VENV)/.installed: $(INPUTS)
 	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing codec-superb into $(VENV) (pesq is compiled the first time) ..."
-	$(VENV)/bin/pip install $(PIP_FLAGS) --no-compile -e '.[probes]'
+	$(VENV)/bin/pip install $(PIP_FLAGS) --no-compile -e '.[probes,lyra]'
 	@touch $@
 
 # The demo does not wait for the packages of the service.

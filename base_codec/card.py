@@ -8,6 +8,19 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
+class WeightsFile(BaseModel):
+    """One file of weights, pinned."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
+    """File name, at the source and on this machine."""
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """SHA-256 of its bytes."""
+    size: int = Field(gt=0)
+    """Bytes."""
+
+
 class Weights(BaseModel):
     """Where a neural codec's parameters come from; a classical codec has none."""
 
@@ -22,6 +35,8 @@ class Weights(BaseModel):
     config_sha256: str | None = None
     """SHA-256 of ``config.json``, from which transformers builds the model: the same weights with another
     configuration are another model."""
+    files: tuple[WeightsFile, ...] = ()
+    """The files, where ``source`` is the address of a folder on a web server that has them by name."""
 
 
 class Isolation(BaseModel):
