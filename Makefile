@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf serve clean help chromium postgres
 
 # Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.
-PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k
+PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k lyra_3.2k lyra_6k lyra_9.2k
 
 demo: $(VENV)/.installed ## install, fetch `mini`, benchmark and probe real codecs on it, print the ranking, write runs/report.html
 	@$(VENV)/bin/codec-superb bench --out runs --application asr,asv,quality --probe-codec $(PROBED)

@@ -69,7 +69,7 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
     return own, options._replace(weights=alone.weights) if weights.takes_options(plain) else alone
 
 
-def check_obtainable(name: str) -> None:
+def check_obtainable(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> None:
     """Raise MissingDependency or MissingWeights where :func:`open_codec` would: for want of a package or of weights.
 
     Weights that are not on this machine are downloaded; nothing is imported.
@@ -82,7 +82,7 @@ def check_obtainable(name: str) -> None:
             metadata.version(requirement.name)
         except metadata.PackageNotFoundError as error:
             raise MissingDependency(not_installed(name, requirement.name, *_wanted(own))) from error
-    configure(name)
+    configure(name, options)
 
 
 def _folder_alone(folder: Path) -> CodecOptions:

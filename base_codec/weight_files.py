@@ -6,7 +6,7 @@ from pathlib import Path
 
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingWeights
-from codec_superb.base_codec.weight_folders import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY, VARIABLE
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import listing_sha256, unchanged_file_sha256
 from codec_superb.data_manifests.home import codec_superb_home
@@ -34,7 +34,8 @@ def fetched_folder(card: Card, weights: Weights, *, download: bool = True) -> Pa
         for file in weights.files:
             fetcher.fetch(WebFile(weights.source, file.name, file.sha256, file.size), lambda _received: None)
     except (FetchError, OSError) as error:
-        raise _missing(card, weights, missing, folder, f"cannot be fetched: {error}") from error
+        why = str(error).replace(f"{weights.source}/", "")  # the message names the address already
+        raise _missing(card, weights, missing, folder, f"cannot be fetched ({why})") from error
     return folder
 
 
@@ -64,5 +65,5 @@ def _is_there(path: Path, sha256: str) -> bool:
 def _missing(card: Card, weights: Weights, names: list[str], folder: Path, why: str) -> MissingWeights:
     return MissingWeights(
         f"{card.name}: {', '.join(names)} of {weights.source} {why}; put them into {folder}, or name a folder that has "
-        "them: --weights DIR"
+        f"them with --weights DIR or {VARIABLE}"
     )
