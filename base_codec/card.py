@@ -130,6 +130,8 @@ class Card(BaseModel):
     """Packages that it needs, as pip requirements."""
     isolation: Isolation | None = None
     """None for a codec that runs in the environment of this package."""
+    cpu_only: bool = False
+    """True for a neural codec of the main environment whose library runs on the CPU alone."""
     encode_only: bool = False
     """True for a tokeniser without a decoder."""
     evidence: Literal["seen", "compared", "neither"] = "neither"
