@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingWeights
 from codec_superb.base_codec.weight_folders import RANDOM_KEY, VARIABLE
-from codec_superb.data_manifests.errors import FetchError
+from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.data_manifests.files import listing_sha256, unchanged_file_sha256
 from codec_superb.data_manifests.home import codec_superb_home
 from codec_superb.data_manifests.hub.hub_files import OFFLINE, is_offline
@@ -29,28 +30,21 @@ def fetched_folder(card: Card, weights: Weights, *, download: bool = True) -> Pa
     from codec_superb.data_manifests.packages.index_client import WebFile
     from codec_superb.data_manifests.packages.pip_settings import read_pip_settings
 
-    fetcher = Fetcher(folder, read_pip_settings())
     try:
+        # no second try of a connection: a machine behind a firewall is told after one time-out
+        fetcher = Fetcher(folder, replace(read_pip_settings(), retries=0))
         for file in weights.files:
             fetcher.fetch(WebFile(weights.source, file.name, file.sha256, file.size), lambda _received: None)
-    except (FetchError, OSError) as error:
+    except (DatasetError, OSError) as error:
         why = str(error).replace(f"{weights.source}/", "")  # the message names the address already
         raise _missing(card, weights, missing, folder, f"cannot be fetched ({why})") from error
     return folder
 
 
 def folder_weights(card: Card, folder: Path) -> Weights:
-    """Return what identifies the files of the card's names in ``folder``: the card's own weights where all are equal.
-
-    Raises MissingWeights naming the files that the folder lacks.
-    """
+    """Return what identifies the card's files in ``folder``, where all are: its own weights where their hashes are."""
     published = card.weights
     assert published is not None
-    lacking = [file.name for file in published.files if not (folder / file.name).is_file()]
-    if lacking:
-        raise MissingWeights(
-            f"{card.name}: no file {' and no file '.join(lacking)} in {folder}; fetch what {published.source} has there"
-        )
     found = {file.name: unchanged_file_sha256(folder / file.name) for file in published.files}
     if all(found[file.name] == file.sha256 for file in published.files):
         return published

@@ -29,7 +29,7 @@ def chosen_device(codec: str, device: str) -> str:
 def refuse_device(device: str, cards: Sequence[Card]) -> None:
     """Raise PipelineError for neural codecs of the CPU on ``cuda``, before other codecs have run for hours."""
     if device == "cuda" and (refused := [card for card in cards if _needs_cpu(card)]):
-        kind = "isolated codecs" if all(card.isolation for card in refused) else "they"
+        kind = "isolated codecs" if all(card.isolation for card in refused) else "these codecs"
         raise PipelineError(
             f"{', '.join(card.name for card in refused)}: {kind} run on the cpu; take --device auto, which gives the "
             "others the graphics card"

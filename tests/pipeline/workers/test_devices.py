@@ -42,7 +42,7 @@ def test_a_neural_codec_of_the_cpu_stays_there(monkeypatch: pytest.MonkeyPatch) 
     """Lyra's library has no CUDA: ``auto`` does not even ask torch, and ``cuda`` is refused before any work."""
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace())
     assert chosen_device("lyra_6k", "auto") == "cpu"
-    with pytest.raises(PipelineError, match=r"^lyra_6k: they run on the cpu; take --device auto"):
+    with pytest.raises(PipelineError, match=r"^lyra_6k: these codecs run on the cpu; take --device auto"):
         refuse_device("cuda", [card("opus_12k"), card("lyra_6k")])
     refuse_device("auto", [card("lyra_6k")])
 
