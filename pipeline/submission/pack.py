@@ -17,7 +17,7 @@ from codec_superb.applications.table import PROBES
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import names
-from codec_superb.base_codec.weights import takes_options
+from codec_superb.base_codec.weights import has_checkpoint
 from codec_superb.data_manifests import Dataset
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import aggregate
@@ -152,7 +152,7 @@ def _open(run: RunFolder | Path) -> _Run:
 def _is_changed(info: RunInfo) -> bool:
     """Whether a card differs from the codec that was run, for example by its name; only of the program's own codecs."""
     name = info.card.name
-    ours = name in names() and takes_options(card_of(name))
+    ours = name in names() and has_checkpoint(card_of(name))
     return ours and info.spec_hash != spec_hash(info.card, info.dataset.manifest_hash)
 
 
@@ -167,7 +167,7 @@ def _refuse(runs: Sequence[_Run]) -> None:
     versions: dict[str, str] = {}
     for run, previous in zip(runs, [None, *runs], strict=False):
         info, where = run.info, run.folder.path
-        if info.card != first.card:
+        if info.card.identity() != first.card.identity():
             got = info.card.name if info.card.name != first.card.name else "another card of the same name"
             raise SubmissionError(f"{where}: expected runs of one codec, {first.card.name}; got {got}: pack it apart")
         if previous and info.dataset.name == previous.info.dataset.name:
