@@ -275,8 +275,10 @@ def test_no_card_waits_for_less_than_a_frame() -> None:
     cards = [registry.card(name) for name in registry.names()]
     whole = {card.family for card in cards if card.latency_ms is None}
     assert whole == {
-        "academicodec", "dualcodec", "focalcodec", "funcodec", "higgs_audio_v2", "neucodec", "s3tokenizer",
-        "spark_bicodec", "speechtokenizer", "sqcodec", "stable_codec", "unicodec", "wavtokenizer", "xcodec", "xcodec2",
+        "academicodec", "auv", "dualcodec", "focalcodec", "funcodec", "higgs_audio_v2", "llmcodec", "neucodec",
+        "neucodec_distilled", "s3tokenizer", "spark_bicodec", "speechtokenizer", "speechtokenizer_snake", "sqcodec",
+        "stable_codec", "stable_codec_base", "unicodec", "wavtokenizer", "xcodec", "xcodec2", "xcodec_hubert_general",
+        "xcodec_hubert_general_balanced", "xcodec_wavlm_mls", "xcodec_wavlm_more_data",
     }  # fmt: skip
     for card in cards:
         if card.latency_ms is not None and card.frame_rate is not None:
