@@ -66,7 +66,8 @@ class Guest:
 def _listener_folder(card: dict[str, Any]) -> Path:
     given = card["settings"].get("weights")
     if given is None:
-        return guest_tools.weights_folder(card, LISTENER, origin=card["settings"]["listener"])
+        found: Path = guest_tools.weights_folder(card, LISTENER, origin=card["settings"]["listener"])
+        return found
     guest_tools.weights_folder(card, tuple(f"{LISTENER_FOLDER}/{name}" for name in LISTENER))
     return Path(given).expanduser() / LISTENER_FOLDER
 
@@ -76,11 +77,12 @@ def _open_listener(folder: Path) -> tuple[Any, Any]:
     from transformers import AutoFeatureExtractor, HubertModel
 
     opened: Any = HubertModel.from_pretrained(folder, output_loading_info=True)
+    kind: Any = AutoFeatureExtractor
     model, report = opened
     lacking = set(report["missing_keys"]) - {"masked_spec_embed"}  # that one is for training
     if lacking:
         raise ValueError(f"expected the publisher's DistilHuBERT, got one without {min(lacking)}")
-    return model, AutoFeatureExtractor.from_pretrained(folder)
+    return model, kind.from_pretrained(folder)
 
 
 def _stand_in_for_torchtune() -> None:
