@@ -117,7 +117,8 @@ class Card(BaseModel):
     training_data: str | None = None
     """What a neural codec was trained on."""
     licence: str
-    """Licence of the implementation and its weights."""
+    """Licence of the implementation; of a neural codec ``code: …; weights: …``, each with its source in brackets where
+    that is not the package or repository itself, and ``none stated`` where the publisher says nothing."""
     paper: str
     """Publication to cite."""
     homepage: str

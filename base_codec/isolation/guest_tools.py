@@ -56,12 +56,12 @@ def _from_hub(source: str, revision: str | None, files: tuple[str, ...], subfold
 def expect_hash(card: dict[str, Any], file: Path, expected: str | None = None) -> None:
     """Raise ValueError unless the publisher's file has the SHA-256 ``expected``; a user's own file is not checked.
 
-    Without ``expected`` the hash of the card is used.
+    Without ``expected`` the hash of the card is used; where the card has none, the run's card gets it (``identity``).
     """
-    if card["settings"].get("weights") is not None:
+    expected = expected or card["weights"].get("sha256")
+    if expected is None or card["settings"].get("weights") is not None:
         return
     found = _sha256_of(file)
-    expected = expected or card["weights"]["sha256"]
     if found != expected:
         raise ValueError(
             f"expected {file.name} with SHA-256 {expected}; delete it and fetch again, or give the folder of another "

@@ -251,6 +251,22 @@ def test_blocks_are_as_long_as_their_notes_say() -> None:
         assert seconds == pytest.approx(float(named[2]) if named[2] else int(named[1]) / 1000, abs=6e-4)
 
 
+def test_a_neural_card_states_the_licences_of_code_and_weights_apart() -> None:
+    """One form for all of them, and the same weights have the same licence on every card that names them."""
+    cards = [card for card in map(registry.card, registry.names()) if card.kind == "neural"]
+    of_weights: dict[str, set[str]] = {}
+    for card in cards:
+        found = re.fullmatch(r"code: (\S.+); weights: (\S.+)", card.licence)
+        assert found is not None, card.name
+        assert card.weights is not None
+        of_weights.setdefault(card.weights.source, set()).add(found[2])
+    assert all(len(stated) == 1 for stated in of_weights.values()), of_weights
+    encodec = {
+        registry.card(name).licence.split("; weights: ")[1] for name in ("encodec_24k_6bps", "encodec_original_24k_6k")
+    }
+    assert len(encodec) == 1
+
+
 def test_no_card_waits_for_less_than_a_frame() -> None:
     """Latencies hold the frame, which is the least; codecs that look ahead by convolutions hold more than ten of them.
 
@@ -259,8 +275,10 @@ def test_no_card_waits_for_less_than_a_frame() -> None:
     cards = [registry.card(name) for name in registry.names()]
     whole = {card.family for card in cards if card.latency_ms is None}
     assert whole == {
-        "academicodec", "dualcodec", "focalcodec", "funcodec", "higgs_audio_v2", "neucodec", "s3tokenizer",
-        "spark_bicodec", "speechtokenizer", "sqcodec", "stable_codec", "unicodec", "wavtokenizer", "xcodec", "xcodec2",
+        "academicodec", "auv", "dualcodec", "focalcodec", "funcodec", "higgs_audio_v2", "llmcodec", "neucodec",
+        "neucodec_distilled", "s3tokenizer", "spark_bicodec", "speechtokenizer", "speechtokenizer_snake", "sqcodec",
+        "stable_codec", "stable_codec_base", "unicodec", "wavtokenizer", "xcodec", "xcodec2", "xcodec_hubert_general",
+        "xcodec_hubert_general_balanced", "xcodec_wavlm_mls", "xcodec_wavlm_more_data",
     }  # fmt: skip
     for card in cards:
         if card.latency_ms is not None and card.frame_rate is not None:

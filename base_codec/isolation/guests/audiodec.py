@@ -11,6 +11,7 @@ from typing import Any
 
 import guest_tools
 
+# The models of 24 kHz, where the card names no others.
 AUTOENCODER = "autoencoder/symAD_libritts_24000_hop300/checkpoint-500000steps.pkl"
 VOCODER = "vocoder/AudioDec_v1_symAD_libritts_24000_hop300_clean/checkpoint-500000steps.pkl"
 CONFIG = "config.yml"
@@ -19,7 +20,7 @@ SILENCE = 8192
 
 
 class Guest:
-    """Eight codebooks at 80 Hz; the state of the stream is reset before each clip."""
+    """Eight codebooks, frames of 300 samples; the state of the stream is reset before each clip."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
@@ -29,9 +30,11 @@ class Guest:
         from models.vocoder.HiFiGAN import StreamGenerator as Vocoder  # type: ignore[import-not-found]
 
         self.torch = torch
-        files = tuple(str(Path(file).with_name(name)) for file in (AUTOENCODER, VOCODER) for name in _beside(file))
+        autoencoder = card["settings"].get("autoencoder", AUTOENCODER)
+        vocoder = card["settings"].get("vocoder", VOCODER)
+        files = tuple(str(Path(file).with_name(name)) for file in (autoencoder, vocoder) for name in _beside(file))
         folder = guest_tools.weights_folder(card, files)
-        facts, state = self._read(folder / AUTOENCODER)
+        facts, state = self._read(folder / autoencoder)
         self.autoencoder = Autoencoder(**facts["generator_params"])
         self.autoencoder.load_state_dict(state)
         guest_tools.expect(
@@ -41,7 +44,7 @@ class Guest:
             codebook_size=facts["generator_params"]["codebook_size"],
             frame_rate=facts["sampling_rate"] / math.prod(facts["generator_params"]["enc_strides"]),
         )
-        facts, state = self._read(folder / VOCODER)
+        facts, state = self._read(folder / vocoder)
         self.vocoder = self._vocoder(Vocoder, facts["generator_params"])
         self.vocoder.load_state_dict(state)
         scales = facts["generator_params"]["upsample_scales"]

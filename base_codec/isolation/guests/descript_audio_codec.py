@@ -7,18 +7,18 @@ from typing import Any
 import guest_tools
 
 CHECKPOINT = "weights_44khz_8kbps_0.0.1.pth"
-"""Name of the file in the package's own cache."""
+"""Name of the file in the package's own cache, where the card names no other."""
 
 
 class Guest:
-    """The first codebooks of the model's nine; quantizer dropout in training allows any number of them."""
+    """The first codebooks of the model's nine or eighteen; quantizer dropout in training allows any number of them."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
         from dac.model import DAC
 
         self.torch = torch
-        file = guest_tools.weights_file(card, CHECKPOINT)
+        file = guest_tools.weights_file(card, card["settings"].get("file", CHECKPOINT))
         guest_tools.expect_hash(card, file)
         # The package's own loader unpickles arbitrary objects and ignores parameters that do not fit.
         stored = torch.load(file, map_location="cpu", weights_only=True)

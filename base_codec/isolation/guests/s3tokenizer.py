@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import guest_tools
@@ -11,20 +12,23 @@ FEWEST_SAMPLES = 201
 
 
 class Guest:
-    """One codebook, or FSQ with eight ternary digits (version 2); trained by speech recognition."""
+    """One codebook, or FSQ with eight ternary digits (versions 2 and 3); trained by speech recognition."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import s3tokenizer  # type: ignore[import-not-found]  # in the private environment alone
         import torch
-        from s3tokenizer import model, model_v2
 
         self.torch, self.package = torch, s3tokenizer
         name = card["settings"]["model"]
         file = guest_tools.weights_file(card, f"{name}.onnx")
         guest_tools.expect_hash(card, file)
-        version_2 = "v2" in name
-        self.model = model_v2.S3TokenizerV2(name) if version_2 else model.S3Tokenizer(name)
-        self.model.init_from_onnx(str(file))  # raises where a parameter is missing
+        version = name.removeprefix("speech_tokenizer_")[:2]
+        kinds = {"v1": s3tokenizer.S3Tokenizer, "v2": s3tokenizer.S3TokenizerV2, "v3": s3tokenizer.S3TokenizerV3}
+        self.model = kinds[version](name)
+        if version == "v3":
+            _open_version_3(self.model, file)
+        else:
+            self.model.init_from_onnx(str(file))  # raises where a parameter is missing
         self.model.eval().to(device)
         hop = 160 * self.model.encoder.stride * 2
         guest_tools.expect(
@@ -40,3 +44,16 @@ class Guest:
             mel = self.package.log_mel_spectrogram(self.torch.from_numpy(audio[0]))
             codes, lengths = self.model.quantize(mel[None], self.torch.tensor([mel.shape[1]]))
         return codes[:, : int(lengths[0])].numpy()
+
+
+def _open_version_3(model: Any, file: Path) -> None:
+    """Read the file as the package does, which leaves parameters that it does not find in it at random.
+
+    Raises ValueError where one is missing; biases of norms alone may be, since the package creates those as zeros.
+    """
+    from s3tokenizer.utils import onnx2torch_v3  # type: ignore[import-not-found]
+
+    missing, _ = model.load_state_dict(onnx2torch_v3(str(file), None, False), strict=False)
+    random = [name for name in missing if not name.endswith("_ln.bias")]
+    if random:
+        raise ValueError(f"expected the publisher's {file.name}, got one without {', '.join(random[:3])}")

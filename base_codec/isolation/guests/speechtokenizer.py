@@ -6,7 +6,7 @@ from typing import Any
 
 import guest_tools
 
-FILES = ("config.json", "SpeechTokenizer.pt")
+CONFIG, CHECKPOINT = "config.json", "SpeechTokenizer.pt"
 
 
 class Guest:
@@ -17,8 +17,9 @@ class Guest:
         from speechtokenizer import SpeechTokenizer
 
         self.torch = torch
-        folder = guest_tools.weights_folder(card, FILES, card["settings"].get("subfolder", ""))
-        config, checkpoint = (str(folder / name) for name in FILES)
+        files = (CONFIG, card["settings"].get("checkpoint", CHECKPOINT))
+        folder = guest_tools.weights_folder(card, files, card["settings"].get("subfolder", ""))
+        config, checkpoint = (str(folder / name) for name in files)
         self.model = SpeechTokenizer.load_from_checkpoint(config, checkpoint).eval().to(device)
         guest_tools.expect(
             card,

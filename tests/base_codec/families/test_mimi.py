@@ -47,6 +47,20 @@ def test_a_stream_gives_what_one_shot_gives(block: int) -> None:
     np.testing.assert_allclose(np.concatenate(parts, axis=2)[0], sound, atol=1e-4)
 
 
+def test_frames_that_are_decoded_each_by_itself_are_another_sound() -> None:
+    """So UltraEval-Audio made its row for streaming: after the first, each frame lacks those before it."""
+    codec = mimi()
+    clip = (0.2 * np.random.default_rng(3).standard_normal((1, FRAMES * FRAME))).astype(np.float32)
+    encoded = codec.encode(clip, 24000)
+    tokens = torch.from_numpy(np.asarray(encoded.payload))[None]
+    with torch.inference_mode():
+        alone = [codec.model.decode(tokens[:, :, i : i + 1]).audio_values[0, 0].numpy() for i in range(FRAMES)]
+    parts = codec.decode(encoded)[0].reshape(FRAMES, FRAME)
+    np.testing.assert_allclose(alone[0], parts[0], atol=1e-4)
+    differs = [np.abs(one - part).max() / np.abs(part).max() for one, part in zip(alone[1:], parts[1:], strict=True)]
+    assert min(differs) > 0.1
+
+
 def test_a_block_that_is_no_whole_frame_is_refused() -> None:
     """A stream takes whole frames of 1920 samples and says so."""
     with pytest.raises(RefusedSetting, match="whole frames of 1920 samples, got 100"):

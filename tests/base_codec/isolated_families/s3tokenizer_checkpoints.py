@@ -1,6 +1,7 @@
 """Run by the private interpreter of s3tokenizer: writes checkpoints of random weights, and asks the package directly.
 
-``make NAME FOLDER`` writes ``NAME.onnx``; ``tokens NAME FOLDER AUDIO.npy OUT.npy`` encodes.
+``make NAME FOLDER`` writes ``NAME.onnx``; ``empty NAME FOLDER`` one without parameters;
+``tokens NAME FOLDER AUDIO.npy OUT.npy`` encodes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ CONVOLUTIONS = {
     "speech_tokenizer_v1": ("onnx::Conv_1519", "onnx::Conv_1520", "onnx::Conv_1521", "onnx::Conv_1522"),
     "speech_tokenizer_v2_25hz": ("onnx::Conv_2216", "onnx::Conv_2217", "onnx::Conv_2218", "onnx::Conv_2219"),
 }
-"""What the publisher's files call the weights and biases of the first two layers."""
+"""What the publisher's files call the weights and biases of the first two layers; version 3 is read by nodes."""
 FIXED = {
     "encoder.positional_embedding": ("encoders.positional_embedding", "/Add"),
     "quantizer._codebook.embed": ("embed", "/quantizer/rq/model/layers.0/_codebook/Pow_1"),
@@ -30,7 +31,8 @@ FIXED = {
 
 def model_of(name):  # noqa: ANN001, ANN201
     """Return the package's model, which always has its full size."""
-    return (s3tokenizer.S3TokenizerV2 if "v2" in name else s3tokenizer.S3Tokenizer)(name)
+    kinds = {"v1": s3tokenizer.S3Tokenizer, "v2": s3tokenizer.S3TokenizerV2, "v3": s3tokenizer.S3TokenizerV3}
+    return next(kind for version, kind in kinds.items() if f"_{version}" in name)(name)
 
 
 def names_of(key, name):  # noqa: ANN001, ANN201
@@ -55,8 +57,45 @@ def draw_codebook(codebook, model):  # noqa: ANN001, ANN201
         codebook.copy_(chosen + 0.1 * latents.std(dim=0) * torch.randn_like(codebook))
 
 
+def save(nodes, values, file):  # noqa: ANN001, ANN201
+    """Write a graph of nodes and named values."""
+    ends = [helper.make_tensor_value_info(end, TensorProto.FLOAT, None) for end in "xy"]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "random", ends[:1], ends[1:], values)), file)
+
+
+def make_version_3(name, folder):  # noqa: ANN001, ANN201
+    """Write a file of version 3, whose reader goes by the names of nodes and takes what they get as input."""
+    nodes, values = [], []
+    state = model_of(name).state_dict()
+    for parameter, value in state.items():
+        key = parameter
+        path, _, kind = key.removeprefix("encoder.").rpartition(".")
+        path = re.sub(r"\.(?!\d)", "/", re.sub(r"\.mlp\.(\d)", r".mlp.mlp.\1", path))
+        layer, entries = "Add" if kind == "bias" else "MatMul", [key]
+        array = value.numpy().T if value.ndim == 2 else value.numpy()
+        if "fsmn" in path:
+            key = key.removeprefix("encoder.")
+            entries = [key]
+        elif path.endswith("_ln"):
+            layer = "Add" if kind == "bias" else "Mul"
+            array = array + 0.1 * np.random.default_rng(1).standard_normal(array.shape).astype(np.float32)
+        elif path.startswith("conv"):
+            layer, entries = "Conv", [key, key.replace("weight", "bias")]
+        elif path.startswith("quantizer"):
+            path = path.replace("_codebook/project_down", "project_in")
+            key = "quantizer.project_in.bias" if kind == "bias" else "onnx::MatMul_3536"
+            entries = [key]
+        values.append(numpy_helper.from_array(np.ascontiguousarray(array), key))
+        if not (path.startswith("conv") and kind == "bias"):
+            nodes.append(helper.make_node(layer, ["x", *entries], ["y"], name=f"/{path}/{layer}"))
+    save(nodes, values, folder / f"{name}.onnx")
+
+
 def make(name, folder):  # noqa: ANN001, ANN201
     """Write a file that has a node for each parameter, as far as the package reads it."""
+    if "_v3" in name:
+        make_version_3(name, folder)
+        return
     model = model_of(name).eval()
     state = model.state_dict()
     if "quantizer._codebook.embed" in state:
@@ -79,10 +118,7 @@ def make(name, folder):  # noqa: ANN001, ANN201
         turned = array.T if array.ndim == 2 and "positional" not in key else array
         values.append(numpy_helper.from_array(np.ascontiguousarray(turned), entry))
         nodes.append(helper.make_node("MatMul", ["x", entry], ["y"], name=node))
-    ends = [helper.make_tensor_value_info(end, TensorProto.FLOAT, None) for end in "xy"]
-    onnx.save(
-        helper.make_model(helper.make_graph(nodes, "random", ends[:1], ends[1:], values)), folder / f"{name}.onnx"
-    )
+    save(nodes, values, folder / f"{name}.onnx")
 
 
 def tokens(name, folder, audio):  # noqa: ANN001, ANN201
@@ -99,6 +135,8 @@ def main(action, name, folder, *files):  # noqa: ANN001, ANN002, ANN201
     torch.manual_seed(1)
     if action == "make":
         make(name, Path(folder))
+    elif action == "empty":
+        save([], [], Path(folder) / f"{name}.onnx")
     else:
         np.save(files[1], tokens(name, Path(folder), np.load(files[0])))
 

@@ -24,7 +24,7 @@ SCRIPT = Path(__file__).with_name("s3tokenizer_checkpoints.py")
 Made = tuple[Path, Path, IsolatedCodec]
 
 
-@pytest.fixture(scope="module", params=["s3tokenizer_v1_50hz", "s3tokenizer_v2_25hz"])
+@pytest.fixture(scope="module", params=["s3tokenizer_v1_50hz", "s3tokenizer_v2_25hz", "s3tokenizer_v3_25hz"])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     """Build the environment, write a checkpoint as the publisher's is read, and open the codec with it."""
     folder = tmp_path_factory.mktemp("s3tokenizer")
@@ -49,7 +49,7 @@ def test_tokens_and_bits_are_those_of_the_card(made: Made, seconds: float) -> No
     check_tokens(made, seconds)
 
 
-@pytest.mark.parametrize("made", ["s3tokenizer_v2_25hz"], indirect=True)
+@pytest.mark.parametrize("made", ["s3tokenizer_v2_25hz", "s3tokenizer_v3_25hz"], indirect=True)
 def test_a_long_clip_is_encoded_whole(made: Made) -> None:
     """Beyond 30 s the package divides the clip and joins the tokens."""
     check_tokens(made, 31.0)
@@ -96,7 +96,7 @@ def test_a_missing_file_is_named(made: Made, tmp_path: Path, monkeypatch: pytest
         random_codec(card.name, tmp_path).load()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    with pytest.raises(CodecUnusable, match=r"no file .* of https://www.modelscope.cn/models/iic/.* \(HF_HUB_OFFLINE"):
+    with pytest.raises(CodecUnusable, match=r"no file .* of https://www.modelscope.cn/models/.* \(HF_HUB_OFFLINE"):
         IsolatedCodec(registry.card(card.name)).load()
 
 
@@ -104,3 +104,11 @@ def test_another_file_than_the_publishers_is_refused(made: Made, tmp_path: Path,
     """What lies in the cache under the publisher's name must have the hash that the package states."""
     card = registry.card(made[2].card.name)
     refuse_half_a_download(card, f"{card.settings['model']}.onnx", tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("made", ["s3tokenizer_v3_25hz"], indirect=True)
+def test_parameters_that_the_package_would_leave_at_random_are_missed(made: Made, tmp_path: Path) -> None:
+    """Version 3 is read by names, and the package says nothing of what it does not find."""
+    subprocess.run([made[0], "-I", SCRIPT, "empty", made[2].card.settings["model"], tmp_path], check=True)
+    with pytest.raises(CodecUnusable, match=r"expected the publisher's .*v3_25hz.onnx, got one without encoder.conv1"):
+        random_codec(made[2].card.name, tmp_path).load()

@@ -52,7 +52,8 @@ def test_another_file_than_the_publishers_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"half a download")
     right = hashlib.sha256(b"half a download").hexdigest()
     guest_tools.expect_hash({"settings": {}, "weights": {"sha256": right}}, file)
-    guest_tools.expect_hash({"settings": {"weights": str(tmp_path)}, "weights": {"sha256": None}}, file)
+    guest_tools.expect_hash({"settings": {"weights": str(tmp_path)}, "weights": {"sha256": right[::-1]}}, file)
+    guest_tools.expect_hash({"settings": {}, "weights": {"sha256": None}}, file)  # no source states one
     with pytest.raises(ValueError, match=rf"expected model.bin with SHA-256 {64 * '0'}; delete it .* \(got {right} in"):
         guest_tools.expect_hash({"settings": {}, "weights": {"sha256": 64 * "0"}}, file)
 

@@ -51,15 +51,16 @@ def _mimi() -> Any:
     )  # fmt: skip
 
 
-def _xcodec() -> Any:
-    from transformers import HubertConfig, XcodecConfig, XcodecModel
+def _xcodec(semantic: str = "Hubert") -> Any:
+    import transformers
 
-    semantic = HubertConfig(
+    listener = getattr(transformers, f"{semantic}Config")(
         hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, conv_dim=[8] * 7,
         num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4,
     )  # fmt: skip
     acoustic = {"encoder_hidden_size": 2, "decoder_hidden_size": 32, "downsampling_ratios": [8, 5, 4, 2]}
-    return XcodecModel(XcodecConfig(acoustic_model_config=acoustic, semantic_model_config=semantic))
+    config = transformers.XcodecConfig(acoustic_model_config=acoustic, semantic_model_config=listener)
+    return transformers.XcodecModel(config)
 
 
 def _higgs() -> Any:
@@ -105,21 +106,28 @@ MODELS: dict[str, Callable[[], Any]] = {
     "dac_24k": lambda: _dac(24000, 32, [2, 4, 5, 8]),
     "mimi": _mimi,
     "xcodec": _xcodec,
+    "xcodec_wavlm_mls": lambda: _xcodec("WavLM"),
     "higgs_audio_v2": _higgs,
     "xcodec2": lambda: xcodec2("Xcodec2"),
     "neucodec": lambda: xcodec2("NeuCodec"),
     "dac_44k": lambda: _dac(44100, 9, [2, 4, 8, 8]),
 }
 
-GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0, "xcodec": 2.0, "xcodec2": 6.0, "neucodec": 6.0,
-    "higgs_audio_v2": 3.0,
+GAIN = {"encodec": 2.0, "dac_16k": 4.0, "dac_24k": 4.0, "dac_44k": 4.0, "xcodec": 2.0, "xcodec_wavlm_mls": 2.0,
+    "xcodec2": 6.0, "neucodec": 6.0, "higgs_audio_v2": 3.0,
 }  # fmt: skip
 """By how much the weights that transformers draws are too small for tokens that differ."""
 FAMILIES = [("encodec_24k_6bps", "encodec"), ("encodec_48k_3bps", "encodec_48k"),
     ("dac_16k", "dac_16k"), ("dac_24k_3cb", "dac_24k"), ("dac_44k_2cb", "dac_44k"), ("mimi_8cb", "mimi"),
-    ("xcodec_2k", "xcodec"), ("xcodec2", "xcodec2"), ("neucodec", "neucodec"), ("higgs_audio_v2_1k", "higgs_audio_v2"),
+    ("xcodec_2k", "xcodec"), ("xcodec_wavlm_mls_2k", "xcodec_wavlm_mls"), ("xcodec2", "xcodec2"),
+    ("neucodec", "neucodec"), ("higgs_audio_v2_1k", "higgs_audio_v2"),
 ]  # fmt: skip
 """A codec of each family, and the model that serves it."""
+ALIKE = {
+    "xcodec_hubert_general": "xcodec", "xcodec_hubert_general_balanced": "xcodec",
+    "xcodec_wavlm_more_data": "xcodec_wavlm_mls",
+}  # fmt: skip
+"""Families that differ from another one in their trained weights alone."""
 
 
 def save_checkpoint(family: str, folder: Path, *, marked: bool = True, seed: int = 0) -> Path:

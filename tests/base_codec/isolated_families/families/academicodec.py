@@ -18,11 +18,11 @@ CONFIG = {
 }  # fmt: skip
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder, config=CONFIG, file=FILE):  # noqa: ANN001, ANN201
     """Write the one checkpoint, and the config that the repository keeps in a folder of its own."""
     from academicodec.models.hificodec.models import Encoder, Generator, Quantizer
 
-    facts = SimpleNamespace(**CONFIG)
+    facts = SimpleNamespace(**config)
     encoder, quantizer, generator = Encoder(facts).eval(), Quantizer(facts).eval(), Generator(facts).eval()
     for group in range(2):
         levels = (quantizer.quantizer_modules, quantizer.quantizer_modules2)
@@ -32,14 +32,14 @@ def make(folder):  # noqa: ANN001, ANN201
         if name.endswith("weight_g"):  # the repository starts with sound that is all but silent
             value.data.fill_(0.5)
     parts = {"encoder": encoder, "quantizer": quantizer, "generator": generator}
-    torch.save({name: part.state_dict() for name, part in parts.items()}, folder / FILE)
-    (folder / "config.json").write_text(json.dumps(CONFIG))
+    torch.save({name: part.state_dict() for name, part in parts.items()}, folder / file)
+    (folder / "config.json").write_text(json.dumps(config))
 
 
-def run(folder, audio):  # noqa: ANN001, ANN201
+def run(folder, audio, file=FILE, frame=320):  # noqa: ANN001, ANN201
     """Return tokens and sound of the repository's class, for a clip that fills its last frame."""
     from academicodec.models.hificodec.vqvae import VQVAE
 
-    model = VQVAE(str(folder / "config.json"), str(folder / FILE), with_encoder=True).eval()
-    tokens = model.encode(torch.nn.functional.pad(audio, (0, -audio.shape[1] % 320)))
+    model = VQVAE(str(folder / "config.json"), str(folder / file), with_encoder=True).eval()
+    tokens = model.encode(torch.nn.functional.pad(audio, (0, -audio.shape[1] % frame)))
     return tokens[0].T, model(tokens)[0]

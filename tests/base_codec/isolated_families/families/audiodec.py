@@ -27,17 +27,17 @@ SPEAKING = {
 }  # fmt: skip
 
 
-def write(file, kind, facts, model):  # noqa: ANN001, ANN201
+def write(file, kind, rate, facts, model):  # noqa: ANN001, ANN201
     """Write a checkpoint and the config beside it, as the repository's trainer does."""
     import yaml
 
     file.parent.mkdir(parents=True)
-    config = {"model_type": kind, "sampling_rate": 24000, "generator_params": facts}
+    config = {"model_type": kind, "sampling_rate": rate, "generator_params": facts}
     (file.parent / "config.yml").write_text(yaml.safe_dump(config))
     torch.save({"model": {"generator": model.state_dict()}, "steps": 500000}, file)
 
 
-def make(folder):  # noqa: ANN001, ANN201
+def make(folder, rate=24000, autoencoder=AUTOENCODER, vocoder=FILE):  # noqa: ANN001, ANN201
     """Write both models; their convolutions are drawn at the scale at which sound passes through them."""
     from models.autoencoder.AudioDec import StreamGenerator as Autoencoder
     from models.vocoder.HiFiGAN import StreamGenerator as Vocoder
@@ -47,22 +47,22 @@ def make(folder):  # noqa: ANN001, ANN201
     codebooks = [layer.embed.T for layer in model.quantizer.codebook.layers]
     draw_codebooks(codebooks, lambda audio: model.projector(model.encoder(audio)))
     np.save(STATISTICS, np.stack([np.zeros(64), 0.1 * np.ones(64)]).astype(np.float32))
-    vocoder = Vocoder(**SPEAKING).eval()
-    for name, value in vocoder.named_parameters():
+    speaker = Vocoder(**SPEAKING).eval()
+    for name, value in speaker.named_parameters():
         if name.endswith("weight_g"):  # the repository starts with sound that is all but silent
             value.data.fill_(1.0)
-    write(folder / AUTOENCODER, "symAudioDec", ENCODING, model)
-    write(folder / FILE, "HiFiGAN", SPEAKING, vocoder)
+    write(folder / autoencoder, "symAudioDec", rate, ENCODING, model)
+    write(folder / vocoder, "HiFiGAN", rate, SPEAKING, speaker)
 
 
-def run(folder, audio):  # noqa: ANN001, ANN201
+def run(folder, audio, autoencoder=AUTOENCODER, vocoder=FILE):  # noqa: ANN001, ANN201
     """Return tokens and sound as the repository's demo for files makes them."""
     from utils.audiodec import AudioDec
 
     os.chdir(folder)  # the config names the file of statistics
     codec = AudioDec()
-    codec.load_transmitter(str(folder / AUTOENCODER))
-    codec.load_receiver(str(folder / AUTOENCODER), str(folder / FILE))
+    codec.load_transmitter(str(folder / autoencoder))
+    codec.load_receiver(str(folder / autoencoder), str(folder / vocoder))
     tokens = codec.tx_encoder.quantize(codec.tx_encoder.encode(audio[None]))
     sound = codec.decoder.decode(codec.rx_encoder.lookup(tokens))
     return tokens - 1024 * torch.arange(8)[:, None], sound[0]

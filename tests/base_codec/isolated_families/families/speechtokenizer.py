@@ -16,21 +16,21 @@ CONFIG = {
 }  # fmt: skip
 
 
-def make(folder):  # noqa: ANN001, ANN201
-    """Write config.json and SpeechTokenizer.pt."""
+def make(folder, config=CONFIG, checkpoint=FILE):  # noqa: ANN001, ANN201
+    """Write config.json and the checkpoint."""
     from speechtokenizer import SpeechTokenizer
 
-    model = SpeechTokenizer(CONFIG).eval()
+    model = SpeechTokenizer(config).eval()
     draw_codebooks([layer._codebook.embed for layer in model.quantizer.vq.layers], model.encoder)
-    (folder / "config.json").write_text(json.dumps(CONFIG))
-    torch.save(model.state_dict(), folder / "SpeechTokenizer.pt")
+    (folder / "config.json").write_text(json.dumps(config))
+    torch.save(model.state_dict(), folder / checkpoint)
 
 
-def run(folder, audio):  # noqa: ANN001, ANN201
+def run(folder, audio, checkpoint=FILE):  # noqa: ANN001, ANN201
     """Return the package's own tokens and sound."""
     from speechtokenizer import SpeechTokenizer
 
-    files = (str(folder / "config.json"), str(folder / "SpeechTokenizer.pt"))
+    files = (str(folder / "config.json"), str(folder / checkpoint))
     model = SpeechTokenizer.load_from_checkpoint(*files).eval()
     codes = model.encode(audio[None])
     return codes[:, 0], model.decode(codes)[0]
