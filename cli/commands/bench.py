@@ -35,7 +35,7 @@ from codec_superb.cli.options import (
     plain_path,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_failures
-from codec_superb.cli.selection import application_names, codec_names
+from codec_superb.cli.selection import application_names, codec_names, usable
 from codec_superb.metrics.table import METRICS
 from codec_superb.web import text
 
@@ -89,7 +89,7 @@ def command(
     from codec_superb.pipeline.scoring.stage import score
     from codec_superb.pipeline.workers.executor import Executor
 
-    codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
+    codecs, datasets = codec_names(codec) if codec else usable(CODECS), list(dataset or DATASETS)
     options = CodecOptions(weights, dtype, compile_model)
     applications = application_names(application)
     choices = choose(adopt(applications), backend or ())

@@ -106,7 +106,8 @@ def number_of(value: float) -> str:
 
 def _origin(card: Card) -> list[Fact]:
     settings = ", ".join(f"{name} = {value}" for name, value in sorted(card.settings.items()))
-    needs = " ".join(card.requirements) or "nothing beyond the core install"
+    own = [] if card.system is None else [f"{card.system.name} ({card.system.kind} of the system)"]
+    needs = " ".join([*card.requirements, *own]) or "nothing beyond the core install"
     extra = f"pip install codec-superb[{card.extra}]" if card.extra else ""
     return [
         Fact("Trained parameters", parameters(card)),
