@@ -76,8 +76,8 @@ class Card(BaseModel):
     """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
     encoder_rates: tuple[Annotated[int, Field(ge=1)], ...] = ()
     """Hz that the encoder takes as they are, ascending, where it takes more than ``sampling_rate``, which is then the
-    decoder's, or the highest of them where the decoder answers at the encoder's: a clip is encoded at the lowest that is
-    not below its own rate, else at the highest."""
+    decoder's, or the highest of them where the decoder answers at the encoder's: a clip is encoded at the lowest not
+    below its own rate, else at the highest."""
     input_rate: bool = False
     """True for a codec that works at the rate of its input, without resampling (lossless codecs);
     ``sampling_rate`` is then only the rate at which frame rate and latency are stated."""

@@ -1,8 +1,8 @@
 """iLBC (RFC 3951) with frames of 20 and 30 ms, through libilbc, the codec of the WebRTC project.
 
 A frame is 304 or 400 bits, whole bytes. Frames do not depend on each other; a lost one is concealed by the decoder. The
-versions 2 and 3 of libilbc differ in the type of lengths (16-bit integer, size_t), which are passed as size_t: the lower
-bits are the same.
+versions 2 and 3 of libilbc differ in the type of lengths (16-bit integer, size_t), which are passed as size_t: the
+lower bits are the same.
 """
 
 from __future__ import annotations

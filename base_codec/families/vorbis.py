@@ -1,8 +1,8 @@
 """Vorbis by quality, encoded by libvorbis inside soundfile's wheel, at the clip's own rate.
 
 FFmpeg's own encoder of Vorbis is experimental and codes stereo alone. Its decoder agrees with libvorbis within 1.2e-7
-and takes packets without Ogg. The three headers (identification, comment, codebooks) depend on rate, channels and quality
-alone; they are not counted, and the card states their size.
+and takes packets without Ogg. The three headers (identification, comment, codebooks) depend on rate, channels and
+quality alone; they are not counted, and the card states their size.
 """
 
 from __future__ import annotations
