@@ -1,7 +1,7 @@
 """GSM 06.10 full rate through soundfile, whose libsndfile carries it.
 
-A frame is 160 samples in 260 bits. In libsndfile's headerless GSM 6.10 it takes 33 bytes, the first four bits of which are
-a mark (0xD): ``bits`` counts 260, which gives 13 kbit/s exactly. The decoder has no concealment of its own.
+A frame is 160 samples in 260 bits. In libsndfile's headerless GSM 6.10 it takes 33 bytes, whose first four bits are a
+mark (0xD): ``bits`` counts 260, which gives 13 kbit/s exactly. The decoder has no concealment of its own.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Speex(FrameCodec):
 
     def __init__(self, card: Card) -> None:
         super().__init__(card)
-        self._quality = card.settings.get("quality")
+        self._quality: int = card.settings.get("quality", -1)
         if self._quality not in QUALITIES or card.sampling_rate not in MODES or card.channels != (1,):
             raise RefusedSetting(
                 f"{card.name}: Speex has the qualities 0 to 10 at {list(MODES)} Hz, mono; "

@@ -35,7 +35,7 @@ class Vorbis(NativeRateCodec):
 
     def __init__(self, card: Card) -> None:
         super().__init__(card)
-        self._quality = card.settings.get("quality")
+        self._quality: int = card.settings.get("quality", -1)
         if self._quality not in QUALITIES:
             raise RefusedSetting(f"{card.name}: Vorbis has the qualities 0 to 10, got {self._quality}")
         self._delays: dict[int, float] = {}
@@ -55,7 +55,7 @@ class Vorbis(NativeRateCodec):
                 sound.write(np.ascontiguousarray(audio[:, start : start + BLOCK].T))
         file.seek(0)
         try:
-            with av.open(file, format="ogg") as container:
+            with av.open(file, "r", format="ogg") as container:
                 stream = container.streams.audio[0]
                 packets = [bytes(packet) for packet in container.demux(stream) if packet.size]
                 return bytes(stream.codec_context.extradata or b""), packets

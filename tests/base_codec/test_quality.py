@@ -1,8 +1,8 @@
 """Decoding is right, not only complete: wide-band PESQ of every family on ten seconds of real speech.
 
 A wrong byte order, code size, first packet or channel order keeps length and bits and ruins the sound. The values were
-measured with PyAV 18.1, pycodec2 4.1, lc3py 1.1, soundfile 0.14 and the libraries of Debian 12 (iLBC: libilbc 2.0.2); each
-was checked to be in the range known for its codec.
+measured with PyAV 18.1, pycodec2 4.1, lc3py 1.1, soundfile 0.14 and the libraries of Debian 12 (iLBC: libilbc
+2.0.2); each was checked to be in the range known for its codec.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from codec_superb.base_codec.card import SystemNeed
 from codec_superb.base_codec.errors import MissingDependency
 
 HERE = SystemNeed(kind="library", name="c", packages={"Debian": "libc6"})
-GONE = SystemNeed(kind="library", name="no-such-library", packages={"Debian": "libnone0", "Homebrew": "none"})
+GONE = SystemNeed(kind="library", name="no-such-library", packages={"Debian": "lib0", "Arch": "lib"})
 NO_PROGRAM = SystemNeed(kind="program", name="no-such-program", packages={"Debian": "none-tools"})
 
 
@@ -26,8 +26,7 @@ def test_a_library_that_is_here_is_loaded() -> None:
     [
         (
             GONE,
-            "gone needs the library no-such-library, which is not installed; "
-            "its packages are Debian: libnone0; Homebrew: none",
+            "gone needs the library no-such-library, which is not installed; its packages are Debian: lib0; Arch: lib",
         ),
         (
             NO_PROGRAM,

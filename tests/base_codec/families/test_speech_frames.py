@@ -96,7 +96,6 @@ def test_frames_have_the_bits_of_the_standard(name: str) -> None:
         ("speex_nb_5.95k", "speex", 0.9999), ("speex_nb_15k", "speex", 0.9999),
         # bcg729's postfilter is that of Annex A, FFmpeg's that of the main body
         ("g729_8k", "g729", 0.99),
-        ("ilbc_13.33k", "ilbc", 0.98), ("ilbc_15.2k", "ilbc", 0.98),
     ],
 )  # fmt: skip
 def test_another_decoder_gives_the_same_sound(name: str, decoder: str, closest: float) -> None:
@@ -104,9 +103,20 @@ def test_another_decoder_gives_the_same_sound(name: str, decoder: str, closest: 
     _, encoded = coded(name)
     other = by_ffmpeg(decoder, name, encoded)
     own = decoded(name, encoded)[:, : other.shape[1]]
-    if closest == 1:
-        assert np.array_equal(own, other)
-    assert np.corrcoef(own[0], other[0])[0, 1] >= closest
+    assert np.corrcoef(own[0], other[0])[0, 1] > closest or np.array_equal(own, other)
+
+
+@pytest.mark.parametrize(("name", "late"), [("ilbc_15.2k", 40), ("ilbc_13.33k", 80)])
+def test_another_decoder_reads_ilbc(name: str, late: int) -> None:
+    """FFmpeg's iLBC decoder, which leaves out the enhancer and its delay, finds the speech in our packets.
+
+    Its waveform agrees with libilbc's by 0.6 to 0.7; packets with their bytes swapped give 0.07.
+    """
+    _, encoded = coded(name)
+    other = by_ffmpeg("ilbc", name, encoded)
+    lag, correlation = waveform_lag(other, decoded(name, encoded)[:, : other.shape[1]], 8000)
+    assert lag == late
+    assert correlation > 0.55
 
 
 @pytest.mark.parametrize(
