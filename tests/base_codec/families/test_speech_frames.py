@@ -62,6 +62,7 @@ def by_ffmpeg(decoder: str, name: str, encoded: Encoded) -> Audio:
     """Decode packets by another implementation than the codec's."""
     context = av.CodecContext.create(decoder, "r")
     context.sample_rate, context.layout = registry.card(name).sampling_rate, "mono"
+    context.options = {"block_align": str(encoded.frames[0])}  # by which FFmpeg knows iLBC's two modes apart
     assert isinstance(encoded.payload, bytes)
     packets = split_packets(encoded.payload, encoded.frames)
     frames = [frame.to_ndarray().reshape(1, -1) for packet in packets for frame in context.decode(av.Packet(packet))]
