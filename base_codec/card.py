@@ -44,6 +44,7 @@ class SystemNeed(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     kind: Literal["library", "program"]
+    """A ``library`` is loaded into the process, a ``program`` is run for each clip."""
     name: str
     """As the linker or the shell knows it: ``speex`` for libspeex.so.1, ``mpcenc``."""
     packages: dict[str, str] = Field(min_length=1)

@@ -230,11 +230,12 @@ def open_context(context: av.AudioCodecContext, options: dict[str, str], user: s
     """Open an encoder or decoder on one thread. Raises RefusedSetting where it refuses a setting of codec ``user``."""
     # threads of FFmpeg delay frames and compete with the worker processes
     context.options = {"threads": "1", **options}
+    layout = context.layout.name  # gone when opening fails
     try:
         context.open()
     except av.FFmpegError as error:
         raise RefusedSetting(
-            f"{user}: {context.name} refuses {context.sample_rate} Hz, {context.layout.name}, "
+            f"{user}: {context.name} refuses {context.sample_rate} Hz, {layout}, "
             f"{context.bit_rate or 'its own'} bit/s, {options}: {error.strerror}"
         ) from error
     if context.options:  # PyAV leaves what the codec did not know

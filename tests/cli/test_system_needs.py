@@ -26,7 +26,7 @@ def told(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_commands_say_what_is_not_installed() -> None:
-    """``codecs list`` names each missing library once, ``show`` says no, and ``bench`` ends with the sentence."""
+    """``codecs list`` names each missing library once, and ``show`` says no."""
     listed = told("codecs", "list")
     assert listed.returncode == 0
     lines = [line for line in listed.stdout.splitlines() if line.startswith("not installed: ")]
@@ -35,9 +35,6 @@ def test_the_commands_say_what_is_not_installed() -> None:
     shown = told("codecs", "show", "g729_8k")
     assert shown.returncode == 0
     assert any(line.split()[:2] == ["installed", "no"] for line in shown.stdout.replace("│", " ").splitlines())
-    refused = told("bench", "--codec", "amrwb_12.65k")
-    assert refused.returncode != 0
-    assert "amrwb_12.65k needs the library vo-amrwbenc, which is not installed" in refused.stderr
 
 
 def test_patterns_leave_out_what_cannot_run(
