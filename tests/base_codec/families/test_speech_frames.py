@@ -86,7 +86,7 @@ def test_frames_have_the_bits_of_the_standard(name: str) -> None:
     assert len(encoded.frames) in {-(-2000 // milliseconds) + more for more in (0, 1)}
     kbps = registry.card(name).nominal_kbps
     assert kbps is not None
-    assert kbps == pytest.approx(float(bits / milliseconds), rel=1e-6)
+    assert kbps == pytest.approx(float(bits / milliseconds), rel=5e-4)
 
 
 @pytest.mark.parametrize(
