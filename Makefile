@@ -12,7 +12,7 @@ INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 # Some images forbid bytecode: each of hundreds of processes would then compile every module it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf serve clean help chromium postgres
+.PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf serve clean help chromium postgres libraries
 
 # Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.
 PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k lyra_3.2k lyra_6k lyra_9.2k
@@ -23,13 +23,13 @@ demo: $(VENV)/.installed ## install, fetch `mini`, benchmark and probe real code
 serve: $(VENV)/.server ## run the leaderboard on http://127.0.0.1:8000, on SQLite with nothing configured
 	@$(VENV)/bin/codec-superb serve
 
-test: $(TEST_VENV)/.installed chromium postgres ## set up the test environment (torch included) and run the tests, of the long ones a fixed part
+test: $(TEST_VENV)/.installed chromium postgres libraries ## set up the test environment (torch included) and run the tests, of the long ones a fixed part
 	$(TEST_VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow and not isolated"
 
 test-all: export CODEC_SUPERB_TESTS := all
 test-all: test test-slow test-isolated test-pesq ## everything in its long form, hours; test-repositories is apart
 
-test-slow: $(TEST_VENV)/.installed chromium postgres ## the tests that take minutes, of the longest a fixed part
+test-slow: $(TEST_VENV)/.installed chromium postgres libraries ## the tests that take minutes, of the longest a fixed part
 	$(TEST_VENV)/bin/python -m pytest -q -m slow
 
 test-isolated: $(TEST_VENV)/.installed ## build real private environments (or those of FAMILIES), run them with random weights
@@ -128,6 +128,15 @@ chromium:
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then DEBIAN_FRONTEND=noninteractive sh -c '$(APT_CHROMIUM)'; \
 	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo DEBIAN_FRONTEND=noninteractive sh -c '$(APT_CHROMIUM)'; \
 	  else echo "The page tests need Chromium: install it (Debian: apt install chromium) and run make test again." >&2; exit 1; fi; }
+
+# Encoders of classical codecs that no wheel carries. Tests of a codec whose library is missing are skipped, by name.
+LIBRARIES := libvo-amrwbenc0 libspeex1 libbcg729-0 musepack-tools
+APT_LIBRARIES = apt-get update -qq && apt-get install -y -qq $(LIBRARIES) >/dev/null
+libraries:
+	@dpkg -s $(LIBRARIES) >/dev/null 2>&1 || { \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then DEBIAN_FRONTEND=noninteractive sh -c '$(APT_LIBRARIES)'; \
+	  elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo DEBIAN_FRONTEND=noninteractive sh -c '$(APT_LIBRARIES)'; \
+	  else echo "Tests of codecs that need a library of the system are skipped: install $(LIBRARIES) (names of Debian)." >&2; fi; }
 
 # The service is tested on a real PostgreSQL, which the tests start themselves.
 postgres:

@@ -53,6 +53,22 @@ class Isolation(BaseModel):
     """Time limit for encoding or decoding one clip, in seconds."""
 
 
+class SystemNeed(BaseModel):
+    """A shared library or a program of the system that a codec calls; pip does not install it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    kind: Literal["library", "program"]
+    """A ``library`` is loaded into the process, a ``program`` is run for each clip."""
+    name: str
+    """As the linker or the shell knows it: ``speex`` for libspeex.so.1, ``mpcenc``."""
+    packages: dict[str, str] = Field(min_length=1)
+    """System (``Debian``) to the package there that brings it."""
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.name))
+
+
 class Card(BaseModel):
     """Metadata of one named configuration of a codec family, the unit that is benchmarked, packed and ranked."""
 
@@ -76,7 +92,8 @@ class Card(BaseModel):
     """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
     encoder_rates: tuple[Annotated[int, Field(ge=1)], ...] = ()
     """Hz that the encoder takes as they are, ascending, where it takes more than ``sampling_rate``, which is then the
-    decoder's: a clip is encoded at the lowest of them that is not below its own rate, else at the highest."""
+    decoder's, or the highest of them where the decoder answers at the encoder's: a clip is encoded at the lowest not
+    below its own rate, else at the highest."""
     input_rate: bool = False
     """True for a codec that works at the rate of its input, without resampling (lossless codecs);
     ``sampling_rate`` is then only the rate at which frame rate and latency are stated."""
@@ -129,6 +146,8 @@ class Card(BaseModel):
     """The extra of this package that the codec needs, None for the core install."""
     requirements: tuple[str, ...] = ()
     """Packages that it needs, as pip requirements."""
+    system: SystemNeed | None = None
+    """The library or program of the system that it needs besides; None for most."""
     isolation: Isolation | None = None
     """None for a codec that runs in the environment of this package."""
     cpu_only: bool = False

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from codec_superb import plugins
-from codec_superb.base_codec import weights
+from codec_superb.base_codec import system, weights
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, UnknownCodec
@@ -77,6 +77,8 @@ def check_obtainable(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> None
     from packaging.requirements import Requirement
 
     own = card(name)
+    if lacking := system.missing(own):
+        raise MissingDependency(lacking)
     for requirement in map(Requirement, () if own.isolation else own.requirements):
         try:
             metadata.version(requirement.name)

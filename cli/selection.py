@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from codec_superb.base_codec import registry
+from codec_superb.base_codec import registry, system
 from codec_superb.base_codec.errors import UnknownCodec
+from codec_superb.cli.console import note
 
 
 def codec_names(given: Sequence[str]) -> list[str]:
     """Resolve patterns such as ``opus_*`` against the registry; other names are returned unchanged, once each.
 
+    Of a pattern's codecs those are left out that lack a library of the system, unless all of them do.
     Raises UnknownCodec when a pattern matches nothing.
     """
     chosen: dict[str, None] = {}
@@ -20,10 +22,24 @@ def codec_names(given: Sequence[str]) -> list[str]:
             matches = [known for known in registry.names() if fnmatchcase(known, name)]
             if not matches:
                 raise UnknownCodec(f"no codec matches {name!r}; `codec-superb codecs list` shows all names")
-            chosen.update(dict.fromkeys(matches))
+            chosen.update(dict.fromkeys(usable(matches) or matches))
         else:
             chosen[name] = None
     return list(chosen)
+
+
+def usable(names: Sequence[str]) -> list[str]:
+    """Leave out codecs whose library or program of the system is not installed, with one line for each of these."""
+    kept, told = [], dict[str, list[str]]()
+    for name in names:
+        card = registry.card(name)
+        if sentence := system.missing(card):
+            told.setdefault(sentence.removeprefix(f"{name} "), []).append(name)
+        else:
+            kept.append(name)
+    for sentence, lacking in told.items():
+        note(f"left out: {', '.join(lacking)} {sentence}")
+    return kept
 
 
 def application_names(given: Sequence[str] | None) -> list[str]:

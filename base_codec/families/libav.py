@@ -15,7 +15,7 @@ Conventions:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Literal
 
@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
+from codec_superb.base_codec.families.frames import split_packets
 from codec_superb.base_codec.families.pcm import SAMPLE_FORMATS, from_pcm, is_16_bit, round_to_16_bit, to_format
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
@@ -105,23 +106,16 @@ class LibavCodec(Codec):
         if not isinstance(packets.payload, bytes):
             raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
         pieces = list(split_packets(packets.payload, packets.frames))
-        try:
-            decoder = self._open_decoder(channels, pieces[0], packets.side)
-            decoded = [_sound(frame) for piece in pieces for frame in decoder.decode(av.Packet(piece))]
-            decoded += [_sound(frame) for frame in decoder.decode(None)]
-        except av.FFmpegError as error:
-            raise CodingFailed(f"{self.card.name}: {self._settings.decoder} could not decode: {error}") from error
-        if not decoded:
-            raise CodingFailed(f"{self.card.name}: {self._settings.decoder} returned no audio")
+        decoder = self._open_decoder(channels, pieces[0], packets.side)
+        audio = decode_packets(decoder, pieces, self.card.name)
         self._check_rate(decoder.sample_rate)
-        audio: Audio = np.concatenate(decoded, axis=1)
         audio /= np.float32(self._settings.gain)
         return audio
 
     def _open_encoder(self, channels: int, rate: int, sample_format: str) -> av.AudioCodecContext:
         """Open a fresh encoder. Raises RefusedSetting where libavcodec refuses a setting of the card."""
         settings = self._settings
-        context = _context(settings.encoder, "w")
+        context = new_context(settings.encoder, "w")
         context.sample_rate = rate
         context.layout = LAYOUTS[channels]
         context.format = sample_format
@@ -130,13 +124,13 @@ class LibavCodec(Codec):
         if settings.bit_rate is not None:
             context.bit_rate = settings.bit_rate
         # bitexact: no version of libavcodec in the payload
-        self._open(context, {"flags": "+bitexact", **settings.options}, channels)
+        open_context(context, {"flags": "+bitexact", **settings.options}, self.card.name)
         return context
 
     def _open_decoder(self, channels: int, first: bytes, side: bytes) -> av.AudioCodecContext:
         """Open a fresh decoder with the parameters that a container would carry."""
         settings = self._settings
-        context = _context(settings.decoder, "r")
+        context = new_context(settings.decoder, "r")
         context.sample_rate = self.card.sampling_rate
         context.layout = LAYOUTS[channels]
         if settings.bit_rate is not None:
@@ -147,21 +141,8 @@ class LibavCodec(Codec):
         # Containers give the packet size as block_align; WMA and IMA ADPCM do not open without it.
         # skip_manual: FFmpeg cuts the delay off by itself otherwise, and the base class would cut it twice
         options = {"flags2": "+skip_manual", "block_align": str(len(first)), **settings.decoder_options}
-        self._open(context, options, channels)
+        open_context(context, options, self.card.name)
         return context
-
-    def _open(self, context: av.AudioCodecContext, options: dict[str, str], channels: int) -> None:
-        # threads of FFmpeg delay frames and compete with the worker processes
-        context.options = {"threads": "1", **options}
-        try:
-            context.open()
-        except av.FFmpegError as error:
-            raise RefusedSetting(
-                f"{self.card.name}: {context.name} refuses {context.sample_rate} Hz, {LAYOUTS[channels]}, "
-                f"{self._settings.bit_rate or 'its own'} bit/s, {options}: {error.strerror}"
-            ) from error
-        if context.options:  # PyAV leaves what the codec did not know
-            raise RefusedSetting(f"{self.card.name}: {context.name} has no option {', '.join(context.options)}")
 
     def _setup(self, channels: int, sample_format: str) -> bytes:
         """Return the out-of-band setup (extradata) of the stream, which follows from the card and the sample format."""
@@ -202,16 +183,6 @@ class LibavCodec(Codec):
             )
 
 
-def split_packets(payload: bytes, lengths: tuple[int, ...]) -> Iterator[bytes]:
-    """Cut a payload into its packets. Raises CodingFailed when the lengths do not add up to the payload."""
-    if not lengths or sum(lengths) != len(payload):
-        raise CodingFailed(f"expected packets of {sum(lengths)} bytes together, got a payload of {len(payload)}")
-    start = 0
-    for length in lengths:
-        yield payload[start : start + length]
-        start += length
-
-
 def _checked_settings(card: Card) -> LibavSettings:
     """Validate a card's settings. Raises RefusedSetting saying which one is wrong and what there is."""
     try:
@@ -225,7 +196,7 @@ def _checked_settings(card: Card) -> LibavSettings:
         raise RefusedSetting(
             f"{card.name}: {settings.encoder} has no {settings.bit_rate} bit/s, only {list(settings.bit_rates)}"
         )
-    codec = _context(settings.encoder, "w").codec
+    codec = new_context(settings.encoder, "w").codec
     possible = sorted({each.name for each in codec.audio_formats or ()} & SAMPLE_FORMATS)
     for sample_format in filter(None, (settings.sample_format, settings.pcm16_format)):
         if sample_format not in possible:
@@ -236,11 +207,12 @@ def _checked_settings(card: Card) -> LibavSettings:
     for rate in (card.sampling_rate, *card.encoder_rates):
         if codec.audio_rates and rate not in codec.audio_rates:
             raise RefusedSetting(f"{card.name}: {settings.encoder} has no {rate} Hz, only {sorted(codec.audio_rates)}")
-    _context(settings.decoder, "r")
+    new_context(settings.decoder, "r")
     return settings
 
 
-def _context(name: str, mode: Literal["r", "w"]) -> av.AudioCodecContext:
+def new_context(name: str, mode: Literal["r", "w"]) -> av.AudioCodecContext:
+    """Return an encoder (``w``) or decoder (``r``) that is not open. Raises RefusedSetting where FFmpeg lacks it."""
     try:
         context = av.CodecContext.create(name, mode)
     except av.codec.codec.UnknownCodecError as error:
@@ -252,6 +224,35 @@ def _context(name: str, mode: Literal["r", "w"]) -> av.AudioCodecContext:
     if not isinstance(context, av.AudioCodecContext):
         raise RefusedSetting(f"expected an audio codec, got {name}, which is {context.type}")
     return context
+
+
+def open_context(context: av.AudioCodecContext, options: dict[str, str], user: str) -> None:
+    """Open an encoder or decoder on one thread. Raises RefusedSetting where it refuses a setting of codec ``user``."""
+    # threads of FFmpeg delay frames and compete with the worker processes
+    context.options = {"threads": "1", **options}
+    layout = context.layout.name  # gone when opening fails
+    try:
+        context.open()
+    except av.FFmpegError as error:
+        raise RefusedSetting(
+            f"{user}: {context.name} refuses {context.sample_rate} Hz, {layout}, "
+            f"{context.bit_rate or 'its own'} bit/s, {options}: {error.strerror}"
+        ) from error
+    if context.options:  # PyAV leaves what the codec did not know
+        raise RefusedSetting(f"{user}: {context.name} has no option {', '.join(context.options)}")
+
+
+def decode_packets(decoder: av.AudioCodecContext, packets: Iterable[bytes], user: str) -> Audio:
+    """Decode to float32 ``(channels, samples)``. Raises CodingFailed where FFmpeg cannot, naming the codec ``user``."""
+    try:
+        decoded = [_sound(frame) for packet in packets for frame in decoder.decode(av.Packet(packet))]
+        decoded += [_sound(frame) for frame in decoder.decode(None)]
+    except av.FFmpegError as error:
+        raise CodingFailed(f"{user}: {decoder.name} could not decode: {error}") from error
+    if not decoded:
+        raise CodingFailed(f"{user}: {decoder.name} returned no audio")
+    audio: Audio = np.concatenate(decoded, axis=1)
+    return audio
 
 
 def _sound(frame: av.AudioFrame) -> Audio:

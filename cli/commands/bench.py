@@ -126,7 +126,7 @@ def command(
 
 
 def _unobtainable(names: Sequence[str], options: CodecOptions) -> dict[str, str]:
-    """Return the codecs of extras whose package or weights are not to be had here, and why; one reason a family.
+    """Return the codecs whose package, library of the system or weights are not to be had here, and why; one reason a family.
 
     Weights that are not on this machine are downloaded.
     """
@@ -134,7 +134,7 @@ def _unobtainable(names: Sequence[str], options: CodecOptions) -> dict[str, str]
     from codec_superb.base_codec.errors import MissingDependency, MissingWeights
 
     why: dict[str, str] = {}
-    cards = [card for card in map(registry.card, names) if card.extra]
+    cards = [card for card in map(registry.card, names) if card.extra or card.system]
     for card in {card.family: card for card in reversed(cards)}.values():
         try:
             registry.check_obtainable(card.name, options)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from codec_superb.base_codec import registry
+from codec_superb.base_codec import registry, system
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import UnknownCodec
 from codec_superb.base_codec.isolation.lock import open_lock
@@ -46,6 +46,9 @@ def list_codecs(
     print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head), spare=spare)
     total = f"{count(len(cards), 'codec')} in {count(len({card.family for card in cards}), 'family', 'families')}"
     typer.echo(f"{total}; `codec-superb codecs show NAME` shows a card")
+    lacking = {card.system.name: card for card in cards if card.system is not None and system.missing(card)}
+    for card in lacking.values():
+        typer.echo(f"not installed: {system.missing(card)}")
 
 
 @app.command("show")
@@ -63,15 +66,19 @@ def show(name: str, as_json: JsonOption = False) -> None:
         fields["evidence"] = f"{_seen(card)}{f', {card.evidence_date}' if card.evidence_date else ''}"
         fields.pop("evidence_date", None)
     rows = [(key, _text(value)) for key, value in fields.items() if value not in ({}, [])]
-    print_table(
-        card.title, ("field", "value"), [*rows, *_repositories(card), *_published(card)], numbers_from=2, folds=True
-    )
+    rows += [*_repositories(card), *_system(card), *_published(card)]
+    print_table(card.title, ("field", "value"), rows, numbers_from=2, folds=True)
 
 
 def _repositories(card: Card) -> list[tuple[str, str]]:
     """Return a table row for each package that comes from a repository."""
     found = () if card.isolation is None else open_lock(card.isolation.lock).repositories
     return [("from its repository", f"{each.name}: {each.url} at commit {each.commit}") for each in found]
+
+
+def _system(card: Card) -> list[tuple[str, str]]:
+    """Return a table row that says whether the library or program of the system is installed."""
+    return [] if card.system is None else [("installed", "no" if system.missing(card) else system.find(card.system))]
 
 
 def _published(card: Card) -> list[tuple[str, str]]:

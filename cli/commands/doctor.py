@@ -118,7 +118,7 @@ def _codecs() -> list[Finding]:
     """Encode and decode a tenth of a second with one codec of each family."""
     import numpy as np
 
-    from codec_superb.base_codec import registry
+    from codec_superb.base_codec import registry, system
     from codec_superb.base_codec.weights import has_checkpoint
 
     by_family: dict[str, list[str]] = {}
@@ -132,6 +132,9 @@ def _codecs() -> list[Finding]:
             continue
         if has_checkpoint(registry.card(names[0])):
             findings.append(_neural(family, names))
+            continue
+        if sentence := system.missing(registry.card(names[0])):
+            findings.append(Finding(f"codec {family}", "optional", f"{count(len(names), 'setting')}: {sentence}"))
             continue
         try:
             codec = registry.open_codec(names[0])

@@ -106,8 +106,10 @@ def number_of(value: float) -> str:
 
 def _origin(card: Card) -> list[Fact]:
     settings = ", ".join(f"{name} = {value}" for name, value in sorted(card.settings.items()))
-    needs = " ".join(card.requirements) or "nothing beyond the core install"
-    extra = f"pip install codec-superb[{card.extra}]" if card.extra else ""
+    own = [] if card.system is None else [f"{card.system.name} ({card.system.kind} of the system)"]
+    needs = " ".join([*card.requirements, *own]) or "nothing beyond the core install"
+    extra = [f"pip install codec-superb[{card.extra}]"] if card.extra else []
+    extra += [f"{where}: {package}" for where, package in card.system.packages.items()] if card.system else []
     return [
         Fact("Trained parameters", parameters(card)),
         Fact("Trained on", card.training_data or ("nothing" if card.kind != "neural" else _NOT_STATED)),
@@ -115,7 +117,7 @@ def _origin(card: Card) -> list[Fact]:
         Fact("Licence", card.licence, "of the implementation and its parameters"),
         Fact("Paper", card.paper, url=web_address(card.paper)),
         Fact("Homepage", card.homepage, url=web_address(card.homepage)),
-        Fact("Requires", needs, extra),
+        Fact("Requires", needs, "; ".join(extra)),
         Fact("Runs in", _place(card)),
         Fact("Settings", settings or "the library’s own", "passed to the library" if settings else ""),
     ]

@@ -15,7 +15,7 @@ from support.web.report import make_points, make_results
 from support.web.results import changed
 
 from codec_superb.base_codec import registry
-from codec_superb.base_codec.card import Card, Isolation, Weights
+from codec_superb.base_codec.card import Card, Isolation, SystemNeed, Weights
 from codec_superb.metrics.overall import normalise, on_scale
 from codec_superb.metrics.table import METRICS, Category, Metric
 from codec_superb.pipeline.literature.tables import published_as
@@ -149,6 +149,7 @@ class TestCard:
             weights=Weights(source="hub/net", revision="r1", sha256=sha("w")),
             encode_only=True, settings={"beam": 4}, input_rate=True,
             isolation=Isolation(lock="net_lock", guest="net"),
+            system=SystemNeed(kind="library", name="netlib", packages={"Debian": "libnet1"}),
             **{name: f"text of {name}" for name in texts if name != "homepage"}, homepage="https://example.org/net",
         )  # fmt: skip
         words = " | ".join(f"{fact.label}: {fact.text} ({fact.note})" for fact in card_facts(card))
@@ -158,6 +159,7 @@ class TestCard:
             "6.00 kbps", "text of bitrate_note", "75 Hz", "8 codebooks of 1,024", "600 per second", "1,234,567",
             "text of level_note", "text of training_data", "hub/net", "r1", sha("w"), "text of licence",
             "text of paper", "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "net_lock",
+            "torch>=2 netlib (library of the system)", "Debian: libnet1",
         ):  # fmt: skip
             assert expected in words, expected
         shown = {"name", "family", "title", "nominal_tolerance", *texts}
@@ -165,6 +167,7 @@ class TestCard:
             "kind", "year", "sampling_rate", "encoder_rates", "input_rate", "channels", "nominal_kbps", "frame_rate",
             "codebooks", "codebook_size", "codebook_sizes", "block_frames", "causal", "delay_samples", "latency_ms",
             "parameters", "weights", "extra", "requirements", "encode_only", "settings", "isolation",
+            "system",
         }  # fmt: skip
 
     def test_rates_that_the_encoder_takes_are_named(self) -> None:
