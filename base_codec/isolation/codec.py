@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -59,14 +60,38 @@ class IsolatedCodec(Codec):
         """The running worker, None where there is none."""
         return self._host.worker
 
+    @property
+    def gains_from_batches(self) -> bool:
+        """Whether the guest takes several clips at once; known once it is loaded."""
+        return bool(self._host.batches)
+
     def _encode(self, audio: Audio) -> Packets:
-        payload, side = self._host.ask(lambda worker: worker.encode(audio), "encode")
-        return Packets(payload, self._bits(payload) + 8 * len(side), side=side)
+        return self._encode_together([audio])[0]
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
+        return self._decode_together([packets], channels)[0]
+
+    def _encode_batch(self, audios: Sequence[Audio]) -> list[Packets]:
+        if "encode" in self._host.batches:
+            return self._encode_together(audios)
+        return super()._encode_batch(audios)
+
+    def _decode_batch(self, received: Sequence[tuple[Packets, int]]) -> list[Audio]:
+        channels = {count for _, count in received}
+        if "decode" in self._host.batches and len(channels) == 1:
+            return self._decode_together([packets for packets, _ in received], *channels)
+        return super()._decode_batch(received)
+
+    def _encode_together(self, audios: Sequence[Audio]) -> list[Packets]:
+        found = self._host.ask(lambda worker: worker.encode(audios), "encode", len(audios))
+        return [Packets(payload, self._bits(payload) + 8 * len(side), side=side) for payload, side in found]
+
+    def _decode_together(self, batch: Sequence[Packets], channels: int) -> list[Audio]:
         # tokens from a file may be of any shape: checked here, since a guest might index beyond its tables
-        self._bits(packets.payload)
-        return self._host.ask(lambda worker: worker.decode(packets.payload, channels, packets.side), "decode")
+        for packets in batch:
+            self._bits(packets.payload)
+        asked = [(packets.payload, packets.side) for packets in batch]
+        return self._host.ask(lambda worker: worker.decode(asked, channels), "decode", len(batch))
 
     def _bits(self, payload: Payload | NDArray[np.integer[Any]]) -> int:
         """Return the size of a payload in bits; raise CodingFailed unless tokens are those of the card."""

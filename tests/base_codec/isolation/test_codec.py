@@ -111,8 +111,8 @@ def test_a_dead_worker_costs_one_clip(codec: IsolatedCodec, fault: int, message:
         (9, GuestFailed, "expected an array of numbers"),
         (14, GuestFailed, "expected bytes beside the tokens, got none; return the tokens alone"),
         (84, GuestFailed, "FileNotFoundError: no file model.bin$"),
-        (86, GuestFailed, "expected tokens or bytes from the guest's encode, got neither"),
-        (87, GuestFailed, "expected tokens or bytes from the guest's encode, got neither"),
+        (86, GuestFailed, "expected an array or bytes from the guest, got NoneType"),
+        (87, GuestFailed, "expected an array or bytes from the guest, got str"),
     ],
 )
 def test_an_exception_or_a_wrong_answer_keeps_the_worker(

@@ -162,7 +162,7 @@ def test_a_frozen_worker_takes_no_long_request(codec: IsolatedCodec, monkeypatch
     monkeypatch.setattr(worker, "patience", replace(worker.patience, heartbeat=1.0))
     os.kill(worker.pid, signal.SIGSTOP)
     with pytest.raises(WorkerDied, match=r"took no request within 1 s"):
-        worker.decode(bytes(1 << 20), 1)
+        worker.decode([(bytes(1 << 20), b"")], 1)
 
 
 def test_an_environment_that_lost_its_python_is_built_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,3 +94,9 @@ class Published(IsolatedCodec):
     """The same, that takes its file from the hub's newest revision."""
 
     card = tiny_card("published", kind="neural", weights={"source": "somebody/gain"}, settings={"published": True})
+
+
+class Batched(IsolatedCodec):
+    """The codec of ``tiny_card`` whose guest takes several clips in a call."""
+
+    card = tiny_card("batched", settings={"batches": ["encode", "decode"]})
