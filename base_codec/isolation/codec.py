@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.base_codec.card import Card, Isolation
-from codec_superb.base_codec.errors import CatalogueError, CodingFailed, RefusedSetting
+from codec_superb.base_codec.errors import CatalogueError, CodingFailed
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
+from codec_superb.base_codec.isolation.cuda import refuse_cuda
 from codec_superb.base_codec.isolation.host import GuestHost
+from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.isolation.process import Payload, WorkerProcess
 from codec_superb.base_codec.isolation.user_weights import SETTING
 
@@ -33,14 +35,11 @@ class IsolatedCodec(Codec):
         """Build the environment where it is missing, start a worker in it and open the model.
 
         Hash and revision of the publisher's weights are then added to the card where it has none.
-        Raises EnvironmentFailed, RefusedSetting for a device the lock has no packages for, CodecUnusable when the
-        model cannot be opened.
+        Raises EnvironmentFailed, RefusedSetting for ``cuda`` where the lock has no packages for it or the machine no
+        graphics card that they run on, CodecUnusable when the model cannot be opened.
         """
-        if device != "cpu":
-            raise RefusedSetting(
-                f"{self.card.name}: its locked packages run on the cpu, got device {device!r}; "
-                "`--device auto` takes the cpu for it"
-            )
+        if device == "cuda":
+            refuse_cuda(open_lock(_isolation_of(self.card).lock, device))
         self._host.start(device)
         if self.card.weights is not None:
             weights = self.card.weights.model_copy(update=self._host.weights)

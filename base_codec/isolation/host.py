@@ -132,7 +132,7 @@ class GuestHost:
         return self._worker
 
     def _start(self) -> WorkerProcess:
-        python = ensure_built(open_lock(self._isolation.lock)).python
+        python = ensure_built(open_lock(self._isolation.lock, self._device)).python
         # -I (isolated mode): no PYTHON* variables, no user site-packages, no script folder on the import path.
         program = [str(python), "-I", "-X", "utf8", str(WORKER)]
         worker: WorkerProcess | None = None

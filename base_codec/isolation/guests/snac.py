@@ -24,7 +24,7 @@ class Guest:
         from snac import SNAC, layers
 
         self.torch, self.device = torch, guest_tools.Device(device)
-        layers.NoiseBlock.forward = self._with_noise
+        layers.NoiseBlock.forward = with_noise
         self.model = SNAC.from_pretrained(str(guest_tools.weights_folder(card, FILES))).to(device)
         coarsest = self.model.vq_strides[0]
         self.block = int(self.model.hop_length) * lcm(coarsest, self.model.attn_window_size or 1)
@@ -57,7 +57,10 @@ class Guest:
         self.torch.manual_seed(NOISE_SEED)
         return self.model.decode(levels)
 
-    def _with_noise(self, block: Any, features: Any) -> Any:
-        """Compute what the package's noise block does, with noise of one clip drawn on the CPU."""
-        noise = self.torch.randn((1, 1, features.shape[2]), dtype=features.dtype).to(features.device)
-        return features + noise * block.linear(features)
+
+def with_noise(block: Any, features: Any) -> Any:
+    """Compute what the package's noise block does, with noise of one clip drawn on the CPU."""
+    import torch
+
+    noise = torch.randn((1, 1, features.shape[2]), dtype=features.dtype).to(features.device)
+    return features + noise * block.linear(features)

@@ -84,6 +84,8 @@ class Guest:
             raise FileNotFoundError("no file model.bin in /nowhere")
         if card["settings"].get("fault") == "import":
             import no_such_package  # noqa: F401
+        if card["settings"].get("device", device) != device:
+            raise RuntimeError(f"expected the device {card['settings']['device']}, got {device}")
         time.sleep(card["settings"].get("load_s", 0))
         self.gain = 1.0
         if "weights" in card["settings"]:

@@ -157,7 +157,7 @@ def test_a_model_that_cannot_be_opened_says_why(fault: str, message: str) -> Non
 
 def test_what_the_card_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another device than the lock's, an unknown guest or lock, and a card without isolation are named."""
-    with pytest.raises(RefusedSetting, match="run on the cpu, got device 'cuda'"):
+    with pytest.raises(RefusedSetting, match="locked packages run on the cpu, and there are none for CUDA"):
         IsolatedCodec(tiny_card()).load("cuda")
     with pytest.raises(CatalogueError, match="no guest nobody: expected one of"):
         IsolatedCodec(tiny_card(isolation={"guest": "nobody"}))

@@ -187,7 +187,7 @@ def test_tokens_stop_and_go_on_as_runs_do(tmp_path: Path, capsys: pytest.Capture
     assert not file.exists()
     good = make_clips(tmp_path / "good", [0, UNDECODABLE, 0])
     assert call([*export, str(good), "--codec", TINY, "--device", "cuda"]) == 2
-    assert "isolated codecs run on the cpu" in capsys.readouterr().err
+    assert "its locked packages run on the cpu" in capsys.readouterr().err
     assert call([*export, str(good), "--codec", TINY]) == 0
     assert call(["tokens", "decode", str(file), "--out", str(tmp_path / "out"), "--codec", TINY]) == 3
     told = capsys.readouterr()
