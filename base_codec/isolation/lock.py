@@ -29,7 +29,7 @@ LOCKS = Path(__file__).with_name("locks")
 FOR_CUDA = "-cuda"
 """Ending of a lock's name that means its packages for CUDA."""
 _HEAD = re.compile(r"^# ([a-z-]+): *(.*?) *$")
-_PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)={2,3}([^\s=]\S*)", re.MULTILINE)
 _CPU_TORCH = re.compile(r"^torch==(?P<version>[^\s+]+)\+cpu(?: \\\n.*)*\n", re.MULTILINE)
 _REPOSITORY = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*) (?P<url>(?:https|file)://\S+) (?P<commit>[0-9a-f]{40})(?: (?P<folder>\S+))?"

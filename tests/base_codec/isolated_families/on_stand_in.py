@@ -32,11 +32,12 @@ def main(isolation, guest, card, audio, out):  # noqa: ANN001, ANN201
     spec = importlib.util.spec_from_file_location("worker", Path(isolation) / "worker.py")
     worker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
+    card_device = stand_in.register()
     sys.modules["guest_tools"] = worker.load_file(Path(isolation) / "guest_tools.py")
     kind = worker.load_file(Path(guest)).Guest
     description, sound = json.loads(Path(card).read_text()), np.load(audio)
     found = {}
-    for device, place in (("cpu", nullcontext()), (stand_in.register(), stand_in.Card())):
+    for device, place in (("cpu", nullcontext()), (card_device, stand_in.Card())):
         with place:
             found[f"{device}_tokens"], found[f"{device}_sound"] = coded(kind(description, device), sound)
     np.savez(out, **found)

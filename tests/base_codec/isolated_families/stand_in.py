@@ -21,9 +21,24 @@ INDICES = {
 """Operations whose indices may lie on the CPU, with CUDA too."""
 
 
+def lstm_cell(input_gates, hidden_gates, cell, *biases):  # noqa: ANN001, ANN002, ANN201
+    """Compute the cell of an LSTM as PyTorch's fused kernel does, which exists for graphics cards alone."""
+    into, forget, new, out = sum(biases, input_gates + hidden_gates).chunk(4, 1)
+    cell = forget.sigmoid() * cell + into.sigmoid() * new.tanh()
+    return out.sigmoid() * cell.tanh(), cell, torch.zeros_like(input_gates)
+
+
+REPLACED = {torch.ops.aten._thnn_fused_lstm_cell.default: lstm_cell}
+"""Operations that PyTorch has for graphics cards and not for the CPU."""
+
+
 def register():  # noqa: ANN201
-    """Make ``torch.device("standin")`` known; return its name."""
+    """Make ``torch.device("standin")`` known; return its name.
+
+    ``inference_mode`` becomes ``no_grad``: a view of a tensor that describes another cannot be made in it.
+    """
     _setup_privateuseone_for_python_backend(NAME)
+    torch.inference_mode = torch.no_grad
     return NAME
 
 
@@ -75,7 +90,7 @@ def computed(function, args, kwargs):  # noqa: ANN001, ANN201
     elif function is torch.ops.aten.copy_.default:
         on_card = isinstance(args[0], OnCard)
     given = tree_map(lambda each: each.held if isinstance(each, OnCard) else each, (args, kwargs))
-    result = function(*given[0], **given[1])
+    result = REPLACED.get(function, function)(*given[0], **given[1])
     if function.__name__.split(".")[0].endswith("_") and args and isinstance(args[0], OnCard):
         return args[0]
     return tree_map(lambda each: OnCard(each) if on_card and isinstance(each, torch.Tensor) else each, result)
