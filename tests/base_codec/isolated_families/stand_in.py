@@ -32,13 +32,27 @@ REPLACED = {torch.ops.aten._thnn_fused_lstm_cell.default: lstm_cell}
 """Operations that PyTorch has for graphics cards and not for the CPU."""
 
 
+def moved(make):  # noqa: ANN001, ANN201
+    """Return ``torch.tensor`` or ``torch.as_tensor`` so that no operation below the stand-in is asked for."""
+
+    def made(data, *args, device=None, **kwargs):  # noqa: ANN001, ANN002, ANN003, ANN202
+        if isinstance(data, OnCard):
+            return data.to(device=device, **kwargs)
+        its = make(data, *args, **kwargs)
+        return its if device is None else its.to(device)
+
+    return made
+
+
 def register():  # noqa: ANN201
     """Make ``torch.device("standin")`` known; return its name.
 
-    ``inference_mode`` becomes ``no_grad``: a view of a tensor that describes another cannot be made in it.
+    ``inference_mode`` becomes ``no_grad``: a view of a tensor that describes another cannot be made in it. What makes
+    tensors of numbers does so on the CPU, and moves them.
     """
     _setup_privateuseone_for_python_backend(NAME)
     torch.inference_mode = torch.no_grad
+    torch.tensor, torch.as_tensor = moved(torch.tensor), moved(torch.as_tensor)
     return NAME
 
 
