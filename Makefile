@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 TEST_VENV ?= .venv-test
 PERF_VENV ?= .venv-perf
+GPU_VENV ?= .venv-gpu
 PIP_FLAGS := --quiet --disable-pip-version-check -c constraints.txt
 # What CI takes less of: pairs for PESQ, and families of private environments (a pytest -k expression; empty: all).
 PAIRS ?= 2000
@@ -12,7 +13,7 @@ INPUTS := pyproject.toml constraints.txt src/codec_superb/__init__.py
 # Some images forbid bytecode: each of hundreds of processes would then compile every module it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf serve clean help chromium postgres libraries
+.PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf gpu serve clean help chromium postgres libraries
 
 # Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.
 PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k lyra_3.2k lyra_6k lyra_9.2k
@@ -64,6 +65,9 @@ perf: $(PERF_VENV)/.installed ## measure scoring, and a whole run, against the r
 	$(PERF_VENV)/bin/python perf/metrics/pesq_speed.py
 	$(PERF_VENV)/bin/python perf/metrics/end_to_end.py
 
+gpu: $(GPU_VENV)/.installed ## measure neural codecs and models of probes on a graphics card, against the CPU, in an environment of its own
+	$(GPU_VENV)/bin/python perf/gpu.py
+
 test-pesq: $(TEST_VENV)/.installed ## PAIRS (2,000) seeded pairs through both implementations of PESQ
 	$(TEST_VENV)/bin/codec-superb datasets prepare mini
 	$(TEST_VENV)/bin/python perf/metrics/pesq_pairs.py --count $(PAIRS)
@@ -79,7 +83,7 @@ help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "%-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 clean: ## remove environments and caches; runs/ and downloaded sound stay
-	rm -rf $(VENV) $(TEST_VENV) $(PERF_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(TEST_VENV) $(PERF_VENV) $(GPU_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 
 # Each environment is made by a Python that is new enough, or by none.
 define PYTHON_CHECK
@@ -118,6 +122,16 @@ $(PERF_VENV)/.installed: $(INPUTS) perf/requirements.txt perf/requirements-no-de
 	$(PERF_VENV)/bin/pip install $(PIP_FLAGS) -e . -r perf/requirements.txt
 	$(PERF_VENV)/bin/pip install $(PIP_FLAGS) --no-deps -r perf/requirements-no-deps.txt
 	$(PERF_VENV)/bin/python perf/mend_torchaudio.py
+	@touch $@
+
+# The card is looked for before gigabytes of CUDA are installed. === leaves out builds for the CPU (2.13.0+cpu).
+$(GPU_VENV)/.installed: $(INPUTS)
+	$(PYTHON_CHECK)
+	@nvidia-smi --list-gpus 2>/dev/null | grep -q . || { \
+	  echo "make gpu needs an NVIDIA graphics card and its driver, and nvidia-smi found none: nothing was measured." >&2; exit 1; }
+	$(PYTHON) -m venv $(GPU_VENV)
+	@echo "installing codec-superb and PyTorch for CUDA into $(GPU_VENV) ..."
+	$(GPU_VENV)/bin/pip install $(PIP_FLAGS) -e '.[applications]' torch===2.13.0
 	@touch $@
 
 # The page tests drive a real browser. Through apt where this user may, otherwise say what to install. The headless

@@ -59,8 +59,9 @@ def main() -> int:
         guest = load_file(path).Guest({}, "cpu")
         worker = WorkerProcess([sys.executable, "-I", str(WORKER)], Timeouts())
         worker.load(path, {}, "cpu")
-        times(lambda audio: worker.encode(audio)[0], worker.decode, 5)
-        isolated = times(lambda audio: worker.encode(audio)[0], worker.decode, clips)
+        calls = (lambda audio: worker.encode([audio]), worker.decode)
+        times(*calls, 5)
+        isolated = times(*calls, clips)
         here = times(guest.encode, guest.decode, clips)
         worker.terminate()
     for name, taken in (("isolated", isolated), ("in process", here), ("overhead", isolated - np.median(here))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.base_codec.card import Card, Isolation
-from codec_superb.base_codec.errors import CatalogueError, CodingFailed, RefusedSetting
+from codec_superb.base_codec.errors import CatalogueError, CodingFailed
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
+from codec_superb.base_codec.isolation.cuda import refuse_cuda
 from codec_superb.base_codec.isolation.host import GuestHost
+from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.isolation.process import Payload, WorkerProcess
 from codec_superb.base_codec.isolation.user_weights import SETTING
 
@@ -32,14 +35,11 @@ class IsolatedCodec(Codec):
         """Build the environment where it is missing, start a worker in it and open the model.
 
         Hash and revision of the publisher's weights are then added to the card where it has none.
-        Raises EnvironmentFailed, RefusedSetting for a device the lock has no packages for, CodecUnusable when the
-        model cannot be opened.
+        Raises EnvironmentFailed, RefusedSetting for ``cuda`` where the lock has no packages for it or the machine no
+        graphics card that they run on, CodecUnusable when the model cannot be opened.
         """
-        if device != "cpu":
-            raise RefusedSetting(
-                f"{self.card.name}: its locked packages run on the cpu, got device {device!r}; "
-                "`--device auto` takes the cpu for it"
-            )
+        if device == "cuda":
+            refuse_cuda(open_lock(_isolation_of(self.card).lock, device))
         self._host.start(device)
         if self.card.weights is not None:
             weights = self.card.weights.model_copy(update=self._host.weights)
@@ -59,14 +59,38 @@ class IsolatedCodec(Codec):
         """The running worker, None where there is none."""
         return self._host.worker
 
+    @property
+    def gains_from_batches(self) -> bool:
+        """Whether the guest takes several clips at once; known once it is loaded."""
+        return bool(self._host.batches)
+
     def _encode(self, audio: Audio) -> Packets:
-        payload, side = self._host.ask(lambda worker: worker.encode(audio), "encode")
-        return Packets(payload, self._bits(payload) + 8 * len(side), side=side)
+        return self._encode_together([audio])[0]
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
+        return self._decode_together([packets], channels)[0]
+
+    def _encode_batch(self, audios: Sequence[Audio]) -> list[Packets]:
+        if "encode" in self._host.batches:
+            return self._encode_together(audios)
+        return super()._encode_batch(audios)
+
+    def _decode_batch(self, received: Sequence[tuple[Packets, int]]) -> list[Audio]:
+        channels = {count for _, count in received}
+        if "decode" in self._host.batches and len(channels) == 1:
+            return self._decode_together([packets for packets, _ in received], *channels)
+        return super()._decode_batch(received)
+
+    def _encode_together(self, audios: Sequence[Audio]) -> list[Packets]:
+        found = self._host.ask(lambda worker: worker.encode(audios), "encode", len(audios))
+        return [Packets(payload, self._bits(payload) + 8 * len(side), side=side) for payload, side in found]
+
+    def _decode_together(self, batch: Sequence[Packets], channels: int) -> list[Audio]:
         # tokens from a file may be of any shape: checked here, since a guest might index beyond its tables
-        self._bits(packets.payload)
-        return self._host.ask(lambda worker: worker.decode(packets.payload, channels, packets.side), "decode")
+        for packets in batch:
+            self._bits(packets.payload)
+        asked = [(packets.payload, packets.side) for packets in batch]
+        return self._host.ask(lambda worker: worker.decode(asked, channels), "decode", len(batch))
 
     def _bits(self, payload: Payload | NDArray[np.integer[Any]]) -> int:
         """Return the size of a payload in bits; raise CodingFailed unless tokens are those of the card."""

@@ -100,8 +100,10 @@ def _build(lock: Lock, folder: Path) -> None:
 
 
 def all_environments() -> list[Environment]:
-    """Return the environments of all locks, then those on the disk that no lock uses."""
+    """Return the environments of all locks, those for CUDA that are on the disk, and those that no lock uses."""
     wanted = [find_environment(open_lock(name)) for name in lock_names()]
+    for_cuda = [find_environment(open_lock(name, "cuda")) for name in lock_names()]
+    wanted += [environment for environment in for_cuda if environment.state != "not built"]
     known = {environment.folder for environment in wanted}
     home = environments_home()
     others = sorted(path for path in home.iterdir() if path.is_dir()) if home.is_dir() else []

@@ -1,11 +1,12 @@
-"""Helpers for guests inside a private environment: find weights, check a model against its card.
+"""Helpers for guests inside a private environment: find weights, check a model against its card, use its device.
 
-A guest imports it with ``import guest_tools``. It needs only the standard library.
+A guest imports it with ``import guest_tools``. It needs only the standard library; :class:`Device` needs torch.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,61 @@ def weights_file(card: dict[str, Any], name: str, address: str | None = None) ->
         f"no file {name} of {address} ({reason}); fetch it to {cached}, or give the folder that holds it as `weights` "
         "(--weights DIR)"
     )
+
+
+class Device:
+    """Where a guest's model computes: arrays become tensors there, and results come back as arrays."""
+
+    def __init__(self, name: str) -> None:
+        """Prepare the device ``cpu`` or ``cuda``. Raises RuntimeError where torch finds no such device.
+
+        float32 stays float32 (TF32 has 10 bits of mantissa), and algorithms are not chosen by their time, since the
+        choice changes the rounding from run to run.
+        """
+        import torch
+
+        if name.startswith("cuda") and not torch.cuda.is_available():
+            raise RuntimeError(
+                f"expected a CUDA device that torch {torch.__version__} can use, found none; take --device cpu"
+            )
+        torch.backends.cudnn.benchmark = False
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = False
+        self.name = name
+        self._torch = torch
+
+    def put(self, array: Any) -> Any:
+        """Return a numpy array as a tensor on the device."""
+        import numpy as np
+
+        return self._torch.from_numpy(np.ascontiguousarray(array)).to(self.name)
+
+    def get(self, tensor: Any) -> Any:
+        """Return a tensor as a numpy array."""
+        return tensor.cpu().numpy()
+
+    def stacked(self, arrays: Sequence[Any], code: Callable[[Any], Any]) -> list[Any]:
+        """Call ``code`` on arrays of one shape as one tensor ``(arrays, ...)``; return its rows as arrays, in order.
+
+        A batch holds arrays of equal shape only: filling up the shorter ones would change what they become.
+        """
+        import numpy as np
+
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for index, array in enumerate(arrays):
+            alike.setdefault(array.shape, []).append(index)
+        out: list[Any] = [None] * len(arrays)
+        for members in alike.values():
+            with self._torch.inference_mode():
+                rows = self.get(code(self.put(np.stack([arrays[index] for index in members]))))
+            for index, row in zip(members, rows, strict=True):
+                out[index] = row
+        return out
+
+
+def filled(audio: Any, frame: int) -> Any:
+    """Return audio ``(channels, samples)`` with silence behind it up to a multiple of ``frame`` samples."""
+    import numpy as np
+
+    return np.pad(audio, ((0, 0), (0, -audio.shape[1] % frame)))

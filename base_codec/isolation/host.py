@@ -16,7 +16,7 @@ from codec_superb.base_codec.errors import CatalogueError, CodecUnusable
 from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed, GuestFailed, WorkerDied
 from codec_superb.base_codec.isolation.lock import open_lock, own_file
-from codec_superb.base_codec.isolation.process import WORKER, Timeouts, WorkerProcess
+from codec_superb.base_codec.isolation.process import WORKER, Opened, Timeouts, WorkerProcess
 
 FAILURES_IN_A_ROW = 3
 """Dead workers in a row after which the run stops: the cause is then not a single clip."""
@@ -43,12 +43,17 @@ class GuestHost:
         self._turn = threading.RLock()
         self._failures: list[str] = []
         self._deadly: set[str] = set()
-        self._weights: dict[str, str] | None = None
+        self._opened: Opened | None = None
 
     @property
     def weights(self) -> dict[str, str]:
         """``sha256`` and ``revision`` of the opened weights, as the worker reported them."""
-        return self._weights or {}
+        return self._opened.weights if self._opened else {}
+
+    @property
+    def batches(self) -> frozenset[str]:
+        """Which of ``encode`` and ``decode`` take several clips at once, as the worker reported."""
+        return self._opened.batches if self._opened else frozenset()
 
     @property
     def worker(self) -> WorkerProcess | None:
@@ -74,10 +79,11 @@ class GuestHost:
         except EnvironmentFailed as error:
             raise CodecUnusable(f"{self.name}: {error}") from error
 
-    def ask(self, question: Callable[[WorkerProcess], Answer], kind: str) -> Answer:
+    def ask(self, question: Callable[[WorkerProcess], Answer], kind: str, clips: int = 1) -> Answer:
         """Send the request ``question`` to the worker, starting one where there is none; threads are serialised.
 
         ``kind`` names the request: a successful ``encode`` does not reset the count of a ``decode`` that always dies.
+        A request of several ``clips`` over which a worker dies is not counted, since each is then tried by itself.
         Raises GuestFailed, WorkerDied (the next request starts another worker), and CodecUnusable as :meth:`restart`
         does.
         """
@@ -89,9 +95,10 @@ class GuestHost:
                 self._lived(kind)
                 raise
             except WorkerDied as error:
-                self._failures.append(str(error))
-                # an encoder that works between two deaths of the decoder must not reset the count
-                self._deadly.add(kind)
+                if clips == 1:
+                    self._failures.append(str(error))
+                    # an encoder that works between two deaths of the decoder must not reset the count
+                    self._deadly.add(kind)
                 self.close()
                 raise
             except BaseException:
@@ -125,7 +132,7 @@ class GuestHost:
         return self._worker
 
     def _start(self) -> WorkerProcess:
-        python = ensure_built(open_lock(self._isolation.lock)).python
+        python = ensure_built(open_lock(self._isolation.lock, self._device)).python
         # -I (isolated mode): no PYTHON* variables, no user site-packages, no script folder on the import path.
         program = [str(python), "-I", "-X", "utf8", str(WORKER)]
         worker: WorkerProcess | None = None
@@ -140,11 +147,13 @@ class GuestHost:
             raise
         return worker
 
-    def _keep(self, weights: dict[str, str]) -> None:
+    def _keep(self, opened: Opened) -> None:
         """Refuse a restarted worker with other weights than the one before: all rows of a run are of one model."""
-        if self._weights not in (None, weights):
-            raise CodecUnusable(f"{self.name}: its weights changed while it ran, from {self._weights} to {weights}")
-        self._weights = weights
+        if self._opened and self._opened.weights != opened.weights:
+            raise CodecUnusable(
+                f"{self.name}: its weights changed while it ran, from {self._opened.weights} to {opened.weights}"
+            )
+        self._opened = opened
 
 
 def guest_file(isolation: Isolation) -> Path:

@@ -16,6 +16,8 @@ from codec_superb.data_manifests.packages.pip_settings import PipSettings, read_
 
 INSTALLER_VARIABLE = "CODEC_SUPERB_INSTALLER"
 """Environment variable that chooses the installer, ``uv`` or ``pip``; without it uv is used where it is found."""
+REQUIREMENTS = "lock.txt"
+"""File in an environment's folder with the lock that it was made of."""
 _UNLOADED = """
 import importlib.util, pathlib, subprocess, sys
 for name in sys.argv[1:]:
@@ -37,6 +39,7 @@ def install(lock: Lock, folder: Path) -> str:
         run_step([uv, "venv", "--quiet", "--python", lock.python, str(folder)], lock, uv_variables(read_pip_settings()))
     else:
         run_step([_python_of(lock), "-m", "venv", str(folder)], lock, {})
+    (folder / REQUIREMENTS).write_bytes(lock.text.encode())
     fetch_repositories(lock, folder)  # first: a missing git or commit is found before gigabytes are installed
     _install_packages(lock, folder, uv)
     if lock.without_libraries:
@@ -57,7 +60,7 @@ def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
     """
     python = str(python_in(folder))
     # no-deps: the lock is complete, and a package's own requirements may contradict it
-    tail = ["--require-hashes", "--no-deps", "-r", str(lock.path)]
+    tail = ["--require-hashes", "--no-deps", "-r", str(folder / REQUIREMENTS)]
     if uv is None:
         command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *tail]
         variables: Mapping[str, str] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import select
@@ -49,6 +48,16 @@ class Timeouts:
     heartbeat: float = HEARTBEAT_TIMEOUT_S
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a guest opened."""
+
+    weights: dict[str, str]
+    """``sha256`` and ``revision`` of the publisher's weights, where the card has none."""
+    batches: frozenset[str]
+    """Which of ``encode`` and ``decode`` take several clips at once."""
+
+
 class WorkerProcess:
     """One child program; any method may raise WorkerDied, after which only :meth:`terminate` makes sense."""
 
@@ -63,7 +72,7 @@ class WorkerProcess:
         self.hello: dict[str, Any] = {}
         self._buffer = bytearray()
         self._files: list[BinaryIO] = [protocol.shared_file(), protocol.shared_file()]
-        self._to, self._from = (protocol.SharedArray(file.fileno()) for file in self._files)
+        self._to, self._from = (protocol.SharedArrays(file.fileno()) for file in self._files)
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         self._heard = 0
         try:
@@ -115,45 +124,36 @@ class WorkerProcess:
             )
         self.hello = header
 
-    def load(self, guest: Path, card: dict[str, Any], device: str) -> dict[str, str]:
-        """Open the guest; return hash and revision of the weights that it opened. Raises GuestFailed."""
+    def load(self, guest: Path, card: dict[str, Any], device: str) -> Opened:
+        """Open the guest and return what it opened. Raises GuestFailed."""
         header = {"kind": "load", "guest": str(guest), "card": card, "device": device}
-        _, told = self._exchange(header, self.patience.load)
-        weights: dict[str, str] = json.loads(told)
-        return weights
+        answer, _ = self._exchange(header, self.patience.load)
+        return Opened(answer["weights"], frozenset(answer["batches"]))
 
-    def encode(self, audio: NDArray[np.float32]) -> tuple[Payload, bytes]:
-        """Return the guest's payload of audio ``(channels, samples)``, and its side information."""
-        answer, data = self._exchange({"kind": "encode", "array": self._to.put(audio)}, self.patience.call)
-        if "array" in answer:
-            return self._from.get(answer["array"]), data
-        if not answer.get("bytes"):
-            raise GuestFailed("expected tokens or bytes from the guest's encode, got neither")
-        return data, b""
+    def encode(self, audios: Sequence[NDArray[np.float32]]) -> list[tuple[Payload, bytes]]:
+        """Return the guest's payloads of clips ``(channels, samples)``, each with its side information."""
+        values = self._ask({"kind": "encode"}, [(audio, b"") for audio in audios])
+        return [(value, b"") if isinstance(value, bytes) else value for value in values]
 
-    def decode(self, payload: Payload, channels: int, side: bytes = b"") -> NDArray[np.float32]:
-        """Return the guest's audio ``(channels, samples)``; ``side`` is the encoder's side information."""
-        header: dict[str, Any] = {"kind": "decode", "channels": channels}
-        blob = payload if isinstance(payload, bytes) else side
-        if not isinstance(payload, bytes):
-            header["array"] = self._to.put(payload)
-        audio = self._ask(header, self.patience.call, blob)
-        if isinstance(audio, bytes):
-            raise GuestFailed("expected an array from the guest's decode, got bytes")
-        return audio
+    def decode(self, packets: Sequence[tuple[Payload, bytes]], channels: int) -> list[NDArray[np.float32]]:
+        """Return the guest's audio ``(channels, samples)`` of payloads with the encoder's side information."""
+        values = [payload if isinstance(payload, bytes) else (payload, side) for payload, side in packets]
+        return [_array(value) for value in self._ask({"kind": "decode", "channels": channels}, values)]
 
     def predict(self, samples: NDArray[np.float32]) -> str | NDArray[Any]:
         """Return the guest's prediction for ``(samples,)``: a text or an array."""
-        answer, data = self._exchange({"kind": "predict", "array": self._to.put(samples)}, self.patience.call)
+        values, blob = self._to.put([(samples, b"")])
+        answer, data = self._exchange({"kind": "predict", "values": values}, self.patience.call, blob)
         if answer.get("text"):
             return data.decode()
-        if "array" not in answer:
-            raise GuestFailed("expected a text or an array from the guest's predict, got neither")
-        return self._from.get(answer["array"])
+        (value,) = self._from.get(answer["values"], data)
+        return _array(value)
 
-    def _ask(self, header: dict[str, Any], patience: float, blob: bytes = b"") -> Payload:
-        answer, data = self._exchange(header, patience, blob)
-        return self._from.get(answer["array"]) if "array" in answer else data
+    def _ask(self, header: dict[str, Any], clips: Sequence[protocol.Value]) -> list[protocol.Value]:
+        """Send one value for each clip and return the answer's; the time limit is that of all of them."""
+        values, blob = self._to.put(clips)
+        answer, data = self._exchange({**header, "values": values}, self.patience.call * len(clips), blob)
+        return self._from.get(answer["values"], data)
 
     def _exchange(self, header: dict[str, Any], patience: float, blob: bytes = b"") -> tuple[dict[str, Any], bytes]:
         self._trim_log()
@@ -252,3 +252,10 @@ class WorkerProcess:
     def _close_files(self) -> None:
         for file in (*self._files, self._log):
             file.close()
+
+
+def _array(value: protocol.Value) -> NDArray[Any]:
+    """Return the array of a value. Raises GuestFailed for bytes."""
+    if isinstance(value, bytes):
+        raise GuestFailed("expected an array from the guest, got bytes")
+    return value[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import faulthandler
 import importlib.util
-import json
 import os
 import platform
 import select
@@ -18,6 +17,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ import numpy as np
 HEARTBEAT_S = 1.0
 GRACE_S = 0.5
 """Seconds that a worker may still run after its host has ended."""
+Frame = tuple[dict[str, Any], bytes]
+"""Header and blob."""
 
 
 def load_file(path: Path) -> Any:
@@ -39,16 +41,29 @@ def load_file(path: Path) -> Any:
     return module
 
 
-def with_side(result: Any) -> tuple[Any, bytes]:
-    """Split a guest's result into an array and its side information, empty where the result is not such a pair.
+def value_of(result: Any) -> Any:
+    """Return a guest's result as the protocol takes it: bytes, or an array and its side information (empty: none).
 
-    Raises ValueError for a pair with empty bytes: its decoder would be called without the argument.
+    Raises ValueError for a pair with empty bytes, since its decoder would be called without the argument; TypeError
+    for no result.
     """
+    if isinstance(result, bytes):
+        return result
+    if result is None or isinstance(result, str):
+        raise TypeError(f"expected an array or bytes from the guest, got {type(result).__name__}")
     if not (isinstance(result, tuple) and len(result) == len(("tokens", "side")) and isinstance(result[1], bytes)):
-        return result, b""
+        return np.asarray(result), b""
     if not result[1]:
         raise ValueError("expected bytes beside the tokens, got none; return the tokens alone where there are none")
-    return result
+    return np.asarray(result[0]), result[1]
+
+
+def as_many(results: Any, clips: Sequence[Any]) -> Sequence[Any]:
+    """Return the results of a batch as a list. Raises ValueError unless there is one for each clip."""
+    listed = list(results)
+    if len(listed) != len(clips):
+        raise ValueError(f"expected a result for each clip of a batch of {len(clips)}, got {len(listed)}")
+    return listed
 
 
 class Worker:
@@ -58,7 +73,7 @@ class Worker:
         self.protocol = load_file(Path(__file__).with_name("protocol.py"))
         self.requests, self.answers = requests, answers
         self.arrays_in, self.arrays_out = (
-            self.protocol.SharedArray(descriptor) for descriptor in (arrays_in, arrays_out)
+            self.protocol.SharedArrays(descriptor) for descriptor in (arrays_in, arrays_out)
         )
         self.guest: Any = None
         self._buffer = bytearray()
@@ -69,10 +84,10 @@ class Worker:
         with self._writing:
             self.protocol.write_all(self.answers, self.protocol.pack(header, blob))
 
-    def receive(self) -> tuple[dict[str, Any], bytes] | None:
+    def receive(self) -> Frame | None:
         """Wait for a frame; None when the host has closed the pipe."""
         while True:
-            frame: tuple[dict[str, Any], bytes] | None = self.protocol.unpack(self._buffer)
+            frame: Frame | None = self.protocol.unpack(self._buffer)
             if frame is not None:
                 return frame
             data = os.read(self.requests, 1 << 16)
@@ -92,55 +107,54 @@ class Worker:
 
     def _answer(self, header: dict[str, Any], blob: bytes) -> None:
         try:
-            result = getattr(self, "do_" + header["kind"])(header, blob)
+            answer = getattr(self, "do_" + header["kind"])(header, blob)
         except Exception as error:  # noqa: BLE001 - any error of a foreign package; the host decides what it means
             # to the log, whose end the host shows where the worker dies of it
             traceback.print_exc()
             sys.stderr.flush()
             self.send({"kind": "error", "type": type(error).__name__, "message": str(error)})
         else:
-            self._reply(result)
+            self.send(*answer)
 
-    def _reply(self, result: Any) -> None:
-        """Send a guest's result: bytes and texts through the pipe, an array through shared memory.
+    def _results(self, results: Sequence[Any]) -> Frame:
+        """Return the answer with a guest's results, one for each clip."""
+        values, blob = self.arrays_out.put([value_of(result) for result in results])
+        return {"kind": "result", "values": values}, blob
 
-        Side information beside an array goes through the pipe as the frame's blob.
-        """
-        if isinstance(result, str):
-            self.send({"kind": "result", "text": True}, result.encode(errors="replace"))
-            return
-        if result is None or isinstance(result, bytes):
-            self.send({"kind": "result", "bytes": result is not None}, result or b"")
-            return
-        try:
-            array, side = with_side(result)
-            note = self.arrays_out.put(np.asarray(array))
-        except Exception as error:  # noqa: BLE001 - whatever the guest returned
-            self.send({"kind": "error", "type": type(error).__name__, "message": str(error)})
-        else:
-            self.send({"kind": "result", "array": note}, side)
-
-    def do_load(self, header: dict[str, Any], _blob: bytes) -> str:
-        """Open the guest's module and model; return hash and revision of the opened weights as JSON."""
+    def do_load(self, header: dict[str, Any], _blob: bytes) -> Frame:
+        """Open the guest's module and model; say what weights were opened, and which calls take several clips."""
         tools = sys.modules["guest_tools"] = load_file(Path(__file__).with_name("guest_tools.py"))
         self.guest = load_file(Path(header["guest"])).Guest(header["card"], header["device"])
-        return json.dumps(tools.identity(header["card"]))
+        batches = [kind for kind in ("encode", "decode") if hasattr(self.guest, f"{kind}_batch")]
+        return {"kind": "result", "weights": tools.identity(header["card"]), "batches": batches}, b""
 
-    def do_encode(self, header: dict[str, Any], _blob: bytes) -> Any:
-        """Return the payload of the audio ``(channels, samples)`` in shared memory."""
-        return self.guest.encode(self.arrays_in.get(header["array"]))
+    def do_encode(self, header: dict[str, Any], blob: bytes) -> Frame:
+        """Return the payloads of audio ``(channels, samples)``."""
+        audios = [audio for audio, _ in self.arrays_in.get(header["values"], blob)]
+        if hasattr(self.guest, "encode_batch"):
+            return self._results(as_many(self.guest.encode_batch(audios), audios))
+        return self._results([self.guest.encode(audio) for audio in audios])
 
-    def do_decode(self, header: dict[str, Any], blob: bytes) -> Any:
+    def do_decode(self, header: dict[str, Any], blob: bytes) -> Frame:
         """Return the audio ``(channels, samples)`` of bytes, or of tokens with their side information."""
-        arguments = [blob, header["channels"]]
-        if "array" in header:
-            side = [blob] if blob else []
-            arguments = [self.arrays_in.get(header["array"]), header["channels"], *side]
-        return np.asarray(self.guest.decode(*arguments), dtype=np.float32)
+        values = self.arrays_in.get(header["values"], blob)
+        pairs = [(value, b"") if isinstance(value, bytes) else value for value in values]
+        channels = header["channels"]
+        if hasattr(self.guest, "decode_batch"):
+            payloads, sides = (list(part) for part in zip(*pairs, strict=True))
+            beside = [sides] if any(sides) else []
+            audios = as_many(self.guest.decode_batch(payloads, channels, *beside), pairs)
+        else:
+            audios = [self.guest.decode(its, channels, *([side] if side else [])) for its, side in pairs]
+        return self._results([np.asarray(audio, dtype=np.float32) for audio in audios])
 
-    def do_predict(self, header: dict[str, Any], _blob: bytes) -> Any:
-        """Return the prediction for the samples in shared memory: a text or an array of numbers."""
-        return self.guest.predict(self.arrays_in.get(header["array"]))
+    def do_predict(self, header: dict[str, Any], blob: bytes) -> Frame:
+        """Return the prediction for samples: a text or an array of numbers."""
+        ((samples, _),) = self.arrays_in.get(header["values"], blob)
+        result = self.guest.predict(samples)
+        if isinstance(result, str):
+            return {"kind": "result", "text": True}, result.encode(errors="replace")
+        return self._results([result])
 
     def _beat(self) -> None:
         """Send a heartbeat every second."""

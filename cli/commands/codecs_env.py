@@ -10,7 +10,7 @@ import typer
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.isolation.environment import Environment, all_environments, ensure_built, remove
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
-from codec_superb.base_codec.isolation.lock import lock_names, open_lock
+from codec_superb.base_codec.isolation.lock import FOR_CUDA, lock_names, open_lock
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption, plain_path
 
@@ -42,7 +42,10 @@ def list_environments(as_json: JsonOption = False) -> None:
 
 @app.command("build")
 def build(names: Annotated[list[str], typer.Argument(metavar="NAME…")], as_json: JsonOption = False) -> None:
-    """Build environments, named by environment, family or codec; existing ones are left unchanged."""
+    """Build environments, named by environment, family or codec; existing ones are left unchanged.
+
+    With -cuda behind the name (snac-cuda) it is the environment for graphics cards, of several gigabytes.
+    """
     known = lock_names()
     locks = dict.fromkeys(_named(name, known) for name in names)
     _report([_ensured(lock) for lock in locks], as_json=as_json)
@@ -82,6 +85,8 @@ def _named(name: str, known: list[str]) -> str:
     """Resolve a name to an environment. Raises EnvironmentFailed where there is none, or the codec needs none."""
     if name in known:
         return name
+    if name.endswith(FOR_CUDA):
+        return _named(name.removesuffix(FOR_CUDA), known) + FOR_CUDA
     cards = [registry.card(each) for each in registry.names()]
     meant = [card for card in cards if name in (card.name, card.family)]
     for card in meant:

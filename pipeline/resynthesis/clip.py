@@ -189,6 +189,7 @@ def _batch(codec: Codec, batch: Sequence[_Sound], rate: int) -> dict[str, _Coded
     coded: dict[str, _Coded] = {}
     whole = sum(sound.reference.size for sound in batch)
     try:
+        codec.wake()
         started = time.perf_counter()
         encoded = codec.encode_batch([sound.reference[np.newaxis] for sound in batch], rate)
         encode_s = time.perf_counter() - started

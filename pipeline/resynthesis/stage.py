@@ -31,7 +31,7 @@ from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.runs.selection import select_clips
 from codec_superb.pipeline.tables.rows import ClipRow, ResynthesisRow
 from codec_superb.pipeline.workers.batches import BatchQueue
-from codec_superb.pipeline.workers.devices import Device, refuse_device
+from codec_superb.pipeline.workers.devices import Device, chosen_device, refuse_device
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
@@ -281,7 +281,7 @@ def _finished(plan: _Plan, journal: _Journal, clip: str) -> bool:
 def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:
     """Open the codec in a worker before anything is written; return how it was opened."""
     if plan.card.isolation is not None:  # in the parent process, where no timeout applies
-        ensure_built(open_lock(plan.card.isolation.lock), progress.message)
+        ensure_built(open_lock(plan.card.isolation.lock, chosen_device(plan.codec, device)), progress.message)
     (event,) = pool.stream(prepare_codec, [(plan.codec, device, plan.options)])
     if isinstance(event, TaskResult):
         return event.value

@@ -16,7 +16,7 @@ class Guest:
         import torch
         from academicodec.models.hificodec import models  # type: ignore[import-not-found]  # in the private environment
 
-        self.torch = torch
+        self.torch, self.device = torch, guest_tools.Device(device)
         name = card["settings"]["file"]
         path = guest_tools.weights_folder(card, (name,)) / name
         # The package's own class loads the checkpoint onto the device on which it was saved.
@@ -47,12 +47,12 @@ class Guest:
 
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(codebooks, frames)`` of mono audio, zero-padded: the package drops an incomplete frame."""
-        padded = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, -audio.shape[1] % self.hop))
+        padded = self.device.put(guest_tools.filled(audio, self.hop))
         with self.torch.inference_mode():
-            return self.torch.stack(self.quantizer(self.encoder(padded[None]))[2]).numpy()
+            return self.device.get(self.torch.stack(self.quantizer(self.encoder(padded[None]))[2]))
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
         with self.torch.inference_mode():
-            latents = self.quantizer.embed(self.torch.from_numpy(tokens.T.copy())[None])
-            return self.generator(latents)[0].numpy()
+            latents = self.quantizer.embed(self.device.put(tokens.T)[None])
+            return self.device.get(self.generator(latents)[0])

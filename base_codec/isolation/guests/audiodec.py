@@ -29,7 +29,7 @@ class Guest:
         from models.autoencoder.AudioDec import StreamGenerator as Autoencoder  # type: ignore[import-not-found]
         from models.vocoder.HiFiGAN import StreamGenerator as Vocoder  # type: ignore[import-not-found]
 
-        self.torch = torch
+        self.torch, self.device = torch, guest_tools.Device(device)
         autoencoder = card["settings"].get("autoencoder", AUTOENCODER)
         vocoder = card["settings"].get("vocoder", VOCODER)
         files = tuple(str(Path(file).with_name(name)) for file in (autoencoder, vocoder) for name in _beside(file))
@@ -56,7 +56,8 @@ class Guest:
         modules = [*self.autoencoder.modules(), *self.vocoder.modules()]
         self.start = [(module, module.pad_buffer.clone()) for module in modules if hasattr(module, "pad_buffer")]
         size = self.autoencoder.quantizer.codebook.codebook_size
-        self.offsets = size * torch.arange(card["codebooks"])[:, None]  # the package numbers all codebooks through
+        # the package numbers all codebooks through
+        self.offsets = size * torch.arange(card["codebooks"], device=device)[:, None]
 
     def _read(self, checkpoint: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return a model's configuration and parameters, both read as plain data."""
@@ -85,15 +86,15 @@ class Guest:
         """Return tokens ``(codebooks, frames)`` of mono audio."""
         self._rewind()
         with self.torch.inference_mode():
-            latents = self.autoencoder.encode(self.torch.from_numpy(audio)[None])
-            return (self.autoencoder.quantize(latents) - self.offsets).numpy()
+            latents = self.autoencoder.encode(self.device.put(audio)[None])
+            return self.device.get(self.autoencoder.quantize(latents) - self.offsets)
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
         self._rewind()
         with self.torch.inference_mode():
-            latents = self.autoencoder.lookup(self.torch.from_numpy(tokens) + self.offsets)
-            return self.vocoder.decode(latents)[0].numpy()
+            latents = self.autoencoder.lookup(self.device.put(tokens) + self.offsets)
+            return self.device.get(self.vocoder.decode(latents)[0])
 
 
 def _beside(checkpoint: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ class Guest:
         import torch
         from bigcodec import CodecDecoder, CodecEncoder  # type: ignore[import-not-found]  # in the private environment
 
-        self.torch = torch
+        self.device = guest_tools.Device(device)
         file = guest_tools.weights_folder(card, (CHECKPOINT,)) / CHECKPOINT
         guest_tools.expect_hash(card, file)
         stored = torch.load(file, map_location="cpu", weights_only=True)
@@ -40,14 +40,15 @@ class Guest:
             frame_rate=card["sampling_rate"] / self.hop,
         )
 
-    def encode(self, audio: Any) -> Any:
-        """Return tokens ``(1, frames)`` of mono audio; silence fills the last frame."""
-        padded = self.torch.nn.functional.pad(self.torch.from_numpy(audio)[None], (0, -audio.shape[1] % self.hop))
-        with self.torch.inference_mode():
-            return self.decoder(self.encoder(padded), vq=True)[1][:, 0].numpy()
+    def encode_batch(self, audios: list[Any]) -> Any:
+        """Return tokens ``(1, frames)`` of each mono clip; silence fills the last frame."""
+        whole = [guest_tools.filled(audio, self.hop) for audio in audios]
+        return self.device.stacked(whole, lambda audio: self.decoder(self.encoder(audio), vq=True)[1].transpose(0, 1))
 
-    def decode(self, tokens: Any, _channels: int) -> Any:
-        """Return audio ``(1, samples)``."""
-        with self.torch.inference_mode():
-            features = self.decoder.vq2emb(self.torch.from_numpy(tokens).T[None]).transpose(1, 2)
-            return self.decoder(features, vq=False)[0].numpy()
+    def decode_batch(self, payloads: list[Any], _channels: int) -> Any:
+        """Return audio ``(1, samples)`` of each clip's tokens."""
+        return self.device.stacked(payloads, self._sound)
+
+    def _sound(self, tokens: Any) -> Any:
+        """Return audio ``(clips, 1, samples)`` of tokens ``(clips, 1, frames)``."""
+        return self.decoder(self.decoder.vq2emb(tokens.transpose(1, 2)).transpose(1, 2), vq=False)

@@ -20,7 +20,7 @@ class Guest:
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
 
-        self.torch = torch
+        self.torch, self.device = torch, guest_tools.Device(device)
         package = without_language_model()
         folder = guest_tools.weights_folder(card, FILES, FOLDER)
         known = json.loads((package / "res" / "sha256_map.json").read_text())
@@ -52,12 +52,12 @@ class Guest:
         frames = max(-(-(samples + self.hop) // self.frame), 2)
         filled = np.pad(audio[0], (0, frames * self.frame - self.hop - samples))
         with self.torch.inference_mode():
-            return self.dvae(self.torch.from_numpy(filled), "encode")[0].numpy()
+            return self.device.get(self.dvae(self.device.put(filled), "encode")[0])
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
         with self.torch.inference_mode():
-            return self.vocos.decode(self.dvae(self.torch.from_numpy(tokens)[None], "decode")).numpy()
+            return self.device.get(self.vocos.decode(self.dvae(self.device.put(tokens)[None], "decode")))
 
 
 def without_language_model() -> Path:

@@ -17,7 +17,7 @@ class Guest:
         import torch
         from dac.model import DAC
 
-        self.torch = torch
+        self.device = guest_tools.Device(device)
         file = guest_tools.weights_file(card, card["settings"].get("file", CHECKPOINT))
         guest_tools.expect_hash(card, file)
         # The package's own loader unpickles arbitrary objects and ignores parameters that do not fit.
@@ -27,21 +27,23 @@ class Guest:
         self.model, self.used = model.eval().to(device), card["codebooks"]
         if self.used > model.n_codebooks:
             raise ValueError(f"expected weights with {self.used} codebooks or more, got {model.n_codebooks}")
+        self.hop = int(model.hop_length)
         guest_tools.expect(
             card,
             sampling_rate=model.sample_rate,
             codebook_size=model.codebook_size,
-            frame_rate=model.sample_rate / int(model.hop_length),
+            frame_rate=model.sample_rate / self.hop,
         )
 
-    def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio."""
-        with self.torch.inference_mode():
-            padded = self.model.preprocess(self.torch.from_numpy(audio)[None], self.model.sample_rate)
-            return self.model.encode(padded, n_quantizers=self.used)[1][0].numpy()
+    def encode_batch(self, audios: list[Any]) -> Any:
+        """Return tokens ``(codebooks, frames)`` of each mono clip; silence fills the last frame, as in the package."""
+        whole = [guest_tools.filled(audio, self.hop) for audio in audios]
+        return self.device.stacked(whole, lambda audio: self.model.encode(audio, n_quantizers=self.used)[1])
 
-    def decode(self, tokens: Any, _channels: int) -> Any:
-        """Return audio ``(1, samples)``."""
-        with self.torch.inference_mode():
-            latents = self.model.quantizer.from_codes(self.torch.from_numpy(tokens)[None])[0]
-            return self.model.decode(latents)[0].numpy()
+    def decode_batch(self, payloads: list[Any], _channels: int) -> Any:
+        """Return audio ``(1, samples)`` of each clip's tokens."""
+        return self.device.stacked(payloads, self._sound)
+
+    def _sound(self, tokens: Any) -> Any:
+        """Return audio ``(clips, 1, samples)`` of tokens ``(clips, codebooks, frames)``."""
+        return self.model.decode(self.model.quantizer.from_codes(tokens)[0])

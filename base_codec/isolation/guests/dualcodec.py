@@ -26,7 +26,7 @@ class Guest:
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
 
-        self.torch, self.device, self.used = torch, device, card["codebooks"]
+        self.torch, self.device, self.used = torch, guest_tools.Device(device), card["codebooks"]
         # dualcodec imports cached_path to download files; the guest passes local files, so it is not installed.
         sys.modules.setdefault("cached_path", ModuleType("cached_path")).cached_path = str  # type: ignore[attr-defined]
         name = card["settings"]["model"]
@@ -51,7 +51,7 @@ class Guest:
         own = {key: value for key, value in config["model"].items() if key != "_target_"}
         self.model = dualcodec.DualCodec(**{**own, "sample_rate": config["SAMPLE_RATE"]}).eval()
         load_model(self.model, file)  # strict by default: a missing parameter raises
-        self.model.to(self.device)
+        self.model.to(self.device.name)
 
     def _open_listener(self, folder: Path, statistics: Path) -> None:
         from transformers import SeamlessM4TFeatureExtractor, Wav2Vec2BertModel
@@ -63,18 +63,20 @@ class Guest:
         if lacking:
             raise ValueError(f"{folder / LISTENER[1]} lacks parameters of Wav2Vec2-BERT: {', '.join(sorted(lacking))}")
         model.encoder.layers = model.encoder.layers[:LAYERS]  # the output of later layers is not used
-        self.listener = model.eval().to(self.device)
+        self.listener = model.eval().to(self.device.name)
         self.extractor = SeamlessM4TFeatureExtractor.from_pretrained(folder)
-        stored = self.torch.load(statistics / STATISTICS, map_location=self.device, weights_only=True)
-        self.mean, self.deviation = stored["mean"], stored["var"].sqrt()
+        stored = self.torch.load(statistics / STATISTICS, map_location="cpu", weights_only=True)
+        self.mean, self.deviation = (part.to(self.device.name) for part in (stored["mean"], stored["var"].sqrt()))
 
     def _content(self, audio: Any) -> Any:
         """Return the normalised Wav2Vec2-BERT features ``(1, 1024, frames)`` of audio ``(1, samples)``."""
         from torchaudio.functional import resample
 
         heard = resample(audio, self.model.dac.sample_rate, self.extractor.sampling_rate)
-        inputs = self.extractor(heard[0].numpy(), sampling_rate=self.extractor.sampling_rate, return_tensors="pt")
-        states = self.listener(**inputs.to(self.device), output_hidden_states=True).hidden_states[LAYERS]
+        inputs = self.extractor(
+            self.device.get(heard[0]), sampling_rate=self.extractor.sampling_rate, return_tensors="pt"
+        )
+        states = self.listener(**inputs.to(self.device.name), output_hidden_states=True).hidden_states[LAYERS]
         factor = self.model.semantic_downsample_factor
         normal = (states - self.mean) / self.deviation
         return self.torch.nn.functional.avg_pool1d(normal.transpose(1, 2), factor, factor)
@@ -84,12 +86,13 @@ class Guest:
         frames = ceil((audio.shape[1] + LOST) / self.hop)
         padding = frames * self.hop + WINDOW - audio.shape[1]
         with self.torch.inference_mode():
-            padded = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, padding))
+            padded = self.torch.nn.functional.pad(self.device.put(audio), (0, padding))
             codes = self.model.encode(padded[None], num_quantizers=self.used, semantic_repr=self._content(padded))
-        return self.torch.cat([code[0] for code in codes if code is not None]).numpy()
+        return self.device.get(self.torch.cat([code[0] for code in codes if code is not None]))
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
-        codes = self.torch.from_numpy(tokens)[None]
+        codes = self.device.put(tokens)[None]
         with self.torch.inference_mode():
-            return self.model.decode_from_codes(codes[:, :1], codes[:, 1:] if self.used > 1 else None)[0].numpy()
+            sound = self.model.decode_from_codes(codes[:, :1], codes[:, 1:] if self.used > 1 else None)
+        return self.device.get(sound[0])

@@ -16,7 +16,7 @@ class Guest:
         import torch
         from encodec import EncodecModel
 
-        self.torch = torch
+        self.device = guest_tools.Device(device)
         model = EncodecModel.encodec_model_24khz(pretrained=False)
         state = torch.load(guest_tools.weights_file(card, CHECKPOINT), map_location="cpu", weights_only=True)
         model.load_state_dict(state)
@@ -30,13 +30,10 @@ class Guest:
             frame_rate=model.sample_rate / model.encoder.hop_length,
         )
 
-    def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio."""
-        with self.torch.inference_mode():
-            ((codes, _),) = self.model.encode(self.torch.from_numpy(audio)[None])
-        return codes[0].numpy()
+    def encode_batch(self, audios: list[Any]) -> Any:
+        """Return tokens ``(codebooks, frames)`` of each mono clip."""
+        return self.device.stacked(audios, lambda audio: self.model.encode(audio)[0][0])
 
-    def decode(self, tokens: Any, _channels: int) -> Any:
-        """Return audio ``(1, samples)``."""
-        with self.torch.inference_mode():
-            return self.model.decode([(self.torch.from_numpy(tokens)[None], None)])[0].numpy()
+    def decode_batch(self, payloads: list[Any], _channels: int) -> Any:
+        """Return audio ``(1, samples)`` of each clip's tokens."""
+        return self.device.stacked(payloads, lambda tokens: self.model.decode([(tokens, None)]))

@@ -18,7 +18,7 @@ class Guest:
         from focalcodec import FocalCodec  # type: ignore[import-not-found]  # in the private environment alone
         from safetensors.torch import load_file
 
-        self.torch = torch
+        self.torch, self.device = torch, guest_tools.Device(device)
         folder = guest_tools.weights_folder(card, FILES)
         # FlexAttention computes the same attention through torch.compile, which needs a C++ compiler on a CPU.
         plain = {"encoder_config.use_flex_attention": False}
@@ -38,19 +38,19 @@ class Guest:
 
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(1, frames)`` of mono audio, zero-padded: the package drops an incomplete last frame."""
-        whole = np.pad(audio, ((0, 0), (0, -audio.shape[1] % self.frame)))
+        whole = guest_tools.filled(audio, self.frame)
         if self.rates[0] != self.rates[1]:
             import soxr
 
             whole = soxr.resample(whole.T, *self.rates, quality="VHQ").T
-        padded = self.torch.from_numpy(np.pad(whole, ((0, 0), (0, self.tail))))
+        padded = self.device.put(np.pad(whole, ((0, 0), (0, self.tail))))
         with self.torch.inference_mode():
-            return self.model.sig_to_toks(padded).numpy()
+            return self.device.get(self.model.sig_to_toks(padded))
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
         with self.torch.inference_mode():
-            return self.model.toks_to_sig(self.torch.from_numpy(tokens).long()).numpy()
+            return self.device.get(self.model.toks_to_sig(self.device.put(tokens).long()))
 
 
 def _beyond_last_frame(encoder: Any) -> int:

@@ -18,7 +18,7 @@ class Guest:
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
 
-        self.torch = torch
+        self.torch, self.device = torch, guest_tools.Device(device)
         folder = guest_tools.weights_folder(card, FILES)
         self.model = without_losses(folder / FILES[0])
         state = torch.load(folder / FILES[1], map_location="cpu", weights_only=True)
@@ -43,10 +43,10 @@ class Guest:
         samples = audio.shape[1]
         filled = np.pad(audio, ((0, 0), (0, self._length(samples) - samples)))
         with self.torch.inference_mode():
-            found = self.model.inference_encoding(self.torch.from_numpy(filled))
+            found = self.model.inference_encoding(self.device.put(filled))
         (codes,), ((_, scale),) = found["code_indices"], found["code_embeddings"]
-        tokens = codes[:, 0].numpy()
-        return tokens if scale is None else (tokens, scale.numpy().astype("<f4").tobytes())
+        tokens = self.device.get(codes[:, 0])
+        return tokens if scale is None else (tokens, self.device.get(scale).astype("<f4").tobytes())
 
     def _length(self, samples: int) -> int:
         """Return the length in samples to which a clip is zero-padded.
@@ -61,9 +61,9 @@ class Guest:
 
     def decode(self, tokens: Any, _channels: int, side: bytes = b"") -> Any:
         """Return audio ``(1, samples)``."""
-        codes = self.torch.from_numpy(np.ascontiguousarray(tokens.T, dtype=np.int64))
+        codes = self.device.put(tokens.T.astype(np.int64))
         with self.torch.inference_mode():
-            audio = self.model.inference_decoding(codes[None])["recon_speech"][0].numpy()
+            audio = self.device.get(self.model.inference_decoding(codes[None])["recon_speech"][0])
         return audio * np.frombuffer(side, "<f4") if side else audio
 
 

@@ -44,9 +44,7 @@ class Guest:
     def __init__(self, card: dict[str, Any], device: str) -> None:
         name = card["settings"]["file"]
         file = guest_tools.weights_folder(card, (name,)) / name
-        import torch
-
-        self.torch = torch
+        self.device = guest_tools.Device(device)
         config, state = _read(file)
         model = _model(config)
         _load(model, state)
@@ -59,16 +57,14 @@ class Guest:
             frame_rate=model.sample_rate / self.frame,
         )
 
-    def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio, the last frame padded with silence."""
-        sound = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, -audio.shape[1] % self.frame))
-        with self.torch.inference_mode():
-            return self.model.encode(sound[None])[0][0].numpy()
+    def encode_batch(self, audios: list[Any]) -> Any:
+        """Return tokens ``(codebooks, frames)`` of each mono clip, the last frame padded with silence."""
+        whole = [guest_tools.filled(audio, self.frame) for audio in audios]
+        return self.device.stacked(whole, lambda audio: self.model.encode(audio)[0])
 
-    def decode(self, tokens: Any, _channels: int) -> Any:
-        """Return audio ``(1, samples)``."""
-        with self.torch.inference_mode():
-            return self.model.decode(self.torch.from_numpy(tokens)[None])[0][0].numpy()
+    def decode_batch(self, payloads: list[Any], _channels: int) -> Any:
+        """Return audio ``(1, samples)`` of each clip's tokens."""
+        return self.device.stacked(payloads, lambda tokens: self.model.decode(tokens)[0])
 
 
 def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -18,7 +18,7 @@ class Guest:
         import s3tokenizer  # type: ignore[import-not-found]  # in the private environment alone
         import torch
 
-        self.torch, self.package = torch, s3tokenizer
+        self.torch, self.device, self.package = torch, guest_tools.Device(device), s3tokenizer
         name = card["settings"]["model"]
         file = guest_tools.weights_file(card, f"{name}.onnx")
         guest_tools.expect_hash(card, file)
@@ -41,9 +41,9 @@ class Guest:
         if audio.shape[1] < FEWEST_SAMPLES:
             raise ValueError(f"expected {FEWEST_SAMPLES} samples at 16 kHz or more, got {audio.shape[1]}")
         with self.torch.inference_mode():
-            mel = self.package.log_mel_spectrogram(self.torch.from_numpy(audio[0]))
-            codes, lengths = self.model.quantize(mel[None], self.torch.tensor([mel.shape[1]]))
-        return codes[:, : int(lengths[0])].numpy()
+            mel = self.package.log_mel_spectrogram(self.device.put(audio[0]))
+            codes, lengths = self.model.quantize(mel[None], self.torch.tensor([mel.shape[1]], device=self.device.name))
+        return self.device.get(codes[:, : int(lengths[0])])
 
 
 def _open_version_3(model: Any, file: Path) -> None:

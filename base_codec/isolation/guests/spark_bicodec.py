@@ -30,7 +30,7 @@ class Guest:
             BiCodecTokenizer,
         )
 
-        self.torch = torch
+        self.torch, self.device = torch, guest_tools.Device(device)
         folder = guest_tools.weights_folder(card, FILES)
         self.tokenizer = BiCodecTokenizer(folder, torch.device(device))
         refuse_gaps(self.tokenizer.model, folder)
@@ -58,13 +58,13 @@ class Guest:
         file.seek(0)
         with self.torch.inference_mode():
             voice, tokens = self.tokenizer.tokenize(file)
-        return tokens.numpy(), packed(voice.numpy().reshape(-1))
+        return self.device.get(tokens), packed(self.device.get(voice).reshape(-1))
 
     def decode(self, tokens: Any, _channels: int, side: bytes) -> Any:
         """Return audio ``(1, samples)``."""
-        voice = self.torch.from_numpy(unpacked(side))[None]
+        voice = self.device.put(unpacked(side))[None]
         with self.torch.inference_mode():
-            return self.tokenizer.detokenize(voice, self.torch.from_numpy(tokens))[None]
+            return self.tokenizer.detokenize(voice, self.device.put(tokens))[None]
 
 
 def refuse_gaps(bicodec: Any, folder: Any) -> None:

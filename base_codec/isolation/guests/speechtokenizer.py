@@ -13,10 +13,9 @@ class Guest:
     """Eight codebooks at 50 Hz; the first is distilled from HuBERT."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
-        import torch
         from speechtokenizer import SpeechTokenizer
 
-        self.torch = torch
+        self.device = guest_tools.Device(device)
         files = (CONFIG, card["settings"].get("checkpoint", CHECKPOINT))
         folder = guest_tools.weights_folder(card, files, card["settings"].get("subfolder", ""))
         config, checkpoint = (str(folder / name) for name in files)
@@ -29,12 +28,10 @@ class Guest:
             frame_rate=self.model.sample_rate / int(self.model.downsample_rate),
         )
 
-    def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio."""
-        with self.torch.inference_mode():
-            return self.model.encode(self.torch.from_numpy(audio)[None])[:, 0].numpy()
+    def encode_batch(self, audios: list[Any]) -> Any:
+        """Return tokens ``(codebooks, frames)`` of each mono clip."""
+        return self.device.stacked(audios, lambda audio: self.model.encode(audio).transpose(0, 1))
 
-    def decode(self, tokens: Any, _channels: int) -> Any:
-        """Return audio ``(1, samples)``."""
-        with self.torch.inference_mode():
-            return self.model.decode(self.torch.from_numpy(tokens)[:, None])[0].numpy()
+    def decode_batch(self, payloads: list[Any], _channels: int) -> Any:
+        """Return audio ``(1, samples)`` of each clip's tokens."""
+        return self.device.stacked(payloads, lambda tokens: self.model.decode(tokens.transpose(0, 1)))

@@ -16,7 +16,7 @@ class Guest:
         import sq_codec  # type: ignore[import-not-found]  # in the private environment alone
         import torch
 
-        self.torch = torch
+        self.torch, self.device = torch, guest_tools.Device(device)
         name = card["settings"]["model"]
         # The package reads its configuration through settings that environment variables can override.
         config = tomllib.loads((sq_codec.CONFIG_DIR / f"{name}.toml").read_text())["network_config"]
@@ -40,7 +40,7 @@ class Guest:
 
     def _check_levels(self, quantizer: Any, levels: list[int]) -> None:
         """Refuse ``vector-quantize-pytorch`` 1.22.16 and newer: it rounds values that the package rounds again."""
-        ramp = self.torch.linspace(-4, 4, 1001)[:, None].expand(-1, len(levels))
+        ramp = self.torch.linspace(-4, 4, 1001, device=self.device.name)[:, None].expand(-1, len(levels))
         found = [len(digit.unique()) for digit in quantizer.quantize(ramp).T]
         if found != levels:
             raise ValueError(f"expected a quantizer of {levels} levels, got {found}: check vector-quantize-pytorch")
@@ -48,9 +48,9 @@ class Guest:
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(1, frames)`` of mono audio; the package pads the last block with silence."""
         with self.torch.inference_mode():
-            return self.codec.encode_audio(self.torch.from_numpy(audio))[1].numpy()
+            return self.device.get(self.codec.encode_audio(self.device.put(audio))[1])
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
         with self.torch.inference_mode():
-            return self.codec.decode_audio(indices=self.torch.from_numpy(tokens)).numpy()
+            return self.device.get(self.codec.decode_audio(indices=self.device.put(tokens)))

@@ -21,7 +21,7 @@ class Guest:
         from safetensors.torch import load_file
         from stable_codec import StableCodec  # type: ignore[import-not-found]  # in the private environment alone
 
-        self.torch = torch
+        self.torch, self.device = torch, guest_tools.Device(device)
         codec = StableCodec(model_config_path=str(folder / FILES[0]), device=torch.device(device))
         codec.model.load_state_dict(load_file(folder / FILES[1]))
         _attend_in_windows(codec.model)
@@ -38,15 +38,15 @@ class Guest:
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(codebooks, frames)`` of mono audio, the last frame padded with silence."""
         with self.torch.inference_mode():
-            sound = self.codec.model.preprocess_audio_for_encoder(self.torch.from_numpy(audio), self.codec.sample_rate)
+            sound = self.codec.model.preprocess_audio_for_encoder(self.device.put(audio), self.codec.sample_rate)
             stages = self.codec.encode(sound, posthoc_bottleneck=True)[1]
-        return np.stack([stage[0, :, 0].numpy() for stage in stages])
+        return np.stack([self.device.get(stage[0, :, 0]) for stage in stages])
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
-        stages = [self.torch.from_numpy(stage.astype(np.int64))[None, :, None] for stage in tokens]
+        stages = [self.device.put(stage.astype(np.int64))[None, :, None] for stage in tokens]
         with self.torch.inference_mode():
-            return self.codec.decode(stages, posthoc_bottleneck=True)[0].numpy()
+            return self.device.get(self.codec.decode(stages, posthoc_bottleneck=True)[0])
 
 
 def _attend_in_windows(model: Any) -> None:
@@ -80,7 +80,7 @@ def windowed_attention(q: Any, k: Any, v: Any, causal: bool, window_size: list[i
     for start in range(0, frames, BLOCK):
         end = min(start + BLOCK, frames)
         first, last = max(0, start - before), min(frames, end + after)
-        distance = torch.arange(first, last)[None] - torch.arange(start, end)[:, None]
+        distance = torch.arange(first, last, device=q.device)[None] - torch.arange(start, end, device=q.device)[:, None]
         mask = (distance >= -before) & (distance <= after)
         seen = k[:, :, first:last], v[:, :, first:last]
         attended = torch.nn.functional.scaled_dot_product_attention(q[:, :, start:end], *seen, attn_mask=mask)

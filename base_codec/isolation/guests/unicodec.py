@@ -26,13 +26,13 @@ class Guest:
         _stand_in_for_fairseq()
         from unicodec.decoder import pretrained  # type: ignore[import-not-found]  # in the private environment alone
 
-        self.torch = torch
+        self.torch, self.device = torch, guest_tools.Device(device)
         checkpoint = _read(torch, guest_tools.weights_folder(card, (CHECKPOINT,)) / CHECKPOINT)
         model = pretrained.Unicodec.from_hparams0802(str(Path(pretrained.__file__).parents[2] / CONFIG))
         model.load_state_dict({name: value for name, value in checkpoint.items() if name.startswith(PARTS)})
         self.model, self.domain = model.eval().to(device), DOMAINS[card["settings"]["domain"]]
         # The decoder is conditioned on one of four bitrates and was trained for the first.
-        self.bitrate = torch.tensor([0])
+        self.bitrate = torch.tensor([0], device=device)
         encodec = model.feature_extractor.encodec
         guest_tools.expect(
             card, sampling_rate=encodec.sample_rate, codebooks=encodec.quantizer.n_q,
@@ -42,14 +42,14 @@ class Guest:
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(1, frames)`` of mono audio."""
         with self.torch.inference_mode():
-            found = self.model.encode_infer(self.torch.from_numpy(audio), self.domain, bandwidth_id=self.bitrate)
-        return found[1][:, 0].numpy()
+            found = self.model.encode_infer(self.device.put(audio), self.domain, bandwidth_id=self.bitrate)
+        return self.device.get(found[1][:, 0])
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
         with self.torch.inference_mode():
-            features = self.model.codes_to_features(self.torch.from_numpy(tokens).long())
-            return self.model.decode(features, bandwidth_id=self.bitrate).numpy()
+            features = self.model.codes_to_features(self.device.put(tokens).long())
+            return self.device.get(self.model.decode(features, bandwidth_id=self.bitrate))
 
 
 class _Unread:

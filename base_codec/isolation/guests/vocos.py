@@ -18,7 +18,7 @@ class Guest:
         from encodec import EncodecModel
         from vocos import Vocos  # type: ignore[import-not-found]  # in the private environment alone
 
-        self.torch = torch
+        self.device = guest_tools.Device(device)
         folder = guest_tools.weights_folder(card, FILES)
         encodec = torch.load(
             guest_tools.weights_file(card, ENCODEC, card["settings"]["encodec"]), map_location="cpu", weights_only=True
@@ -31,7 +31,7 @@ class Guest:
         state |= {f"feature_extractor.encodec.{name}": value for name, value in encodec.items()}
         model.load_state_dict(state)
         self.model, self.features = model.eval().to(device), model.feature_extractor
-        self.bitrate = torch.tensor([self.features.bandwidths.index(card["nominal_kbps"])])
+        self.bitrate = torch.tensor([self.features.bandwidths.index(card["nominal_kbps"])], device=device)
         encodec = self.features.encodec
         encodec.set_target_bandwidth(card["nominal_kbps"])
         guest_tools.expect(
@@ -42,13 +42,15 @@ class Guest:
             frame_rate=encodec.sample_rate / encodec.encoder.hop_length,
         )
 
-    def encode(self, audio: Any) -> Any:
-        """Return tokens ``(codebooks, frames)`` of mono audio."""
-        with self.torch.inference_mode():
-            return self.features.get_encodec_codes(self.torch.from_numpy(audio))[:, 0].numpy()
+    def encode_batch(self, audios: list[Any]) -> Any:
+        """Return tokens ``(codebooks, frames)`` of each mono clip."""
+        return self.device.stacked(audios, lambda audio: self.features.get_encodec_codes(audio[:, 0]).transpose(0, 1))
 
-    def decode(self, tokens: Any, _channels: int) -> Any:
-        """Return audio ``(1, samples)``."""
-        with self.torch.inference_mode():
-            features = self.model.codes_to_features(self.torch.from_numpy(tokens))
-            return self.model.decode(features, bandwidth_id=self.bitrate).numpy()
+    def decode_batch(self, payloads: list[Any], _channels: int) -> Any:
+        """Return audio ``(1, samples)`` of each clip's tokens."""
+        return self.device.stacked(payloads, self._sound)
+
+    def _sound(self, tokens: Any) -> Any:
+        """Return audio ``(clips, 1, samples)`` of tokens ``(clips, codebooks, frames)``."""
+        features = self.model.codes_to_features(tokens.transpose(0, 1))
+        return self.model.decode(features, bandwidth_id=self.bitrate)[:, None]

@@ -28,7 +28,7 @@ class Guest:
         sys.path.insert(0, str(folder_of_the_code()))
         from decoder.pretrained import WavTokenizer  # type: ignore[import-not-found]  # in the private environment alone
 
-        self.torch = torch
+        self.device = guest_tools.Device(device)
         model = WavTokenizer.from_hparams0802(str(config))
         state = torch.load(checkpoint, map_location="cpu", weights_only=True)["state_dict"]
         # The training checkpoint also holds discriminators and losses.
@@ -36,7 +36,7 @@ class Guest:
         self.model, encodec = model.eval().to(device), model.feature_extractor.encodec
         if not all(layer._codebook.inited for layer in encodec.quantizer.vq.layers):  # noqa: SLF001 - it has no other name
             raise ValueError(f"expected a trained codebook in {checkpoint.name}, got one that is not initialised")
-        self.bandwidth = torch.tensor([0])
+        self.bandwidth = torch.tensor([0], device=device)
         guest_tools.expect(
             card,
             sampling_rate=encodec.sample_rate,
@@ -45,17 +45,22 @@ class Guest:
             frame_rate=encodec.sample_rate / encodec.encoder.hop_length,
         )
 
-    def encode(self, audio: Any) -> Any:
-        """Return tokens ``(1, frames)`` of mono audio."""
-        with self.torch.inference_mode():
-            _, codes = self.model.encode_infer(self.torch.from_numpy(audio), bandwidth_id=self.bandwidth)
-        return codes[:, 0].numpy()
+    def encode_batch(self, audios: list[Any]) -> Any:
+        """Return tokens ``(1, frames)`` of each mono clip."""
+        return self.device.stacked(audios, self._tokens)
 
-    def decode(self, tokens: Any, _channels: int) -> Any:
-        """Return audio ``(1, samples)``."""
-        with self.torch.inference_mode():
-            features = self.model.codes_to_features(self.torch.from_numpy(tokens))
-            return self.model.decode(features, bandwidth_id=self.bandwidth).numpy()
+    def decode_batch(self, payloads: list[Any], _channels: int) -> Any:
+        """Return audio ``(1, samples)`` of each clip's tokens."""
+        return self.device.stacked(payloads, self._sound)
+
+    def _tokens(self, audio: Any) -> Any:
+        """Return tokens ``(clips, 1, frames)`` of audio ``(clips, 1, samples)``."""
+        return self.model.encode_infer(audio[:, 0], bandwidth_id=self.bandwidth)[1].transpose(0, 1)
+
+    def _sound(self, tokens: Any) -> Any:
+        """Return audio ``(clips, 1, samples)`` of tokens ``(clips, 1, frames)``."""
+        features = self.model.codes_to_features(tokens.transpose(0, 1))
+        return self.model.decode(features, bandwidth_id=self.bandwidth)[:, None]
 
 
 def folder_of_the_code() -> Path:

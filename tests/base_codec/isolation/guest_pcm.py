@@ -65,6 +65,7 @@ DEADLY = {
 WRONG = {7: np.zeros((1, 0), dtype=np.int32), 8: np.full((1, 4), 70000), 9: {"no": "array"}, 86: None, 87: "text"}
 
 UNDECODABLE = 88
+LOST = 89
 SCALED, SCALED_BY_NOTHING = 13, 14
 """Lengths whose tokens have bytes beside them: the loudest sample, and none by mistake."""
 
@@ -83,6 +84,8 @@ class Guest:
             raise FileNotFoundError("no file model.bin in /nowhere")
         if card["settings"].get("fault") == "import":
             import no_such_package  # noqa: F401
+        if card["settings"].get("device", device) != device:
+            raise RuntimeError(f"expected the device {card['settings']['device']}, got {device}")
         time.sleep(card["settings"].get("load_s", 0))
         self.gain = 1.0
         if "weights" in card["settings"]:
@@ -94,6 +97,20 @@ class Guest:
 
             folder = guest_tools.weights_folder(card, ("gain.txt",))
             self.gain = float((folder / "gain.txt").read_text(encoding="ascii"))
+
+        for kind in card["settings"].get("batches", ()):
+            setattr(self, f"{kind}_batch", getattr(self, f"several_{kind}d"))
+
+    def several_encoded(self, audios):  # noqa: ANN001, ANN201
+        """Return the tokens of each clip, and say how many came together; of a clip of fault 89 there are none."""
+        print(f"{len(audios)} clips together", file=sys.stderr, flush=True)
+        return [self.encode(audio) for audio in audios if audio.shape[1] % 100 != LOST]
+
+    def several_decoded(self, payloads, channels, sides=None):  # noqa: ANN001, ANN201
+        """Return the sound of each clip, and say how many came together."""
+        print(f"{len(payloads)} payloads together", file=sys.stderr, flush=True)
+        sides = sides or [b""] * len(payloads)
+        return [self.decode(its, channels, side or None) for its, side in zip(payloads, sides, strict=True)]
 
     def encode(self, audio):  # noqa: ANN001, ANN201
         """Return 16-bit tokens, or fail in the way that is asked for."""

@@ -111,8 +111,8 @@ def test_a_dead_worker_costs_one_clip(codec: IsolatedCodec, fault: int, message:
         (9, GuestFailed, "expected an array of numbers"),
         (14, GuestFailed, "expected bytes beside the tokens, got none; return the tokens alone"),
         (84, GuestFailed, "FileNotFoundError: no file model.bin$"),
-        (86, GuestFailed, "expected tokens or bytes from the guest's encode, got neither"),
-        (87, GuestFailed, "expected tokens or bytes from the guest's encode, got neither"),
+        (86, GuestFailed, "expected an array or bytes from the guest, got NoneType"),
+        (87, GuestFailed, "expected an array or bytes from the guest, got str"),
     ],
 )
 def test_an_exception_or_a_wrong_answer_keeps_the_worker(
@@ -157,7 +157,7 @@ def test_a_model_that_cannot_be_opened_says_why(fault: str, message: str) -> Non
 
 def test_what_the_card_lacks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another device than the lock's, an unknown guest or lock, and a card without isolation are named."""
-    with pytest.raises(RefusedSetting, match="run on the cpu, got device 'cuda'"):
+    with pytest.raises(RefusedSetting, match="locked packages run on the cpu, and there are none for CUDA"):
         IsolatedCodec(tiny_card()).load("cuda")
     with pytest.raises(CatalogueError, match="no guest nobody: expected one of"):
         IsolatedCodec(tiny_card(isolation={"guest": "nobody"}))

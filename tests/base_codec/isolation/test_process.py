@@ -28,7 +28,7 @@ def program(code: str) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "error", "message"),
     [
-        (GREETING % 99, HandshakeFailed, "expected a worker of protocol 3, got 99"),
+        (GREETING % 99, HandshakeFailed, "expected a worker of protocol 4, got 99"),
         (
             "import os, sys; os.write(int(sys.argv[2]), b'Welcome to Python')",
             HandshakeFailed,
@@ -60,7 +60,7 @@ def test_silence_is_a_sign_of_death() -> None:
     worker = WorkerProcess(program(GREETING % protocol.VERSION), Timeouts())
     worker.patience = SHORT
     with pytest.raises(WorkerDied, match=r"no sign of life within 1.5 s"):
-        worker.encode(np.zeros((1, 10), dtype=np.float32))
+        worker.encode([np.zeros((1, 10), dtype=np.float32)])
     worker.terminate()
 
 
@@ -104,13 +104,30 @@ def test_what_is_no_frame_is_refused(data: bytes, message: str) -> None:
 def test_arrays_survive_shared_memory(dtype: type) -> None:
     """Every kind and shape, empty ones and views included, comes back equal and owned."""
     with protocol.shared_file() as file:
-        writer, reader = protocol.SharedArray(file.fileno()), protocol.SharedArray(file.fileno())
-        for array in (
-            np.arange(6, dtype=dtype).reshape(2, 3),
-            np.zeros((3, 0), dtype),
-            np.arange(99, dtype=dtype)[::2],
-        ):
-            copy = reader.get(writer.put(array))
-            assert copy.dtype == array.dtype
-            assert np.array_equal(copy, array)
-            assert copy.flags.writeable
+        writer, reader = protocol.SharedArrays(file.fileno()), protocol.SharedArrays(file.fileno())
+        arrays = (np.arange(6, dtype=dtype).reshape(2, 3), np.zeros((3, 0), dtype), np.arange(99, dtype=dtype)[::2])
+        for sent in ([(array, b"") for array in arrays[:1]], [(array, b"side") for array in arrays]):
+            for (array, side), (copy, its) in zip(sent, reader.get(*writer.put(sent)), strict=True):
+                assert copy.dtype == array.dtype
+                assert np.array_equal(copy, array)
+                assert copy.flags.writeable
+                assert its == side
+
+
+def test_values_of_several_clips_come_back_in_order() -> None:
+    """Bytes, arrays and arrays with bytes beside them may follow one another; a blob of another length is refused."""
+    sent = [b"payload", (np.arange(5), b""), (np.ones((2, 3), np.float32), b"loud"), b""]
+    with protocol.shared_file() as file:
+        writer, reader = protocol.SharedArrays(file.fileno()), protocol.SharedArrays(file.fileno())
+        notes, blob = writer.put(sent)
+        first, (tokens, nothing), (sound, side), last = reader.get(notes, blob)
+        assert (first, nothing, side, last) == (b"payload", b"", b"loud", b"")
+        assert np.array_equal(tokens, np.arange(5))
+        assert np.array_equal(sound, np.ones((2, 3)))
+        with pytest.raises(protocol.ProtocolError, match="expected 11 bytes beside the header, got 12"):
+            reader.get(notes, blob + b"x")
+        notes[1]["array"]["start"] = 1 << 20
+        with pytest.raises(protocol.ProtocolError, match="bytes of shared memory for"):
+            reader.get(notes, blob)
+        with pytest.raises(protocol.ProtocolError, match="expected an array of numbers"):
+            writer.put([(np.array(["text"]), b"")])

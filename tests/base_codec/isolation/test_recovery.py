@@ -162,7 +162,7 @@ def test_a_frozen_worker_takes_no_long_request(codec: IsolatedCodec, monkeypatch
     monkeypatch.setattr(worker, "patience", replace(worker.patience, heartbeat=1.0))
     os.kill(worker.pid, signal.SIGSTOP)
     with pytest.raises(WorkerDied, match=r"took no request within 1 s"):
-        worker.decode(bytes(1 << 20), 1)
+        worker.decode([(bytes(1 << 20), b"")], 1)
 
 
 def test_an_environment_that_lost_its_python_is_built_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_tokens_stop_and_go_on_as_runs_do(tmp_path: Path, capsys: pytest.Capture
     assert not file.exists()
     good = make_clips(tmp_path / "good", [0, UNDECODABLE, 0])
     assert call([*export, str(good), "--codec", TINY, "--device", "cuda"]) == 2
-    assert "isolated codecs run on the cpu" in capsys.readouterr().err
+    assert "its locked packages run on the cpu" in capsys.readouterr().err
     assert call([*export, str(good), "--codec", TINY]) == 0
     assert call(["tokens", "decode", str(file), "--out", str(tmp_path / "out"), "--codec", TINY]) == 3
     told = capsys.readouterr()

@@ -117,8 +117,11 @@ pretrainer: !new:speechbrain.utils.parameter_transfer.Pretrainer
 """
 
 
-def save_ecapa(folder: Path, seed: int = 0) -> Path:
-    """Write a tiny ECAPA-TDNN with seeded random weights as the files of the hub's repository."""
+def save_ecapa(folder: Path, seed: int = 0, *, sizes: tuple[int, int, int] = (16, 8, 24)) -> Path:
+    """Write a tiny ECAPA-TDNN with seeded random weights as the files of the hub's repository.
+
+    ``sizes`` are channels, channels of the attention, and numbers of an embedding.
+    """
     import torch
 
     from codec_superb.applications.asv.speechbrain_ecapa import import_speechbrain
@@ -127,31 +130,39 @@ def save_ecapa(folder: Path, seed: int = 0) -> Path:
     from speechbrain.lobes.models.ECAPA_TDNN import ECAPA_TDNN
 
     torch.manual_seed(seed)
-    network = ECAPA_TDNN(80, channels=[16, 16, 16, 16, 48], attention_channels=8, lin_neurons=24)
+    width, attention, embedding = sizes
+    channels = [width, width, width, width, 3 * width]
+    network = ECAPA_TDNN(80, channels=channels, attention_channels=attention, lin_neurons=embedding)
     for name, buffer in network.named_buffers():  # statistics that are not those of a new layer
         if name.endswith("running_var"):
             buffer.uniform_(0.5, 2.0)
         elif name.endswith("running_mean"):
             buffer.normal_(0.0, 0.1)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "hyperparams.yaml").write_text(ECAPA_PARAMETERS, encoding="utf-8")
+    described = ECAPA_PARAMETERS.replace("[16, 16, 16, 16, 48]", str(channels)).replace(": 24", f": {embedding}")
+    described = described.replace("attention_channels: 8", f"attention_channels: {attention}")
+    (folder / "hyperparams.yaml").write_text(described, encoding="utf-8")
     torch.save(network.state_dict(), folder / "embedding_model.ckpt")
     return folder
 
 
-def save_wavlm(folder: Path, seed: int = 0, *, unit_variance: bool = True) -> Path:
-    """Write a tiny WavLM with an x-vector head and seeded random weights as transformers does."""
+TINY_WAVLM: dict[str, Any] = {
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "conv_dim": [8] * 7,
+    "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4, "tdnn_dim": [16, 16, 16, 16, 48],
+    "xvector_output_dim": 24, "use_weighted_layer_sum": True,
+}  # fmt: skip
+
+
+def save_wavlm(
+    folder: Path, seed: int = 0, *, unit_variance: bool = True, sizes: Mapping[str, Any] = TINY_WAVLM
+) -> Path:
+    """Write a tiny WavLM, or one of other sizes, with an x-vector head and random weights as transformers does."""
     import_transformers()
     import torch
     from transformers import Wav2Vec2FeatureExtractor, WavLMConfig, WavLMForXVector
 
     torch.manual_seed(seed)
-    config = WavLMConfig(
-        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, conv_dim=[8] * 7,
-        num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, tdnn_dim=[16, 16, 16, 16, 48],
-        xvector_output_dim=24, use_weighted_layer_sum=True,
-    )  # fmt: skip
-    network = WavLMForXVector(config).eval()
+    network = WavLMForXVector(WavLMConfig(**sizes)).eval()
     with torch.no_grad():
         for parameter in network.parameters():
             if parameter.dim() > 1:

@@ -69,9 +69,9 @@ def save_tiny_en(folder: Path) -> None:
     _save_whisper(model, source / "tokenizer.json", folder)
 
 
-def save_random_whisper(folder: Path) -> None:
-    """Save a tiny multilingual Whisper that knows English and German, with seeded random weights."""
-    _save_whisper(_random_whisper(), embedded_model_folder("whisper-tiny.en") / "tokenizer.json", folder)
+def save_random_whisper(folder: Path, **sizes: Any) -> None:
+    """Save a tiny multilingual Whisper, or one of other sizes, that knows English and German, with random weights."""
+    _save_whisper(_random_whisper(**sizes), embedded_model_folder("whisper-tiny.en") / "tokenizer.json", folder)
     mark_random(folder)
 
 
@@ -107,16 +107,16 @@ def save_random_openai(file: Path) -> None:
     torch.save({"dims": dims, "model_state_dict": state}, file)
 
 
-def _random_whisper() -> Any:
+def _random_whisper(**sizes: Any) -> Any:
     import_torchaudio()
     from transformers import WhisperConfig, WhisperForConditionalGeneration
 
     torch.manual_seed(0)
     model = WhisperForConditionalGeneration(
-        WhisperConfig(
-            vocab_size=51865, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
-            decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, init_std=0.5,
-        )
+        WhisperConfig(**{
+            "vocab_size": 51865, "d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+            "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "init_std": 0.5, **sizes,
+        })
     )  # fmt: skip
     _set(
         model.generation_config, is_multilingual=True, lang_to_id={"<|en|>": 50258, "<|de|>": 50260},

@@ -19,11 +19,12 @@ from codec_superb.base_codec.isolation.lock import open_lock
 
 FOLDER = Path(__file__).parents[2] / "base_codec" / "isolation"
 LOCK, GUEST = FOLDER / "tiny.txt", FOLDER / "guest_pcm.py"
+TORCH_LOCK = FOLDER / "tiny_torch.txt"
 
 
-def make_tiny_environment() -> Path:
-    """Make the environment of ``tiny.txt`` in the home folder of now: an interpreter that sees numpy and no more."""
-    folder = find_environment(open_lock(str(LOCK))).folder
+def make_tiny_environment(lock: Path | str = LOCK, device: str = "cpu") -> Path:
+    """Make the environment of a lock in the home folder of now: an interpreter that sees numpy and no more."""
+    folder = find_environment(open_lock(str(lock), device)).folder
     venv.create(folder, with_pip=False, symlinks=True)
     link_numpy(folder)
     (folder / MARK).write_text(json.dumps({"lock": "tiny", "installer": "test"}))
@@ -94,3 +95,18 @@ class Published(IsolatedCodec):
     """The same, that takes its file from the hub's newest revision."""
 
     card = tiny_card("published", kind="neural", weights={"source": "somebody/gain"}, settings={"published": True})
+
+
+class OnCuda(IsolatedCodec):
+    """The same that takes several clips, in an environment that is said to hold torch, on a graphics card."""
+
+    card = tiny_card(
+        "on_cuda", kind="neural", weights={"source": "random"}, isolation={"lock": str(TORCH_LOCK)},
+        settings={"batches": ["encode", "decode"], "device": "cuda"},
+    )  # fmt: skip
+
+
+class Batched(IsolatedCodec):
+    """The codec of ``tiny_card`` whose guest takes several clips in a call."""
+
+    card = tiny_card("batched", settings={"batches": ["encode", "decode"]})
