@@ -126,7 +126,7 @@ def command(
 
 
 def _unobtainable(names: Sequence[str], options: CodecOptions) -> dict[str, str]:
-    """Return the codecs whose package, library of the system or weights are not to be had here, and why; one reason a family.
+    """Return the codecs that lack a package, a library of the system or weights here, and why; one reason a family.
 
     Weights that are not on this machine are downloaded.
     """
