@@ -35,7 +35,7 @@ SIZES = {
     "amrwb_15.85k": (Fraction(20), 317, 41), "amrwb_18.25k": (Fraction(20), 365, 47),
     "amrwb_19.85k": (Fraction(20), 397, 51), "amrwb_23.05k": (Fraction(20), 461, 59),
     "amrwb_23.85k": (Fraction(20), 477, 61),
-    # The Speex Codec Manual, tables 9.2 and 10.2: bits of each mode
+    # The Speex Codec Manual: bits of each mode
     "speex_nb_3.95k": (Fraction(20), 79, 10), "speex_nb_5.95k": (Fraction(20), 119, 15),
     "speex_nb_8k": (Fraction(20), 160, 20), "speex_nb_11k": (Fraction(20), 220, 28),
     "speex_nb_15k": (Fraction(20), 300, 38), "speex_nb_24.6k": (Fraction(20), 492, 62),
