@@ -1,8 +1,8 @@
 """Run by a private interpreter: codes a clip with a guest on a stand-in for a graphics card.
 
-``on_stand_in.py ISOLATION GUEST CARD.json GIVEN.npz OUT.npz``; the card's settings name the folder of weights. Given are
-audio, and the tokens and side information to decode; what comes out are the guest's tokens of the audio, and the sound
-of those given. It fails where the guest or its package mixes devices.
+``on_stand_in.py ISOLATION GUEST CARD.json GIVEN.npz OUT.npz``; the card's settings name the folder of weights. Given
+are audio, and the tokens and side information to decode; what comes out are the guest's tokens of the audio, and the
+sound of those given. It fails where the guest or its package mixes devices.
 """
 
 from __future__ import annotations
