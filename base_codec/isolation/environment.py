@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.isolation.installer import install, python_in
 from codec_superb.base_codec.isolation.lock import GitRepository, Lock, lock_names, open_lock
 from codec_superb.data_manifests.files import locked, write_atomically
@@ -102,8 +103,10 @@ def _build(lock: Lock, folder: Path) -> None:
 def all_environments() -> list[Environment]:
     """Return the environments of all locks, those for CUDA that are on the disk, and those that no lock uses."""
     wanted = [find_environment(open_lock(name)) for name in lock_names()]
-    for_cuda = [find_environment(open_lock(name, "cuda")) for name in lock_names()]
-    wanted += [environment for environment in for_cuda if environment.state != "not built"]
+    for name in lock_names():
+        with suppress(RefusedSetting):  # a lock without torch
+            for_cuda = find_environment(open_lock(name, "cuda"))
+            wanted += [for_cuda] if for_cuda.state != "not built" else []
     known = {environment.folder for environment in wanted}
     home = environments_home()
     others = sorted(path for path in home.iterdir() if path.is_dir()) if home.is_dir() else []
