@@ -5,7 +5,14 @@ from __future__ import annotations
 from math import ceil, log2
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 
 class Weights(BaseModel):
@@ -119,6 +126,18 @@ class Card(BaseModel):
     """True for a tokeniser without a decoder."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings that the wrapper passes to its library."""
+    conceals_loss: str | None = None
+    """What the codec's own decoder does about a lost packet, one sentence; None where it does nothing, and silence, or
+    the last frame of tokens, takes the packet's place."""
+
+    @property
+    def lost_packets(self) -> str:
+        """What becomes of a lost packet or frame of tokens, one sentence."""
+        if self.conceals_loss is not None:
+            return self.conceals_loss
+        if self.codebooks is not None:
+            return "the last frame of tokens that arrived is repeated"
+        return "silence takes the place of a lost packet"
 
     @property
     def token_kbps(self) -> float | None:
@@ -159,6 +178,14 @@ class Card(BaseModel):
         if self.frame_rate is None or self.codebooks is None:
             return None
         return self.frame_rate * self.codebooks
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it is None: runs and submissions of before keep their bytes."""
+        written: dict[str, Any] = handler(self)
+        if self.conceals_loss is None:
+            written.pop("conceals_loss", None)
+        return written
 
     @model_validator(mode="after")
     def _encoder_rates_ascend(self) -> Self:

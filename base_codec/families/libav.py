@@ -21,6 +21,7 @@ from typing import Literal
 
 import av
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codec_superb.base_codec.card import Card
@@ -28,6 +29,7 @@ from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.families.pcm import SAMPLE_FORMATS, from_pcm, is_16_bit, round_to_16_bit, to_format
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
+from codec_superb.base_codec.packets import arrived
 
 LAYOUTS = {1: "mono", 2: "stereo"}
 # 3GPP TS 26.101: speech bits of frame types 0 to 7 (4.75 to 12.2 kbit/s) and of the comfort-noise frame 8.
@@ -66,6 +68,9 @@ class LibavSettings(BaseModel):
 class LibavCodec(Codec):
     """One libavcodec encoder at one setting, with its decoder."""
 
+    LOST_PACKET: bytes | None = None
+    """What tells the decoder of a lost packet; None where nothing does, and silence takes its place."""
+
     def __init__(self, card: Card) -> None:
         super().__init__(card)
         self._settings = _checked_settings(card)
@@ -102,19 +107,28 @@ class LibavCodec(Codec):
         return Packets(b"".join(packets), self._count_bits(packets), tuple(map(len, packets)), side)
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
+        return self._decode_lossy(packets, np.zeros(len(packets.frames), dtype=np.bool_), channels)
+
+    def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:
+        """Decode packet by packet; a lost one is replaced by :attr:`LOST_PACKET`, or by as much silence."""
         if not isinstance(packets.payload, bytes):
             raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
-        pieces = list(split_packets(packets.payload, packets.frames))
+        pieces = [piece or self.LOST_PACKET for piece in arrived(packets.payload, packets.frames, lost)]
         try:
-            decoder = self._open_decoder(channels, pieces[0], packets.side)
-            decoded = [_sound(frame) for piece in pieces for frame in decoder.decode(av.Packet(piece))]
-            decoded += [_sound(frame) for frame in decoder.decode(None)]
+            decoder = self._open_decoder(channels, next(filter(None, pieces)), packets.side)
+            decoded = [
+                None if piece is None else [_sound(frame) for frame in decoder.decode(av.Packet(piece))]
+                for piece in pieces
+            ]
+            decoded.append([_sound(frame) for frame in decoder.decode(None)])
         except av.FFmpegError as error:
             raise CodingFailed(f"{self.card.name}: {self._settings.decoder} could not decode: {error}") from error
-        if not decoded:
+        found = [sound for sounds in decoded for sound in sounds or ()]
+        if not found:
             raise CodingFailed(f"{self.card.name}: {self._settings.decoder} returned no audio")
         self._check_rate(decoder.sample_rate)
-        audio: Audio = np.concatenate(decoded, axis=1)
+        silence = [np.zeros_like(max(found, key=lambda sound: sound.shape[1]))]
+        audio: Audio = np.concatenate([each for its in decoded for each in (silence if its is None else its)], axis=1)
         audio /= np.float32(self._settings.gain)
         return audio
 
@@ -200,16 +214,6 @@ class LibavCodec(Codec):
             raise CodingFailed(
                 f"{self.card.name}: the decoder returned {rate} Hz, expected {self.card.sampling_rate} Hz"
             )
-
-
-def split_packets(payload: bytes, lengths: tuple[int, ...]) -> Iterator[bytes]:
-    """Cut a payload into its packets. Raises CodingFailed when the lengths do not add up to the payload."""
-    if not lengths or sum(lengths) != len(payload):
-        raise CodingFailed(f"expected packets of {sum(lengths)} bytes together, got a payload of {len(payload)}")
-    start = 0
-    for length in lengths:
-        yield payload[start : start + length]
-        start += length
 
 
 def _checked_settings(card: Card) -> LibavSettings:
