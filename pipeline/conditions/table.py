@@ -32,6 +32,16 @@ class Kind:
     version: str = "1"
     """Version of the definition, part of a run's identity."""
 
+    @property
+    def grows(self) -> bool:
+        """Whether a higher strength is the stronger condition."""
+        return not self.usual or self.usual[-1] > self.usual[0]
+
+    @property
+    def axis(self) -> str:
+        """Parameter with its unit; '' for a kind without one."""
+        return f"{self.parameter} ({self.unit})" if self.unit else self.parameter
+
 
 _ALL = (
     Kind(
