@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codec_superb.metrics.results import Estimate
-from codec_superb.metrics.table import METRICS
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.figures.conditions import Multiple, Series, Value, multiple
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
-from codec_superb.web.rows import ConditionResult
+from codec_superb.web.rows import ApplicationRow, CodecResult, ConditionResult
 from codec_superb.web.text import interval
-from codec_superb.web.theme import Style
+from codec_superb.web.theme import Style, family_styles
 
 CLEAN = "clean"
 WORD_ERRORS = "asr_wer_pct"
 _METRICS = ("pesq",)
+_PLACES = ("sound", "payload", "chain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,30 @@ class ConditionPart:
     lines: tuple[ConditionLine, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ConditionCategory:
+    """All kinds of conditions in one category."""
+
+    category: Category
+    parts: tuple[ConditionPart, ...]
+
+
+def by_category(rows: Sequence[ConditionResult]) -> list[ConditionCategory]:
+    """Arrange results of several categories, clean ones among them; a category without any condition is left out."""
+    styles = family_styles(row.result.family for row in rows)
+    found = []
+    for category in CATEGORIES:
+        its = [row for row in rows if row.result.summary.category == category]
+        parts = condition_parts([row for row in its if not row.of.kind], [row for row in its if row.of.kind], styles)
+        if parts:
+            found.append(ConditionCategory(category, tuple(parts)))
+    return found
+
+
 def condition_parts(
     clean: Sequence[ConditionResult], rows: Sequence[ConditionResult], styles: Mapping[str, Style]
 ) -> list[ConditionPart]:
-    """Arrange the results of one category: a part for each kind of condition, in the order of first appearance.
+    """Arrange the results of one category: a part for each kind of condition, by where it acts.
 
     ``clean`` are the results without a condition of the same codecs, where there are any.
     """
@@ -64,8 +85,14 @@ def condition_parts(
     groups: dict[tuple[str, str], list[ConditionResult]] = {}
     for row in rows:
         groups.setdefault((row.of.kind, row.of.reference), []).append(row)
-    order = sorted(groups, key=lambda group: (groups[group][0].of.place, group))
+    order = sorted(groups, key=lambda group: (_PLACES.index(groups[group][0].of.place), group))
     return [_part(group, groups[group], clean, quantities, limits, styles) for group in order]
+
+
+def word_errors(row: CodecResult, applications: Sequence[ApplicationRow]) -> Estimate | None:
+    """Return the word error rate of a row; None where there is none, or several of different datasets or models."""
+    found = [one for one in applications if one.numbers.figure == WORD_ERRORS]
+    return found[0].value if row.summary.category == "speech" and len(found) == 1 else None
 
 
 def _part(
@@ -110,9 +137,13 @@ def _value(row: ConditionResult, quantity: Quantity) -> Estimate | None:
 
 
 def _limits(rows: Sequence[ConditionResult], quantity: Quantity) -> tuple[float, float]:
+    """Return the range of the values with their intervals, of which wide ones do not squeeze the values."""
     found = [value for row in rows if (value := _value(row, quantity)) is not None]
-    ends = [end for value in found for end in (value.mean, value.low, value.high) if end is not None]
-    return min(ends), max(ends)
+    means = [value.mean for value in found if value.mean is not None]
+    low, high = min(means), max(means)
+    room = 0.5 * (high - low)
+    ends = [end for value in found for end in (value.low, value.high) if end is not None]
+    return min([low, *(max(end, low - room) for end in ends)]), max([high, *(min(end, high + room) for end in ends)])
 
 
 def _column(row: ConditionResult, strengths: Sequence[float]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import StringConstraints
 
@@ -37,6 +37,14 @@ class Condition(Record):
     def label(self) -> str:
         """Name for people, with the reference where it is not the usual one."""
         return self.name if self.reference == "clean" else f"{self.name} (against the input)"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a page says of it, by the names of the fields of ``web.rows.ConditionInfo``."""
+        kind = self.kind
+        return {
+            "name": self.name, "kind": kind.key, "label": kind.label, "place": kind.place, "axis": kind.axis,
+            "strength": self.strength, "grows": kind.grows, "definition": kind.definition, "reference": self.reference,
+        }  # fmt: skip
 
     @property
     def suffix(self) -> str:
