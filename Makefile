@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test test-all test-slow test-isolated test-repositories test-pesq mutants check lint format types layers perf serve clean help chromium postgres
 
 # Recognition, speakers and quality of a few codecs, so that the first look takes three minutes and not five.
-PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k
+PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k lyra_3.2k lyra_6k lyra_9.2k
 
 demo: $(VENV)/.installed ## install, fetch `mini`, benchmark and probe real codecs on it, print the ranking, write runs/report.html
 	@$(VENV)/bin/codec-superb bench --out runs --application asr,asv,quality --probe-codec $(PROBED)
@@ -93,7 +93,7 @@ $(VENV)/.installed: $(INPUTS)
 	$(PYTHON_CHECK)
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing codec-superb into $(VENV) (pesq is compiled the first time) ..."
-	$(VENV)/bin/pip install $(PIP_FLAGS) --no-compile -e '.[probes]'
+	$(VENV)/bin/pip install $(PIP_FLAGS) --no-compile -e '.[probes,lyra]'
 	@touch $@
 
 # The demo does not wait for the packages of the service.

@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from codec_superb.applications.errors import ApplicationError, MissingModel, MissingPackage
-from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import listing_sha256, locked, unchanged_file_sha256, write_atomically
 from codec_superb.data_manifests.home import codec_superb_home, packages_home

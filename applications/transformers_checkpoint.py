@@ -15,7 +15,7 @@ from codec_superb.applications.errors import MissingModel
 from codec_superb.applications.model_files import FoundModel, find_model, sha256_of
 from codec_superb.applications.packages import require_packages
 from codec_superb.base_codec.torchaudio_import import mend_torchaudio
-from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY
 
 CONFIG, PREPROCESSOR = "config.json", "preprocessor_config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")

@@ -5,14 +5,20 @@ from __future__ import annotations
 from math import ceil, log2
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class WeightsFile(BaseModel):
+    """One file of weights, pinned."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
+    """File name, at the source and on this machine."""
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """SHA-256 of its bytes."""
+    size: int = Field(gt=0)
+    """Bytes."""
 
 
 class Weights(BaseModel):
@@ -29,6 +35,8 @@ class Weights(BaseModel):
     config_sha256: str | None = None
     """SHA-256 of ``config.json``, from which transformers builds the model: the same weights with another
     configuration are another model."""
+    files: tuple[WeightsFile, ...] = ()
+    """The files, where ``source`` is the address of a folder on a web server that has them by name."""
 
 
 class Isolation(BaseModel):
@@ -43,6 +51,10 @@ class Isolation(BaseModel):
     """The module that runs inside: a name in ``base_codec/isolation/guests``, or a path (``guest.py``)."""
     timeout_s: float = Field(default=600.0, gt=0)
     """Time limit for encoding or decoding one clip, in seconds."""
+
+
+UNESSENTIAL = frozenset({"evidence", "evidence_date", "conceals_loss"})
+"""Fields of a card that change no row of a clean run."""
 
 
 class Card(BaseModel):
@@ -122,8 +134,15 @@ class Card(BaseModel):
     """Packages that it needs, as pip requirements."""
     isolation: Isolation | None = None
     """None for a codec that runs in the environment of this package."""
+    cpu_only: bool = False
+    """True for a neural codec of the main environment whose library runs on the CPU alone."""
     encode_only: bool = False
     """True for a tokeniser without a decoder."""
+    evidence: Literal["seen", "compared", "neither"] = "neither"
+    """For a neural codec: ``seen`` - its published weights were run here and gave known figures; ``compared`` - its
+    wrapper was compared with the publisher's code on random weights; ``neither``."""
+    evidence_date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+    """Date of that check (ISO 8601); None where there was none."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings that the wrapper passes to its library."""
     conceals_loss: str | None = None
@@ -138,6 +157,14 @@ class Card(BaseModel):
         if self.codebooks is not None:
             return "the last frame of tokens that arrived is repeated"
         return "silence takes the place of a lost packet"
+
+    def identity(self) -> dict[str, Any]:
+        """Return the fields that make its runs what they are, without defaults: a new optional field changes no run.
+
+        What was checked about a codec is not among them: a check of today changes no result of yesterday. Nor is what
+        its decoder does about lost packets, which is part of the runs where some are lost alone.
+        """
+        return self.model_dump(mode="json", exclude_defaults=True, exclude=set(UNESSENTIAL))
 
     @property
     def token_kbps(self) -> float | None:
@@ -179,14 +206,6 @@ class Card(BaseModel):
             return None
         return self.frame_rate * self.codebooks
 
-    @model_serializer(mode="wrap")
-    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the newer field out where it is None: runs and submissions of before keep their bytes."""
-        written: dict[str, Any] = handler(self)
-        if self.conceals_loss is None:
-            written.pop("conceals_loss", None)
-        return written
-
     @model_validator(mode="after")
     def _encoder_rates_ascend(self) -> Self:
         """Refuse rates out of order, and beside ``input_rate``, which takes every rate."""
@@ -204,6 +223,17 @@ class Card(BaseModel):
             raise ValueError(
                 f"{self.name}: expected latency_ms as a number, for a causal codec, got none; "
                 "state frame plus look-ahead in milliseconds, or causal: false"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _evidence_is_dated(self) -> Self:
+        """Refuse a check without a date, a date without a check, and either of a codec without trained weights."""
+        checked = self.evidence != "neither"
+        if checked != (self.evidence_date is not None) or (checked and self.kind != "neural"):
+            raise ValueError(
+                f"{self.name}: expected evidence of a neural codec together with its evidence_date, or neither "
+                f"of them, got evidence {self.evidence}, evidence_date {self.evidence_date}, kind {self.kind}"
             )
         return self
 

@@ -11,9 +11,10 @@ class CodecOptions(NamedTuple):
     """Options of codecs with trained weights; other codecs have none."""
 
     weights: str | None = None
-    """A folder with ``config.json`` and ``model.safetensors`` (or one such folder for each model, named like the hub
-    repository without its owner), or ``OWNER/REPOSITORY[@REVISION]`` on the hub; None takes the card's source. An
-    isolated codec accepts only a folder, with the files that its guest reads."""
+    """A folder with ``config.json`` and ``model.safetensors`` (or one such folder for each model, named like the codec,
+    its family, or the hub repository without its owner), or ``OWNER/REPOSITORY[@REVISION]`` on the hub; None takes what
+    is below ``$CODEC_SUPERB_WEIGHTS``, else the card's source. An isolated codec and one whose card lists files accept
+    only a folder, with the files that they read."""
     dtype: Dtype = "float32"
     """Precision of the model; input and output are float32."""
     compile: bool = False

@@ -13,6 +13,7 @@ import functools
 import importlib
 import shlex
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import TypeGuard
 
@@ -53,18 +54,39 @@ def distribution(name: str) -> str:
 def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card, CodecOptions]:
     """Resolve the weights of a codec: return its card with them, and options for :func:`open_codec` with their folder.
 
-    A neural codec's weights are located (downloaded from the hub where they are missing) and written to its card. An
-    isolated codec accepts a folder of weights and no other option; without one its guest finds what the card names.
-    Cards of codecs without weights are returned unchanged. Raises MissingWeights, MissingDependency and UnknownCodec.
+    A neural codec's weights are located (downloaded where they are missing) and written to its card. An isolated codec
+    accepts a folder of weights and no other option; without one its guest finds what the card names. Cards
+    of codecs without weights are returned unchanged. Raises MissingWeights, MissingDependency and UnknownCodec.
     """
     plain = card(name)
-    if weights.takes_folder(plain) and options.weights is not None:
-        own, folder = card_with_weights(plain, options.weights)
-        return own, DEFAULT_OPTIONS._replace(weights=str(folder))
-    if plugins.is_file_name(name) or not weights.takes_options(plain):
+    if plain.isolation is not None and plain.weights is not None:
+        found = card_with_weights(plain, options.weights)
+        return (plain, DEFAULT_OPTIONS) if found is None else (found[0], _folder_alone(found[1]))
+    if plugins.is_file_name(name) or not weights.has_checkpoint(plain):
         return plain, DEFAULT_OPTIONS
     own, checkpoint = weights.configured_card(plain, options)
-    return own, options._replace(weights=str(checkpoint.folder))
+    alone = _folder_alone(checkpoint.folder)
+    return own, options._replace(weights=alone.weights) if weights.takes_options(plain) else alone
+
+
+def check_obtainable(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> None:
+    """Raise MissingDependency or MissingWeights where :func:`open_codec` would: for want of a package or of weights.
+
+    Weights that are not on this machine are downloaded; nothing is imported.
+    """
+    from packaging.requirements import Requirement
+
+    own = card(name)
+    for requirement in map(Requirement, own.requirements):
+        try:
+            metadata.version(requirement.name)
+        except metadata.PackageNotFoundError as error:
+            raise MissingDependency(not_installed(name, requirement.name, *_wanted(own))) from error
+    configure(name, options)
+
+
+def _folder_alone(folder: Path) -> CodecOptions:
+    return DEFAULT_OPTIONS._replace(weights=str(folder))
 
 
 def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_OPTIONS) -> Codec:
@@ -97,11 +119,12 @@ def reload_catalogue() -> None:
 
 def _load(codec_class: type[Codec], own_card: Card, device: str, options: CodecOptions = DEFAULT_OPTIONS) -> Codec:
     try:
-        if issubclass(codec_class, CheckpointCodec) and weights.takes_options(own_card):
+        if issubclass(codec_class, CheckpointCodec) and weights.has_checkpoint(own_card):
             configured, checkpoint = weights.configured_card(own_card, options)
             return codec_class(configured, checkpoint.folder).load(device)
-        if issubclass(codec_class, IsolatedCodec) and weights.takes_folder(own_card) and options.weights is not None:
-            return codec_class(*card_with_weights(own_card, options.weights)).load(device)
+        if issubclass(codec_class, IsolatedCodec) and own_card.weights is not None:
+            found = card_with_weights(own_card, options.weights)
+            return codec_class(*(found or (own_card,))).load(device)
         return codec_class(own_card).load(device)
     except ImportError as error:
         raise _missing(own_card, error) from error
@@ -142,12 +165,16 @@ def _is_codec(value: object) -> TypeGuard[type[Codec]]:
 
 def _missing(own_card: Card, error: ImportError) -> MissingDependency:
     """Return an error with the command that installs a missing package, or reinstalls one that cannot be imported."""
-    wanted = [f"codec-superb[{own_card.extra}]"] if own_card.extra else list(own_card.requirements)
-    wanted = wanted or [str(error.name)]
+    wanted = _wanted(own_card) or [str(error.name)]
     if isinstance(error, ModuleNotFoundError):
         return MissingDependency(not_installed(own_card.name, error.name, *wanted))
     command = shlex.join(["pip", "install", "--force-reinstall", *wanted])
     return MissingDependency(f"{own_card.name}: a package that it needs cannot be imported ({error}): {command}")
+
+
+def _wanted(own_card: Card) -> list[str]:
+    """Return what pip is to install for a codec."""
+    return [f"codec-superb[{own_card.extra}]"] if own_card.extra else list(own_card.requirements)
 
 
 def _entry(name: str) -> CatalogueEntry:

@@ -1,8 +1,9 @@
 """Find a neural codec's weights on this machine or on the hub, and identify them by hash; imports no torch.
 
-A checkpoint is a folder with ``config.json`` and ``model.safetensors``, as transformers' ``save_pretrained`` writes
-it. It is identified by the SHA-256 of both. A ``config.json`` with ``"codec_superb_random": true`` marks untrained
-weights; their scores are never packed.
+A checkpoint of transformers is a folder with ``config.json`` and ``model.safetensors``, as its ``save_pretrained``
+writes it. It is identified by the SHA-256 of both. A ``config.json`` with ``"codec_superb_random": true`` marks
+untrained weights; their scores are never packed. Other checkpoints are the files that the card names
+(:mod:`codec_superb.base_codec.weight_files`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingDependency, MissingWeights, RefusedSetting
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
+from codec_superb.base_codec.weight_files import fetched_folder, folder_weights
+from codec_superb.base_codec.weight_folders import RANDOM_KEY, places, shared_folder
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import unchanged_file_sha256
 from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch, named_repository
@@ -23,8 +26,6 @@ from codec_superb.missing_package import not_installed
 
 CONFIG, PARAMETERS = "config.json", "model.safetensors"
 FILES = (CONFIG, PARAMETERS)
-RANDOM_KEY = "codec_superb_random"
-"""Key of ``config.json`` that marks untrained weights."""
 EXTRA = "neural"
 
 
@@ -45,8 +46,13 @@ def takes_options(card: Card) -> bool:
 
 
 def takes_folder(card: Card) -> bool:
-    """Whether ``card`` is of an isolated codec with weights, which accepts a folder of them and no other option."""
-    return card.isolation is not None and card.weights is not None
+    """Whether ``card`` is of a codec with weights that accepts a folder of them and no other option."""
+    return card.weights is not None and (card.isolation is not None or bool(card.weights.files))
+
+
+def has_checkpoint(card: Card) -> bool:
+    """Whether ``card`` is of a codec of the main environment with weights, which are found before it is opened."""
+    return card.weights is not None and (takes_options(card) or bool(card.weights.files))
 
 
 def check_options_apply(options: CodecOptions, cards: Sequence[Card]) -> None:
@@ -67,6 +73,8 @@ def configured_card(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tupl
     Raises MissingWeights naming each missing file, the command that fetches it and where to put it.
     """
     checkpoint = locate_weights(card, options)
+    if card.weights is not None and card.weights.files:
+        return card.model_copy(update={"weights": folder_weights(card, checkpoint.folder)}), checkpoint
     weights = Weights(
         source="random" if is_random(checkpoint.folder) else checkpoint.source,
         revision=checkpoint.revision,
@@ -81,16 +89,22 @@ def configured_card(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> tupl
 
 
 def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, download: bool = True) -> LocalCheckpoint:
-    """Find the checkpoint of ``card``: the folder or repository of ``options``, else the card's own repository.
+    """Find the checkpoint of ``card``: the folder or repository of ``options``, else below ``$CODEC_SUPERB_WEIGHTS``.
 
-    ``download=False`` searches this machine only, as the offline flags of the hub do. Raises MissingWeights.
+    Without either it is the card's own repository. ``download=False`` searches this machine only, as the offline flags
+    of the hub do. Raises MissingWeights.
     """
     if card.weights is None:
         raise MissingWeights(f"{card.name} has no weights to find")
     given = options.weights
     if given is None:
+        if (shared := shared_folder(card)) is not None:
+            return _from_folder(card, shared)
+        if card.weights.files:
+            folder = fetched_folder(card, card.weights, download=download)
+            return LocalCheckpoint(folder, card.weights.source, card.weights.revision)
         return _from_hub(card, card.weights.source, card.weights.revision, download=download)
-    named = named_repository(given)
+    named = None if card.weights.files else named_repository(given)
     if named is None:
         return _from_folder(card, Path(given).expanduser())
     return _from_hub(card, *named, download=download)
@@ -124,17 +138,33 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
-    source = card.weights.source if card.weights else ""
-    own = folder / source.rpartition("/")[2]
-    for place in (own, folder):  # a folder with a subfolder per model may hold the files of another model at its top
-        if all((place / name).is_file() for name in FILES):
-            return LocalCheckpoint(place.resolve(), f"local:{place.resolve().name}")
-    place = folder if any((folder / name).is_file() for name in FILES) and not own.is_dir() else own
-    missing = [str(place / name) for name in FILES if not (place / name).is_file()]
+    assert card.weights is not None
+    files, below = _files_of(card), places(card, folder)
+    for place in below:  # a folder with a subfolder per model may hold the files of another model at its top
+        if all((place / name).is_file() for name in files):
+            return _checkpoint_in(place.resolve())
+    own = below[0] if len(below) > 1 else folder / card.weights.source.rpartition("/")[2]
+    place = folder if any((folder / name).is_file() for name in files) and not own.is_dir() else own
+    missing = " and no file ".join(str(place / name) for name in files if not (place / name).is_file())
+    source = card.weights.source
+    if card.weights.files:
+        raise MissingWeights(f"{card.name}: no file {missing}; fetch what {source} has there")
     raise MissingWeights(
-        f"{card.name}: no file {' and no file '.join(missing)}\n"
-        f"{how_to_fetch(source, FILES, _pinned(card), place, folder)}"
+        f"{card.name}: no file {missing}\n{how_to_fetch(source, files, card.weights.revision, place, folder)}"
     )
+
+
+def _checkpoint_in(folder: Path) -> LocalCheckpoint:
+    """Name a folder by its own name, and one of the hub's cache (``models--OWNER--NAME/snapshots/COMMIT``) as it is."""
+    kind, *repository = folder.parent.parent.name.split("--")
+    if folder.parent.name == "snapshots" and kind == "models":
+        return LocalCheckpoint(folder, "/".join(repository), folder.name)
+    return LocalCheckpoint(folder, f"local:{folder.name}")
+
+
+def _files_of(card: Card) -> tuple[str, ...]:
+    """Return the names of the files that make a checkpoint of ``card``."""
+    return tuple(file.name for file in card.weights.files) if card.weights and card.weights.files else FILES
 
 
 def _from_hub(card: Card, repository: str, revision: str | None, *, download: bool) -> LocalCheckpoint:
@@ -145,7 +175,3 @@ def _from_hub(card: Card, repository: str, revision: str | None, *, download: bo
     except FetchError as error:
         raise MissingWeights(str(error)) from error
     return LocalCheckpoint(found.folder, repository, found.revision)
-
-
-def _pinned(card: Card) -> str | None:
-    return card.weights.revision if card.weights else None

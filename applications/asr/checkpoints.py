@@ -8,7 +8,7 @@ from typing import Any
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import Backend, Model
 from codec_superb.applications.transformers_checkpoint import CONFIG, read_json
-from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY
 
 
 def is_path_or_repository(variant: str) -> bool:

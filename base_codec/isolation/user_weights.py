@@ -1,4 +1,4 @@
-"""The user's own weights of an isolated codec: find their folder (``--weights DIR``) and hash it.
+"""The user's own weights of an isolated codec: find their folder (``--weights DIR``, a shared one) and hash it.
 
 Only the guest knows which files its package reads, so the whole folder identifies the weights: the SHA-256 of the list
 that ``sha256sum`` prints of its files, sorted by path. Hidden files and folders, where the hub's client stores
@@ -12,27 +12,27 @@ from pathlib import Path
 
 from codec_superb.base_codec.card import Card, Weights
 from codec_superb.base_codec.errors import MissingWeights
-from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY, places, shared_folder
 from codec_superb.data_manifests.files import listing_sha256, unchanged_file_sha256
 
 SETTING = "weights"
 """Key of the folder in the card's settings that the guest receives."""
 
 
-def card_with_weights(card: Card, given: str) -> tuple[Card, Path]:
+def card_with_weights(card: Card, given: str | None) -> tuple[Card, Path] | None:
     """Return the card with the weights that ``given`` names, and their folder.
 
-    A subfolder named like the codec, or else like the hub repository without its owner, comes first, so that one
-    folder may serve several codecs. Raises MissingWeights where there is no such folder or it is empty.
+    Without ``given`` it is the codec's folder below ``$CODEC_SUPERB_WEIGHTS``; None where there is none: its guest
+    finds the publisher's. Raises MissingWeights where there is no such folder or it is empty.
     """
-    above = Path(given).expanduser()
+    above = Path(given).expanduser() if given is not None else shared_folder(card)
+    if above is None:
+        return None
     source = card.weights.source if card.weights else ""
-    places = (above / card.name, above / source.rpartition("/")[2])
-    # one --weights for several codecs: the folder of its name, that of its repository, or the folder itself
-    folder = next((place for place in places if place.is_dir()), above).resolve()
+    folder = (places(card, above)[0] if given is not None else above).resolve()
     if not folder.is_dir():
         raise MissingWeights(
-            f"{card.name} takes its weights from a folder, and there is none named {given}: fetch the files of "
+            f"{card.name} takes its weights from a folder, and there is none named {above}: fetch the files of "
             f"{source} into one and name that with --weights, or leave --weights out"
         )
     files = _files(folder)

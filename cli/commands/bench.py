@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 DATASETS = ("mini",)
 CODECS = (
     "codec2_700", "codec2_3200", "amrnb_12.2k", "opus_6k", "opus_12k", "opus_24k", "opus_64k", "opus_128k", "lc3_32k",
-    "mp3_64k", "mp3_128k", "aac_64k", "g711_alaw", "g722_64k",
+    "mp3_64k", "mp3_128k", "aac_64k", "g711_alaw", "g722_64k", "lyra_3.2k", "lyra_6k", "lyra_9.2k",
 )  # fmt: skip
-"""Codecs of telephony, radio and music streaming, from 0.7 to 128 kbps."""
+"""Codecs of telephony, radio and music streaming from 0.7 to 128 kbps, and a neural one that needs no torch."""
 _DECIMALS = 3
 _HEAD = ("rank", "codec", "kbps", "score", "95 % interval")
 SUMMARY = "bench.json"
@@ -83,7 +83,7 @@ def command(
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Benchmark codecs on datasets, end to end; without options, 14 classical codecs on the dataset `mini`."""
+    """Benchmark codecs on datasets, end to end; without options, 14 classical codecs and Lyra V2 on `mini`."""
     from codec_superb.applications.catalogue import choose
     from codec_superb.applications.plugged import adopt
     from codec_superb.metrics.plugged import find_metrics
@@ -93,9 +93,11 @@ def command(
     from codec_superb.pipeline.scoring.stage import score
     from codec_superb.pipeline.workers.executor import Executor
 
-    codecs, datasets = codec_names(codec or CODECS), list(dataset or DATASETS)
     conditions = conditions_of(condition, reference)
     options = CodecOptions(weights, dtype, compile_model)
+    left_out = {} if codec else _unobtainable(CODECS, options)
+    codecs = [name for name in codec_names(codec or CODECS) if name not in left_out]
+    datasets = list(dataset or DATASETS)
     applications = application_names(application)
     choices = choose(adopt(applications), backend or ())
     find_metrics(metric or ())
@@ -115,21 +117,42 @@ def command(
                 executor=pool,
             )  # fmt: skip
             if applications:
+                probed = _probed(runs, probe_codec, left_out)
                 outcomes += probe(
-                    _probed(runs, probe_codec), applications=applications, backends=backend or (), device=device,
-                    overwrite=overwrite, progress=progress, executor=pool,
+                    probed, applications=applications, backends=backend or (), device=device, overwrite=overwrite,
+                    progress=progress, executor=pool,
                 )  # fmt: skip
     print_failures(outcomes)
     page = report or out / "report.html"
     summary = _publish(runs, out, page)
+    for why in dict.fromkeys(left_out.values()):
+        note(f"left out: {', '.join(name for name in left_out if left_out[name] == why)}: {why}")
     _finish(summary, outcomes, page, as_json=as_json)
 
 
-def _probed(runs: Sequence[Path], chosen: Sequence[str] | None) -> list[Path]:
-    """Return the runs that are probed: those of ``chosen`` codecs, or all."""
+def _unobtainable(names: Sequence[str], options: CodecOptions) -> dict[str, str]:
+    """Return the codecs of extras whose package or weights are not to be had here, and why; one reason a family.
+
+    Weights that are not on this machine are downloaded.
+    """
+    from codec_superb.base_codec import registry
+    from codec_superb.base_codec.errors import MissingDependency, MissingWeights
+
+    why: dict[str, str] = {}
+    cards = [card for card in map(registry.card, names) if card.extra]
+    for card in {card.family: card for card in reversed(cards)}.values():
+        try:
+            registry.check_obtainable(card.name, options)
+        except (MissingDependency, MissingWeights) as error:
+            why[card.family] = str(error)
+    return {card.name: why[card.family] for card in cards if card.family in why}
+
+
+def _probed(runs: Sequence[Path], chosen: Sequence[str] | None, left_out: Container[str]) -> list[Path]:
+    """Return the runs that are probed: those of ``chosen`` codecs that were not left out, or all."""
     if not chosen:
         return list(runs)
-    names = codec_names(chosen)
+    names = [name for name in codec_names(chosen) if name not in left_out]
     found = [run for run in runs if run.parent.name.partition("@")[0] in names]  # also those under a condition
     if missing := [name for name in names if all(run.parent.name != name for run in found)]:
         raise typer.BadParameter(f"--probe-codec {', '.join(missing)}: expected codecs of this benchmark")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import platform
 import shutil
 import sys
@@ -32,6 +33,7 @@ EXTRAS = {
     "neural": ("torch", "transformers", "huggingface_hub", "safetensors"),
     "probes": ("faster_whisper", "onnxruntime", "whisper_normalizer", "webrtcvad", "pocketsphinx"),
     "applications": ("torch", "transformers", "whisper", "speechbrain", "torchaudio", "visqol"),
+    "lyra": ("ai_edge_litert",),
     "praat": ("parselmouth",),
     "datasets": ("datasets",),
     "server": ("fastapi", "sqlalchemy"),
@@ -117,7 +119,7 @@ def _codecs() -> list[Finding]:
     import numpy as np
 
     from codec_superb.base_codec import registry
-    from codec_superb.base_codec.weights import takes_options
+    from codec_superb.base_codec.weights import has_checkpoint
 
     by_family: dict[str, list[str]] = {}
     for name in registry.names():
@@ -128,7 +130,7 @@ def _codecs() -> list[Finding]:
         if registry.card(names[0]).isolation is not None:
             findings.append(_isolated(registry.card(names[0]), count(len(names), "setting")))
             continue
-        if takes_options(registry.card(names[0])):
+        if has_checkpoint(registry.card(names[0])):
             findings.append(_neural(family, names))
             continue
         try:
@@ -149,7 +151,7 @@ def _isolated(card: Card, settings: str) -> Finding:
     assert card.isolation is not None
     lock = open_lock(card.isolation.lock)
     environment = find_environment(lock)
-    subject, weights = f"codec {card.family}", f"weights: {card.weights.source}" if card.weights else "no weights"
+    subject, weights = f"codec {card.family}", _weights_of(card)
     if environment.state == "built":
         return Finding(subject, "ok", f"{settings}, environment {lock.name} built; {weights} (not checked)")
     told = [f"{settings}, environment {lock.name} {environment.state}: codec-superb codecs env build {lock.name}"]
@@ -160,15 +162,30 @@ def _isolated(card: Card, settings: str) -> Finding:
     return Finding(subject, "optional", "; ".join([*told, weights]))
 
 
+def _weights_of(card: Card) -> str:
+    """Say where an isolated codec's weights come from."""
+    from codec_superb.base_codec.errors import MissingWeights
+    from codec_superb.base_codec.weight_folders import shared_folder
+
+    try:
+        shared = shared_folder(card)
+    except MissingWeights:  # the variable has a line of its own
+        shared = None
+    if shared is not None:
+        return f"weights in {shared}"
+    return f"weights: {card.weights.source}" if card.weights else "no weights"
+
+
 def _neural(family: str, names: list[str]) -> Finding:
     """Check for a neural codec's packages and weights without loading them, which would take gigabytes."""
     from codec_superb.base_codec import registry
     from codec_superb.base_codec.errors import CodecError
     from codec_superb.base_codec.weights import EXTRA, locate_weights
 
-    missing = [module for module in EXTRAS[EXTRA] if importlib.util.find_spec(module) is None]
+    extra = registry.card(names[0]).extra or EXTRA
+    missing = [module for module in EXTRAS[extra] if importlib.util.find_spec(module) is None]
     if missing:
-        detail = f"{count(len(names), 'setting')}, without {', '.join(missing)}: pip install 'codec-superb[{EXTRA}]'"
+        detail = f"{count(len(names), 'setting')}, without {', '.join(missing)}: pip install 'codec-superb[{extra}]'"
         return Finding(f"codec {family}", "optional", detail)
     try:
         checkpoint = locate_weights(registry.card(names[0]), download=False)
@@ -205,4 +222,24 @@ def _storage() -> list[Finding]:
     return [Finding("CODEC_SUPERB_HOME", "ok" if free > ENOUGH_BYTES else "optional", detail)]
 
 
-CHECKS: tuple[Callable[[], list[Finding]], ...] = (_python, _packages, _extras, _codecs, _applications, _storage)
+def _weights_folder() -> list[Finding]:
+    """Say which families have weights in the folder that ``CODEC_SUPERB_WEIGHTS`` names."""
+    from codec_superb.base_codec import registry
+    from codec_superb.base_codec.errors import MissingWeights
+    from codec_superb.base_codec.weight_folders import VARIABLE, shared_folder
+
+    given = os.environ.get(VARIABLE)
+    if not given:
+        return [Finding(VARIABLE, "ok", "not set: weights are looked for where cards say, and fetched from there")]
+    cards = [card for card in map(registry.card, registry.names()) if card.weights is not None]
+    try:
+        found = sorted({card.family for card in cards if shared_folder(card) is not None})
+    except MissingWeights as error:
+        return [Finding(VARIABLE, "fault", str(error))]
+    told = f"weights of {', '.join(found)}" if found else "weights of no codec, which needs a folder of its name there"
+    return [Finding(VARIABLE, "ok" if found else "optional", f"{given}: {told}")]
+
+
+CHECKS: tuple[Callable[[], list[Finding]], ...] = (
+    _python, _packages, _extras, _codecs, _weights_folder, _applications, _storage,
+)  # fmt: skip

@@ -2,7 +2,8 @@
 
 A file is taken, in this order, from the folder of package files (where it may have been put by hand), from pip's
 local ``find-links`` folders, and from the indexes. A download is written to ``<file>.part`` and renamed when its
-SHA-256 is right; an interrupted download is resumed, a corrupt one is repeated.
+SHA-256 is right; an interrupted download is resumed, a corrupt one is repeated. A :class:`WebFile` comes from its own
+address, by pip's certificates, proxy and time limits too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import file_sha256, locked
 from codec_superb.data_manifests.manifest import PackageFile
-from codec_superb.data_manifests.packages.index_client import IndexClient
+from codec_superb.data_manifests.packages.index_client import IndexClient, WebFile
 from codec_superb.data_manifests.packages.pip_settings import PipSettings
 
 _CHUNK = 1 << 18
@@ -27,7 +28,7 @@ Received = Callable[[int], None]
 
 
 class Fetcher:
-    """Fetches package files into one folder; safe for several threads and processes."""
+    """Fetches files into one folder; safe for several threads and processes."""
 
     def __init__(self, folder: Path, settings: PipSettings) -> None:
         self.folder = folder
@@ -35,7 +36,7 @@ class Fetcher:
         self.stop = threading.Event()
         """When set, running downloads end with FetchError."""
 
-    def fetch(self, file: PackageFile, received: Received) -> Path:
+    def fetch(self, file: PackageFile | WebFile, received: Received) -> Path:
         """Return the path of the file, downloading it if necessary. Raises FetchError that says what to do."""
         with locked(self.folder / f".{file.filename}.lock"):
             path = self._local(file)
@@ -44,21 +45,22 @@ class Fetcher:
             received(file.size)
             return path
 
-    def _local(self, file: PackageFile) -> Path | None:
+    def _local(self, file: PackageFile | WebFile) -> Path | None:
         for folder in (self.folder, *self.settings.find_links):
             path = folder / file.filename
             if path.is_file() and path.stat().st_size == file.size and file_sha256(path) == file.sha256:
                 return path
         return None
 
-    def _download(self, file: PackageFile, received: Received) -> Path:
+    def _download(self, file: PackageFile | WebFile, received: Received) -> Path:
         target = self.folder / file.filename
         reasons = []
         if target.exists():
             reasons.append("the existing file has another SHA-256")
-        if not self.settings.indexes:
+        addresses = (file.folder,) if isinstance(file, WebFile) else self.settings.indexes
+        if not addresses:
             reasons.append("pip is configured with no index")
-        for address in self.settings.indexes:
+        for address in addresses:
             try:
                 with IndexClient(address, self.settings) as client:
                     part = self._receive(client, file, received)
@@ -71,7 +73,7 @@ class Fetcher:
                 return target
         raise FetchError(*reasons)
 
-    def _receive(self, client: IndexClient, file: PackageFile, received: Received) -> Path:
+    def _receive(self, client: IndexClient, file: PackageFile | WebFile, received: Received) -> Path:
         """Return the path of a complete and verified ``.part`` file."""
         source = client.find(file)
         part = self.folder / f"{file.filename}.part"

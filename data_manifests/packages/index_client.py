@@ -1,6 +1,7 @@
 """Client of one package index (the simple API of PEP 503 and PEP 691): find a file and download it.
 
-An index is an address on the network, or a local folder (``file:``).
+An index is an address on the network, or a local folder (``file:``). A file that a web server has by its name needs no
+index: a client of the server's folder finds it there.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,6 +32,18 @@ _CONNECTIONS = 2
 _CONNECT_SECONDS = 15.0
 
 
+@dataclass(frozen=True, slots=True)
+class WebFile:
+    """One file of a web server, pinned: its address is ``folder`` and ``filename``."""
+
+    folder: str
+    """Address of the folder, without a slash at its end."""
+    filename: str
+    sha256: str
+    size: int
+    """Bytes."""
+
+
 class IndexClient:
     """A client of one index; use it as a context manager."""
 
@@ -48,8 +62,10 @@ class IndexClient:
     ) -> None:
         self._session.close()
 
-    def find(self, file: PackageFile) -> str | Path:
+    def find(self, file: PackageFile | WebFile) -> str | Path:
         """Return the address of the file, or its path in a local index. Raises FetchError when it is not there."""
+        if isinstance(file, WebFile):
+            return f"{file.folder}/{file.filename}"
         for package in self._page(file.project).packages:
             if package.filename == file.filename:
                 return local_path(package.url) or package.url

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.card import UNESSENTIAL, Card
 from codec_superb.base_codec.weights import describe_weights
 from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.pipeline.aggregates.evidence import only_probes
@@ -206,7 +206,7 @@ def _identity(card: Card) -> dict[str, str]:
 
     Weights of one hash are equal whatever their source; whether they are untrained is kept.
     """
-    fields = card.model_dump(mode="json", exclude={"conceals_loss"})  # no part of a clean run
+    fields = card.model_dump(mode="json", exclude=set(UNESSENTIAL))
     if card.weights is not None and card.weights.sha256 is not None:
         fields["weights"] = [card.weights.sha256, card.weights.config_sha256, card.weights.source == "random"]
     # a submission has its paths shortened, a run folder has not: compared as `pack` would write them

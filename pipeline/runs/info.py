@@ -176,16 +176,16 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"", condition: Co
     A codec of the catalogue is identified by its card (library, version, settings), ``path/to/file.py:Class`` by the
     content of the file.
     """
-    conceals = condition is not None and condition.kind.key == "loss"
-    spec = {
+    spec: dict[str, Any] = {
         "format": RUN_FORMAT,
-        # a new optional field changes no run; what a decoder does about loss counts only where something is lost
-        "card": card.model_dump(mode="json", exclude_defaults=True, exclude=None if conceals else {"conceals_loss"}),
+        "card": card.identity(),
         "manifest_hash": manifest_hash,
         "source": hashlib.sha256(source).hexdigest() if source else None,
     }
     if condition is not None:
-        spec["condition"] = condition.model_dump(mode="json")
+        # what a decoder does about lost packets counts where some are lost
+        conceals = card.conceals_loss if condition.kind.key == "loss" else None
+        spec["condition"] = condition.model_dump(mode="json") | ({"conceals_loss": conceals} if conceals else {})
     return strict_json.digest(spec)
 
 

@@ -17,7 +17,7 @@ from codec_superb.applications.table import PROBES
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import names
-from codec_superb.base_codec.weights import takes_options
+from codec_superb.base_codec.weights import has_checkpoint
 from codec_superb.data_manifests import Dataset
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import aggregate
@@ -153,13 +153,8 @@ def _open(run: RunFolder | Path) -> _Run:
 def _is_changed(info: RunInfo) -> bool:
     """Whether a card differs from the codec that was run, for example by its name; only of the program's own codecs."""
     name = info.card.name
-    ours = name in names() and takes_options(card_of(name))
+    ours = name in names() and has_checkpoint(card_of(name))
     return ours and info.spec_hash != spec_hash(info.card, info.dataset.manifest_hash, condition=info.condition)
-
-
-def _identity(card: Card) -> dict[str, Any]:
-    """Return what two cards of one codec share, whether both say what becomes of lost packets or not."""
-    return card.model_dump(exclude={"conceals_loss"})
 
 
 def _refuse(runs: Sequence[_Run]) -> None:
@@ -193,7 +188,7 @@ def _refuse(runs: Sequence[_Run]) -> None:
 def _refuse_other_codec(run: _Run, first: RunInfo) -> None:
     """Refuse a run of another codec, or of the same under another condition."""
     info, where = run.info, run.folder.path
-    if _identity(info.card) != _identity(first.card):
+    if info.card.identity() != first.card.identity():
         got = info.card.name if info.card.name != first.card.name else "another card of the same name"
         raise SubmissionError(f"{where}: expected runs of one codec, {first.card.name}; got {got}: pack it apart")
     if info.condition != first.condition:

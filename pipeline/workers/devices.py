@@ -17,7 +17,7 @@ def chosen_device(codec: str, device: str) -> str:
     if device != "auto":
         return device
     card = card_of(codec)
-    if card.kind != "neural" or card.isolation is not None:  # locks have packages for the CPU
+    if card.kind != "neural" or _needs_cpu(card):
         return "cpu"
     try:
         import torch
@@ -27,9 +27,14 @@ def chosen_device(codec: str, device: str) -> str:
 
 
 def refuse_device(device: str, cards: Sequence[Card]) -> None:
-    """Raise PipelineError for isolated codecs on ``cuda``, before other codecs have run for hours."""
-    if device == "cuda" and (isolated := [card.name for card in cards if card.isolation is not None]):
+    """Raise PipelineError for neural codecs of the CPU on ``cuda``, before other codecs have run for hours."""
+    if device == "cuda" and (refused := [card for card in cards if _needs_cpu(card)]):
+        kind = "isolated codecs" if all(card.isolation for card in refused) else "these codecs"
         raise PipelineError(
-            f"{', '.join(isolated)}: isolated codecs run on the cpu; take --device auto, which gives the others the "
-            "graphics card"
+            f"{', '.join(card.name for card in refused)}: {kind} run on the cpu; take --device auto, which gives the "
+            "others the graphics card"
         )
+
+
+def _needs_cpu(card: Card) -> bool:
+    return card.cpu_only or card.isolation is not None  # locks have packages for the CPU

@@ -105,6 +105,9 @@ def test_the_hubs_cache_is_used_at_the_pinned_revision(tmp_path: Path, monkeypat
     snapshot = hub_cache(tmp_path, monkeypatch, pinned.revision)
     found = weights.locate_weights(registry.card(NAME))
     assert (found.folder, found.source, found.revision) == (snapshot, pinned.source, pinned.revision)
+    card, options = registry.configure(NAME)
+    # the worker gets the folder alone: it must call it by the same name, or the run's card would be another one
+    assert registry.configure(NAME, options)[0] == card
 
 
 def test_another_revision_is_not_the_pinned_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed, UnknownApplication
 from codec_superb.applications.interface import Prediction, Sound
 from codec_superb.applications.model_files import embedded_model_folder
-from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY
 
 network = pytest.mark.network
 

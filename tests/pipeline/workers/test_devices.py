@@ -11,9 +11,12 @@ from support.pipeline.run_codecs import HERE
 from support.pipeline.runs import speech_folder
 
 from codec_superb.base_codec.options import DEFAULT_OPTIONS
+from codec_superb.base_codec.registry import card
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.clip import prepare_codec
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.workers.devices import chosen_device, refuse_device
 
 
 @pytest.mark.parametrize(("available", "device"), [(True, "cuda"), (False, "cpu")])
@@ -35,6 +38,15 @@ def test_auto_is_the_cpu_without_torch_and_a_named_device_is_taken(monkeypatch: 
 
 
 @pytest.mark.usefixtures("fresh_workers")
+def test_a_neural_codec_of_the_cpu_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lyra's library has no CUDA: ``auto`` does not even ask torch, and ``cuda`` is refused before any work."""
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace())
+    assert chosen_device("lyra_6k", "auto") == "cpu"
+    with pytest.raises(PipelineError, match=r"^lyra_6k: these codecs run on the cpu; take --device auto"):
+        refuse_device("cuda", [card("opus_12k"), card("lyra_6k")])
+    refuse_device("auto", [card("lyra_6k")])
+
+
 def test_a_codec_is_closed_when_its_worker_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a codec holds (a model, a child process) is given back at the end of the command, on the stamped device."""
     monkeypatch.setenv("CLOSED_MARK", str(tmp_path / "closed"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from codec_superb.applications.transformers_checkpoint import CONFIG, PREPROCESSOR, import_transformers
-from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY
 
 AST_CLASSES = ("Speech", "Dog", "Bark", "Cat", "Music")
 AST_FRAMES = 64

@@ -13,7 +13,7 @@ from support.applications.ct2 import openai_checkpoint
 
 from codec_superb.applications.model_files import embedded_model_folder
 from codec_superb.base_codec.torchaudio_import import import_torchaudio
-from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY
 
 _BLOCK = {
     "attn.": "self_attn.", "cross_attn.": "encoder_attn.", "attn_ln.": "self_attn_layer_norm.",

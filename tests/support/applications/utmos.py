@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from codec_superb.applications.quality.utmos import FILE, STRIDES
-from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY
 
 KERNELS = (10, 3, 3, 3, 3, 2, 2)
 LAYERS = 2

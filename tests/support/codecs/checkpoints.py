@@ -12,7 +12,7 @@ from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.base_codec.registry import open_codec
 from codec_superb.base_codec.torchaudio_import import mend_torchaudio
-from codec_superb.base_codec.weights import RANDOM_KEY
+from codec_superb.base_codec.weight_folders import RANDOM_KEY
 
 
 def _encodec(**changes: Any) -> Any:

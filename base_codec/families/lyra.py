@@ -1,0 +1,142 @@
+"""Lyra V2, Google's speech codec for calls: its published encoder, quantizer and decoder, run by LiteRT.
+
+A frame of 320 samples becomes 64 features, these become up to 46 tokens of 4 bits, and back; a bitrate sends the first
+16, 30 or 46 of them. Encoder and decoder keep state from frame to frame inside their interpreter, and neither
+``reset_all_variables`` nor ``allocate_tensors`` of ai-edge-litert 2.3.0 resets it: the features of a second clip then
+differ from those of a new interpreter. So each clip gets new ones, which takes 8 ms each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter
+from numpy.typing import NDArray
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import CodingFailed, MissingWeights, RefusedSetting
+from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.interface import CheckpointCodec, Packets
+
+ENCODER, QUANTIZER, DECODER = "soundstream_encoder.tflite", "quantizer.tflite", "lyragan.tflite"
+FRAME, FEATURES, STAGES, ENTRIES = 320, 64, 46, 16
+NOT_SENT = -1
+"""What the quantizer takes in place of the token of a stage that was not sent."""
+CONCEALED, FADE = 4, 640
+"""Missing frames that are decoded from zeros at full level, 80 ms; samples of a fade, 40 ms (lyra_decoder.cc)."""
+_SHAPES = {ENCODER: ((1, FRAME), (1, 1, FEATURES)), DECODER: ((1, 1, FEATURES), (1, FRAME))}
+Frames = NDArray[np.float32]
+
+
+class LyraCodec(CheckpointCodec):
+    """Lyra V2 at one of its bitrates; its payloads are int32 ``(codebooks, frames)``."""
+
+    def __init__(self, card: Card, folder: Any) -> None:
+        super().__init__(card, folder)
+        self._stages = card.codebooks or 0
+        if not 1 <= self._stages <= STAGES or card.codebook_size != ENTRIES:
+            raise RefusedSetting(
+                f"{card.name}: Lyra V2 has 1 to {STAGES} codebooks of {ENTRIES} entries, got {card.codebooks} of "
+                f"{card.codebook_size}"
+            )
+        self._models: dict[str, bytes] = {}
+
+    def load(self, device: str = "cpu") -> Self:  # noqa: ARG002 - LiteRT runs it on the CPU
+        """Read the three models and check that they are those of Lyra V2. Raises MissingWeights."""
+        self._models = {name: (self.folder / name).read_bytes() for name in (ENCODER, QUANTIZER, DECODER)}
+        try:
+            found = {name: _shapes(self._interpreter(name)) for name in _SHAPES}
+            signatures = set(self._interpreter(QUANTIZER).get_signature_list())
+        except (ValueError, RuntimeError) as error:
+            raise MissingWeights(f"{self.card.name}: a model in {self.folder} cannot be loaded ({error})") from error
+        if found != _SHAPES or not signatures >= {"encode", "decode"}:
+            raise MissingWeights(
+                f"{self.card.name}: expected models of frames of {FRAME} samples and {FEATURES} features, and a "
+                f"quantizer that encodes and decodes, in {self.folder}; got {found}, {sorted(signatures)}"
+            )
+        return self
+
+    def close(self) -> None:
+        """Free the models."""
+        self._models = {}
+
+    def _encode(self, audio: Audio) -> Packets:
+        frames = np.pad(audio[0], (0, -audio.shape[1] % FRAME)).reshape(-1, 1, FRAME)
+        quantize = self._interpreter(QUANTIZER).get_signature_runner("encode")
+        tokens = np.empty((self._stages, len(frames)), dtype=np.int32)
+        for index, features in enumerate(_run(self._interpreter(ENCODER), frames)):
+            found = quantize(input_frames=features, num_quantizers=np.int32(self._stages))["output_0"]
+            tokens[:, index] = found[: self._stages, 0, 0]
+        return Packets(tokens, self.card.bits_of(len(frames)))
+
+    def _decode(self, packets: Packets, channels: int) -> Audio:
+        frames = np.shape(packets.payload)[-1:]
+        return self._decode_lossy(packets, np.zeros(frames, dtype=np.bool_), channels)
+
+    def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:  # noqa: ARG002 - mono only
+        """Decode as Lyra's own decoder does where packets are missing, with silence in place of its comfort noise.
+
+        Missing features are zeros; from the fifth missing frame on (after 80 ms) the sound fades out in 40 ms, and
+        fades in in 40 ms when frames arrive again (lyra_decoder.cc, zero_feature_estimator.h). While nothing is heard
+        the decoder does not run.
+        """
+        tokens = self._checked(packets.payload)
+        sent = np.full((STAGES, tokens.shape[1]), NOT_SENT, dtype=np.int32)
+        sent[: self._stages] = tokens
+        features = self._interpreter(QUANTIZER).get_signature_runner("decode")
+        frames = np.stack([features(encoding_indices=frame[:, None, None])["output_0"] for frame in sent.T])
+        frames[lost] = 0
+        weights = _weights(lost)
+        heard = weights.any(axis=1)
+        sound = np.zeros((lost.size, FRAME), dtype=np.float32)
+        sound[heard] = _run(self._interpreter(DECODER), frames[heard]).reshape(-1, FRAME) * weights[heard]
+        return sound.reshape(1, -1)
+
+    def _interpreter(self, name: str) -> Interpreter:
+        """Return a new interpreter of a model, without state of an earlier clip."""
+        if not self._models:
+            raise RefusedSetting(f"{self.card.name} is not loaded: call load() first")
+        # one thread: clips run side by side in processes, and frames are too small to be shared out
+        interpreter = Interpreter(model_content=self._models[name], num_threads=1)
+        interpreter.allocate_tensors()
+        return interpreter
+
+    def _checked(self, tokens: bytes | NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+        """Return the tokens. Raises CodingFailed where shape or range are not those of this codec."""
+        expected = f"{self.card.name}: expected integer tokens ({self._stages}, frames) below {ENTRIES}"
+        if isinstance(tokens, bytes) or tokens.ndim != 2 or len(tokens) != self._stages or not tokens.size:  # noqa: PLR2004 - two axes
+            raise CodingFailed(f"{expected}, got {'bytes' if isinstance(tokens, bytes) else tokens.shape}")
+        if tokens.dtype.kind not in "iu" or tokens.min() < 0 or tokens.max() >= ENTRIES:
+            raise CodingFailed(f"{expected}, got {tokens.dtype} from {tokens.min()} to {tokens.max()}")
+        return tokens
+
+
+def _run(interpreter: Interpreter, frames: Frames) -> Frames:
+    """Run a model on frames, one after the other; its state goes from each to the next."""
+    source, target = interpreter.get_input_details()[0]["index"], interpreter.get_output_details()[0]["index"]
+    out = []
+    for frame in frames:
+        interpreter.set_tensor(source, frame)
+        interpreter.invoke()
+        out.append(interpreter.get_tensor(target))
+    return np.stack(out)
+
+
+def _weights(lost: NDArray[np.bool_]) -> Frames:
+    """Return the gain of each sample, ``(frames, samples)``: a raised cosine from full to silent and back."""
+    progress, missing = 0, 0  # samples towards silence; frames missing in a row
+    weights = np.ones((lost.size, FRAME), dtype=np.float32)
+    for frame, gone in enumerate(lost):
+        step = 1 if gone and missing >= CONCEALED else -1
+        steps = np.clip(progress + step * np.arange(FRAME), 0, FADE)
+        weights[frame] = (1 + np.cos(np.pi * steps / FADE)) / 2
+        progress = min(max(progress + step * FRAME, 0), FADE)
+        missing = missing + 1 if gone else 0
+    return weights
+
+
+def _shapes(interpreter: Interpreter) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shapes of a model's one input and one output."""
+    (source,), (target,) = interpreter.get_input_details(), interpreter.get_output_details()
+    return tuple(source["shape"].tolist()), tuple(target["shape"].tolist())
