@@ -13,6 +13,7 @@ from codec_superb.web.quantity import Quantity
 from codec_superb.web.text import interval, shortened
 
 WIDTH, HEIGHT = 400.0, 250.0
+"""Usual size; charts of more than 14 codecs are higher, so that each name has its line."""
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 104.0, 12.0, 40.0
 """Margins: numbers at the left, names of codecs at the right, strengths below."""
 _LINE = 14.0
@@ -74,13 +75,17 @@ class Multiple:
     columns: tuple[tuple[float, str], ...]
     ticks: tuple[tuple[float, str], ...]
     lines: tuple[Line, ...]
+    height: float
 
     width = WIDTH
-    height = HEIGHT
     left = LEFT
     right = WIDTH - RIGHT
     top = TOP
-    bottom = HEIGHT - BOTTOM
+
+    @property
+    def bottom(self) -> float:
+        """Lower edge of the plot."""
+        return self.height - BOTTOM
 
 
 def multiple(
@@ -95,10 +100,11 @@ def multiple(
     step = (WIDTH - LEFT - RIGHT) / max(1, len(columns))
     xs = [LEFT + step * (column + 0.5) for column in range(len(columns))]
     low, high = _widened(limits)
+    height = max(HEIGHT, TOP + BOTTOM + _LINE * len(series))
 
     def y_of(value: float) -> float:
         share = (value - low) / (high - low)
-        return round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - share if quantity.higher_is_better else share), 1)
+        return round(TOP + (height - TOP - BOTTOM) * (1 - share if quantity.higher_is_better else share), 1)
 
     def mark(name: str, value: Value, shift: float) -> Mark:
         estimate = value.estimate
@@ -119,7 +125,7 @@ def multiple(
         lines.append(Line(shortened(one.name, _LABEL), colours[one.family], dash, points, marks, marks[-1].y))
     ticks = tuple((y_of(value), quantity.write(value)) for value in _ticks(low, high))
     placed = tuple((round(x, 1), text) for x, text in zip(xs, columns, strict=True))
-    return Multiple(title, quantity.axis_title, axis, placed, ticks, _apart(lines))
+    return Multiple(title, quantity.axis_title, axis, placed, ticks, _apart(lines, height - BOTTOM), height)
 
 
 def _shifts(count: int, step: float) -> list[float]:
@@ -145,14 +151,14 @@ def _ticks(low: float, high: float) -> list[float]:
     return [round(step * number, 10) for number in range(first, int(high // step) + 1)]
 
 
-def _apart(lines: Sequence[Line]) -> tuple[Line, ...]:
+def _apart(lines: Sequence[Line], bottom: float) -> tuple[Line, ...]:
     """Move the names at the right ends apart where they would cover each other, within the chart."""
     order = sorted(range(len(lines)), key=lambda index: lines[index].label_y)
     places: list[float] = []
     for index in order:
         places.append(max([lines[index].label_y, *(place + _LINE for place in places[-1:])]))
-    if places and places[-1] > HEIGHT - BOTTOM:  # push back upwards from the lower edge
-        places[-1] = HEIGHT - BOTTOM
+    if places and places[-1] > bottom:  # push back upwards from the lower edge
+        places[-1] = bottom
         for at in range(len(places) - 2, -1, -1):
             places[at] = min(places[at], places[at + 1] - _LINE)
     moved = dict(zip(order, places, strict=True))
