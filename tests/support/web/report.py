@@ -207,13 +207,13 @@ def make_conditions(results: Sequence[CodecResult]) -> list[ConditionResult]:
         clean = result.summary.score.value or 0.0
         rows.append(ConditionResult(changed(result, rank=None), ConditionInfo()))
         for kind, strength, reference in (("loss", 5, "clean"), ("loss", 20, "clean"), ("noise:white", 10, "input")):
-            value = clean * (1 - strength / 50)
+            value, lost = clean * (1 - strength / 50), strength == 20
             info = ConditionInfo(
                 name=f"{kind}:{strength}", kind=kind, label="lost packets" if kind == "loss" else "white noise",
                 place="payload" if kind == "loss" else "sound", axis="strength (%)", strength=strength,
                 definition="packets lost in bursts", reference=reference,
             )  # fmt: skip
-            worse = changed(result, score=score(value, 0.9 * value, 1.1 * value), failed=2 if strength == 20 else 0)
+            worse = changed(result, score=score(value, 0.9 * value, 1.1 * value), failed=2 * lost, complete=not lost)
             rows.append(ConditionResult(replace(worse, rank=None), info))
     return rows
 
