@@ -12,9 +12,9 @@ from codec_superb.metrics.results import Estimate
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.text import interval, shortened
 
-WIDTH, HEIGHT = 400.0, 250.0
+WIDTH, HEIGHT = 420.0, 250.0
 """Usual size; charts of more than 14 codecs are higher, so that each name has its line."""
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 104.0, 12.0, 40.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 122.0, 12.0, 40.0
 """Margins: numbers at the left, names of codecs at the right, strengths below."""
 _LINE = 14.0
 _LABEL = 15
