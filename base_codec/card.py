@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+EVIDENCE = {"seen": "published weights run", "compared": "code compared", "neither": "neither"}
+"""Words of tables for ``Card.evidence``."""
+
 
 class WeightsFile(BaseModel):
     """One file of weights, pinned."""

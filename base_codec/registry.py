@@ -55,8 +55,8 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
     """Resolve the weights of a codec: return its card with them, and options for :func:`open_codec` with their folder.
 
     A neural codec's weights are located (downloaded where they are missing) and written to its card. An isolated codec
-    accepts a folder of weights and no other option; without one its guest finds what the card names. Cards
-    of codecs without weights are returned unchanged. Raises MissingWeights, MissingDependency and UnknownCodec.
+    accepts a folder of weights and no other option; without one its guest finds what the card names. Cards of codecs
+    without weights are returned unchanged. Raises MissingWeights, MissingDependency and UnknownCodec.
     """
     plain = card(name)
     if plain.isolation is not None and plain.weights is not None:
@@ -72,12 +72,12 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
 def check_obtainable(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> None:
     """Raise MissingDependency or MissingWeights where :func:`open_codec` would: for want of a package or of weights.
 
-    Weights that are not on this machine are downloaded; nothing is imported.
+    Weights that are not on this machine are downloaded; nothing is imported. An isolated codec brings its packages.
     """
     from packaging.requirements import Requirement
 
     own = card(name)
-    for requirement in map(Requirement, own.requirements):
+    for requirement in map(Requirement, () if own.isolation else own.requirements):
         try:
             metadata.version(requirement.name)
         except metadata.PackageNotFoundError as error:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from codec_superb.base_codec import registry
-from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.card import EVIDENCE, Card
 from codec_superb.base_codec.errors import UnknownCodec
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.cli.commands import codecs_env
@@ -15,8 +15,6 @@ from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
 
-EVIDENCE = {"seen": "published weights run", "compared": "code compared", "neither": "neither"}
-"""Words of a table for ``Card.evidence``."""
 app = typer.Typer(help="List codecs, show one codec's card, or manage private environments.", no_args_is_help=True)
 app.add_typer(codecs_env.app, name="env")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.card import EVIDENCE, Card
 from codec_superb.web.site.codec.view import Fact
 from codec_superb.web.text import MISSING, count, kbps, number, significant
 
@@ -113,6 +113,7 @@ def _origin(card: Card) -> list[Fact]:
         Fact("Trained parameters", parameters(card)),
         Fact("Trained on", card.training_data or ("nothing" if card.kind != "neural" else _NOT_STATED)),
         *_weights(card),
+        *_evidence(card),
         Fact("Licence", card.licence, "of the implementation and its parameters"),
         Fact("Paper", card.paper, url=web_address(card.paper)),
         Fact("Homepage", card.homepage, url=web_address(card.homepage)),
@@ -124,7 +125,7 @@ def _origin(card: Card) -> list[Fact]:
 
 def _place(card: Card) -> str:
     if card.isolation is None:
-        return "the environment of the benchmark"
+        return f"the environment of the benchmark{', on the CPU alone' if card.cpu_only else ''}"
     return f"an environment of its own, with the locked packages {PurePath(card.isolation.lock).name}"
 
 
@@ -142,6 +143,15 @@ def _weights(card: Card) -> list[Fact]:
     parts = (("revision", weights.revision), ("SHA-256", weights.sha256))
     note = ", ".join(f"{name} {value}" for name, value in parts if value)
     return [Fact("Weights", weights.source, note, web_address(weights.source))]
+
+
+def _evidence(card: Card) -> list[Fact]:
+    """Say what the card states was checked of a neural codec, and when."""
+    if card.kind != "neural":
+        return []
+    when = f", {card.evidence_date}" if card.evidence_date else ""
+    note = "published weights run here, the wrapper compared with the publisher’s code on random weights, or neither"
+    return [Fact("Checked", f"{EVIDENCE[card.evidence]}{when}", note)]
 
 
 def web_address(text: str) -> str | None:

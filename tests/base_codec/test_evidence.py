@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from support.codecs.cards import make_card
 
 from codec_superb.base_codec import registry
-from codec_superb.cli.commands.codecs import EVIDENCE
+from codec_superb.base_codec.card import EVIDENCE
 from codec_superb.cli.main import call
 from codec_superb.pipeline.runs.info import spec_hash
 

@@ -147,7 +147,7 @@ class TestCard:
             channels=(2, 1), delay_samples=77, latency_ms=13.4, parameters=1234567, causal=False, year=1999,
             sampling_rate=22050, block_frames=40, extra="neural", requirements=("torch>=2",),
             weights=Weights(source="hub/net", revision="r1", sha256=sha("w")),
-            encode_only=True, settings={"beam": 4}, input_rate=True,
+            encode_only=True, settings={"beam": 4}, input_rate=True, evidence="compared", evidence_date="2026-11-22",
             isolation=Isolation(lock="net_lock", guest="net"),
             **{name: f"text of {name}" for name in texts if name != "homepage"}, homepage="https://example.org/net",
         )  # fmt: skip
@@ -157,14 +157,18 @@ class TestCard:
             "2 or 1", "no: it needs", "13.4 ms", "blocks of 40 frames", "77 samples", "yes: it gives tokens",
             "6.00 kbps", "text of bitrate_note", "75 Hz", "8 codebooks of 1,024", "600 per second", "1,234,567",
             "text of level_note", "text of training_data", "hub/net", "r1", sha("w"), "text of licence",
-            "text of conceals_loss", "text of paper", "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "net_lock",
+            "text of paper", "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "net_lock",
+            "code compared, 2026-11-22", "text of conceals_loss",
         ):  # fmt: skip
             assert expected in words, expected
+        here = card.model_copy(update={"isolation": None, "cpu_only": True})
+        assert "on the CPU alone" in {fact.label: fact.text for fact in card_facts(here)}["Runs in"]
         shown = {"name", "family", "title", "nominal_tolerance", *texts}
         assert set(Card.model_fields) - shown == {
             "kind", "year", "sampling_rate", "encoder_rates", "input_rate", "channels", "nominal_kbps", "frame_rate",
             "codebooks", "codebook_size", "codebook_sizes", "block_frames", "causal", "delay_samples", "latency_ms",
             "parameters", "weights", "extra", "requirements", "encode_only", "settings", "isolation",
+            "evidence", "evidence_date", "cpu_only",
         }  # fmt: skip
 
     def test_rates_that_the_encoder_takes_are_named(self) -> None:

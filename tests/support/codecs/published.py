@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from codec_superb.base_codec import registry
-from codec_superb.base_codec.errors import MissingWeights
+from codec_superb.base_codec.errors import MissingDependency, MissingWeights
+from codec_superb.base_codec.options import CodecOptions
+from codec_superb.base_codec.registry import check_obtainable
 from codec_superb.base_codec.weight_folders import VARIABLE
 from codec_superb.base_codec.weights import locate_weights
 
@@ -28,6 +30,17 @@ def published_weights(name: str) -> Path | None:
 
 
 def needs_published(name: str) -> pytest.MarkDecorator:
-    """Skip a test where the published weights of ``name`` are not on this machine."""
-    why = f"the published weights of {name} are not on this machine: {VARIABLE}=DIR names a folder of weights by codec"
-    return pytest.mark.skipif(published_weights(name) is None, reason=why)
+    """Skip a test where the published weights of ``name``, or a package that runs them, are not on this machine."""
+    lacks = _lacks(name)
+    return pytest.mark.skipif(bool(lacks), reason=lacks)
+
+
+def _lacks(name: str) -> str:
+    folder = published_weights(name)
+    if folder is None:
+        return f"the published weights of {name} are not here: {VARIABLE}=DIR names a folder of weights by codec"
+    try:
+        check_obtainable(name, CodecOptions(weights=str(folder)))
+    except MissingDependency as error:
+        return str(error)
+    return ""
