@@ -56,6 +56,10 @@ class Isolation(BaseModel):
     """Time limit for encoding or decoding one clip, in seconds."""
 
 
+UNESSENTIAL = frozenset({"evidence", "evidence_date", "conceals_loss"})
+"""Fields of a card that change no row of a clean run."""
+
+
 class SystemNeed(BaseModel):
     """A shared library or a program of the system that a codec calls; pip does not install it."""
 
@@ -164,13 +168,26 @@ class Card(BaseModel):
     """Date of that check (ISO 8601); None where there was none."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings that the wrapper passes to its library."""
+    conceals_loss: str | None = None
+    """What the codec's own decoder does about a lost packet, one sentence; None where it does nothing, and silence, or
+    the last frame of tokens, takes the packet's place."""
+
+    @property
+    def lost_packets(self) -> str:
+        """What becomes of a lost packet or frame of tokens, one sentence."""
+        if self.conceals_loss is not None:
+            return self.conceals_loss
+        if self.codebooks is not None:
+            return "the last frame of tokens that arrived is repeated"
+        return "silence takes the place of a lost packet"
 
     def identity(self) -> dict[str, Any]:
         """Return the fields that make its runs what they are, without defaults: a new optional field changes no run.
 
-        What was checked about a codec is not among them: a check of today changes no result of yesterday.
+        What was checked about a codec is not among them: a check of today changes no result of yesterday. Nor is what
+        its decoder does about lost packets, which is part of the runs where some are lost alone.
         """
-        return self.model_dump(mode="json", exclude_defaults=True, exclude={"evidence", "evidence_date"})
+        return self.model_dump(mode="json", exclude_defaults=True, exclude=set(UNESSENTIAL))
 
     @property
     def token_kbps(self) -> float | None:

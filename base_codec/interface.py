@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any, Self
@@ -26,6 +26,7 @@ from codec_superb.base_codec import fitting
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.packets import arrived, last_arrived
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,11 @@ class Codec(ABC):
             raise RefusedSetting(
                 f"{card.name}: expected no encoder_rates, since {type(self).__name__} encodes at the card's rate alone "
                 f"(it has no _encode_at), got {list(card.encoder_rates)}"
+            )
+        if card.conceals_loss is not None and not self._overrides("_decode_lossy"):
+            raise RefusedSetting(
+                f"{card.name}: expected no conceals_loss, since {type(self).__name__} does nothing about lost packets "
+                "(it has no _decode_lossy)"
             )
         self.card = card
 
@@ -134,6 +140,59 @@ class Codec(ABC):
             raise RefusedSetting(f"{self.card.name} only encodes: it has tokens but no resynthesis")
         packets, channels = self._received(encoded)
         return self._restored(self._decode(packets, channels), encoded)
+
+    def packet_times(self, encoded: Encoded) -> NDArray[np.float64]:
+        """Return when each packet, or each frame of tokens, begins: seconds, ascending from 0.
+
+        Packets are frames of the card where there are as many; otherwise they share the coded time equally. Raises
+        RefusedSetting for a payload of bytes without packets.
+        """
+        if not isinstance(encoded.payload, bytes):
+            if not self.card.frame_rate:
+                raise RefusedSetting(f"{self.card.name}: expected frame_rate on its card, to say when a frame is lost")
+            return np.arange(encoded.payload.shape[1]) / self.card.frame_rate
+        if not encoded.frames:
+            raise RefusedSetting(f"{self.card.name}: its payload is one stream of bytes, without packets to lose")
+        rate, count = encoded.sampling_rate, self._packet_count(encoded)
+        seconds = encoded.samples / rate + self._delay(rate) / self._own_rate(rate)
+        framed = self.card.frame_rate or 0.0
+        # the last packet is padded, and some encoders add one
+        return np.arange(count) / (framed if abs(count - seconds * framed) <= 2 else count / seconds)  # noqa: PLR2004
+
+    def _packet_count(self, encoded: Encoded) -> int:
+        """Count the packets of a payload of bytes; a packet holds all channels."""
+        return len(encoded.frames)
+
+    def decode_lossy(self, encoded: Encoded, lost: NDArray[np.bool_]) -> Audio:
+        """Decode as :meth:`decode` does where packets did not arrive: ``lost`` has an entry for each of packet_times.
+
+        The card's ``lost_packets`` says what takes their place. Raises as :meth:`packet_times` and :meth:`decode`.
+        """
+        if self.card.encode_only:
+            raise RefusedSetting(f"{self.card.name} only encodes: it has tokens but no resynthesis")
+        if lost.shape != self.packet_times(encoded).shape:
+            raise RefusedSetting(f"{self.card.name}: expected a mark for each packet, got {lost.shape}")
+        if lost.all():  # nothing arrived: no decoder ever started
+            return np.zeros((encoded.channels, encoded.samples), dtype=np.float32)
+        packets, channels = self._received(encoded)
+        return self._restored(self._decode_lossy(packets, lost, channels), encoded)
+
+    def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:
+        """Decode as ``_decode`` does without the packets that ``lost`` marks; some arrived.
+
+        A codec that conceals lost packets itself overrides this, and its card states ``conceals_loss``. Here tokens
+        are repeated, and of packets of bytes, which are all as long in time, silence takes the place.
+        """
+        if not isinstance(packets.payload, bytes):
+            return self._decode(replace(packets, payload=packets.payload[:, last_arrived(lost)]), channels)
+        pieces = [piece for piece in arrived(packets.payload, packets.frames, lost) if piece is not None]
+        decoded = self._decode(replace(packets, payload=b"".join(pieces), frames=tuple(map(len, pieces))), channels)
+        length, rest = divmod(decoded.shape[1], len(pieces))
+        if rest:
+            raise CodingFailed(f"{self.card.name}: expected packets of one length, got {decoded.shape[1]} samples")
+        whole = np.zeros((decoded.shape[0], lost.size, length), dtype=np.float32)
+        whole[:, ~lost] = decoded.reshape(decoded.shape[0], len(pieces), length)
+        return whole.reshape(decoded.shape[0], -1)
 
     def _received(self, encoded: Encoded) -> tuple[Packets, int]:
         """Return the arguments of the wrapper's decoder: the packets and the number of coded channels."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
-MULTI_VALUE_OPTIONS = ("--codec", "--dataset", "--metric", "--probe-codec", "--scope", "--variant")
+MULTI_VALUE_OPTIONS = ("--codec", "--condition", "--dataset", "--metric", "--probe-codec", "--scope", "--variant")
 """Options that accept several values after one name, in commands where they accept several at all."""
 
 

@@ -29,6 +29,18 @@ DatasetOption = Annotated[
 CategoryOption = Annotated[
     Category | None, typer.Option(help="Category of a folder of audio, where its labels.csv gives none.")
 ]
+ConditionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--condition",
+        metavar="NAME…",
+        help="Further runs under conditions (see `conditions`): loss:10, noise:white:10, repeat:3, …",
+    ),
+]
+ReferenceOption = Annotated[
+    Literal["clean", "input"],
+    typer.Option("--reference", help="What metrics compare a run under a condition with: the original, or the input."),
+]
 OutOption = Annotated[Path, typer.Option("--out", help="Folder of runs: <out>/<codec>/<dataset>/.")]
 DeviceOption = Annotated[Device, typer.Option(help="Where neural codecs run.")]
 WeightsOption = Annotated[

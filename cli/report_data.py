@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from codec_superb.applications.results import ProbeInfo
+from codec_superb.cli.report_conditions import condition_results
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregates.evidence import short_clips
 from codec_superb.pipeline.aggregates.metrics import CategoryAggregate
@@ -33,24 +34,34 @@ def report_data(
     title: str,
     listening: Sequence[ReportSample] = (),
 ) -> ReportData:
-    """Assemble the data of the page from one entry per codec (see ``combine``) and their ranking."""
+    """Assemble the data of the page from one entry per codec and condition (see ``combine``) and their ranking.
+
+    Results under a condition are in its section alone, and in the list of failures.
+    """
+    everything, results = results, [entry for entry in results if entry.condition is None]
     rows = codec_results(results, rankings)
     return ReportData(
         title=title,
-        created=max((stamp.started for r in results for d in r.datasets for stamp in d.provenance), default=_now()),
+        created=max((stamp.started for r in everything for d in r.datasets for stamp in d.provenance), default=_now()),
         results=rows,
         clips=[point for entry in results for point in _points(entry)],
         listening=listening,
-        failures=[failure for entry in results for failure in _failures(entry)],
+        failures=[failure for entry in everything for failure in _failures(entry)],
         rates=_rates(results, rankings),
+        conditions=condition_results(
+            everything,
+            lambda entry: [_result(entry, category, None) for category in entry.aggregates.categories],
+            _applications,
+        ),
         applications=[row for entry in results for row in _applications(entry)],
-        provenance=_provenance(results),
-        dataset_credits=_credits(results),
+        provenance=_provenance(everything),
+        dataset_credits=_credits(everything),
     )
 
 
 def codec_results(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> list[CodecResult]:
-    """One row per codec and category, best rank first, unranked ones last."""
+    """One row per codec and category, best rank first, unranked ones last; none under a condition."""
+    results = [entry for entry in results if entry.condition is None]
     ranks = {(category, rank.codec): rank for category, ranking in rankings.items() for rank in ranking.ranks}
     rows = [
         _result(entry, category, ranks.get((category.category, entry.card.name)))
@@ -108,14 +119,14 @@ def _failures(entry: Results) -> Iterator[ClipFailure]:
     for row in entry.rows:
         if row.status == "failed":
             reason = f"{row.error_type}: {row.error}" if row.error_type else row.error
-            yield ClipFailure(entry.card.name, row.dataset, row.clip, row.stage, "failed", reason)
+            yield ClipFailure(entry.title, row.dataset, row.clip, row.stage, "failed", reason)
             continue
         for key, value in row.metrics.items():
             if value.status != "ok":
-                yield ClipFailure(entry.card.name, row.dataset, row.clip, key, value.status, value.reason)
+                yield ClipFailure(entry.title, row.dataset, row.clip, key, value.status, value.reason)
         for probe, found in row.probes.items():
             if found.status == "failed":
-                yield ClipFailure(entry.card.name, row.dataset, row.clip, probe, "failed", found.reason)
+                yield ClipFailure(entry.title, row.dataset, row.clip, probe, "failed", found.reason)
 
 
 def _rates(results: Sequence[Results], rankings: Mapping[Category, Ranking]) -> list[RateComparison]:

@@ -1,13 +1,16 @@
-"""Resolve codec and application names of the command line: exact names, shell patterns, files, comma lists."""
+"""Resolve codecs, applications and conditions of the command line: names, shell patterns, files, comma lists."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from typing import Literal
 
 from codec_superb.base_codec import registry, system
 from codec_superb.base_codec.errors import UnknownCodec
 from codec_superb.cli.console import note
+from codec_superb.pipeline.conditions.record import Condition, parse_condition
+from codec_superb.pipeline.errors import PipelineError
 
 
 def codec_names(given: Sequence[str]) -> list[str]:
@@ -40,6 +43,13 @@ def usable(names: Sequence[str]) -> list[str]:
     for sentence, lacking in told.items():
         note(f"left out: {', '.join(lacking)} {sentence}")
     return kept
+
+
+def conditions_of(given: Sequence[str] | None, reference: Literal["clean", "input"]) -> list[Condition]:
+    """Read the names of conditions, each once. Raises PipelineError for an unknown one, or a reference without any."""
+    if not given and reference != "clean":
+        raise PipelineError("--reference input needs a --condition: a clean run's input is the original")
+    return list(dict.fromkeys(parse_condition(name, reference) for name in given or ()))
 
 
 def application_names(given: Sequence[str] | None) -> list[str]:

@@ -39,6 +39,38 @@ class CodecResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ConditionInfo:
+    """What results were made under, as the table of conditions describes it."""
+
+    name: str = ""
+    """``loss:10``; '' for clean results, as is every other field."""
+    kind: str = ""
+    """``loss``."""
+    label: str = ""
+    """``lost packets``."""
+    place: str = ""
+    """``sound``, ``payload`` or ``chain``."""
+    axis: str = ""
+    """Parameter with its unit: ``loss (%)``; '' for a kind without one."""
+    strength: float = 0.0
+    grows: bool = True
+    """Whether a higher strength is the stronger condition."""
+    definition: str = ""
+    reference: str = "clean"
+    """``clean``: metrics compare with the original; ``input``: with the sound that the codec was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionResult:
+    """One codec in one category under a condition, or clean beside such results: it has no rank."""
+
+    result: CodecResult
+    of: ConditionInfo
+    word_errors: Estimate | None = None
+    """Word error rate in %, where it was measured."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClipPoint:
     """One clip through one codec, for distributions and the scatter."""
 
@@ -193,6 +225,8 @@ class ReportData:
     listening: Sequence[ReportSample] = ()
     failures: Sequence[ClipFailure] = ()
     rates: Sequence[RateComparison] = ()
+    conditions: Sequence[ConditionResult] = ()
+    """Results under conditions, and the clean ones of the same codecs beside them."""
     applications: Sequence[ApplicationRow] = ()
     provenance: Sequence[tuple[str, str]] = ()
     """Name-value pairs: tool version, commit, packages, platform, dataset hashes."""

@@ -15,7 +15,6 @@ import _ctypes
 import atexit
 import ctypes
 import functools
-import importlib.util
 import os
 import shutil
 import tempfile
@@ -29,6 +28,7 @@ import numpy as np
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, MissingDependency, RefusedSetting
 from codec_superb.base_codec.families.pcm import from_pcm, to_int16
+from codec_superb.base_codec.families.wheel_library import wheel_library
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
 
@@ -96,20 +96,13 @@ def _library_file() -> str:
 
 
 def _find_library() -> Path:
-    spec = importlib.util.find_spec("pycodec2")
-    if spec is not None and spec.origin is not None:
-        package = Path(spec.origin).parent
-        # Where auditwheel (Linux) and delocate (macOS) put the shared libraries of a wheel.
-        for folder in (package.parent / "pycodec2.libs", package / ".dylibs", package):
-            for file in sorted(folder.glob("*codec2*")):
-                if ".so" in file.name.removeprefix("pycodec2.") and not file.name.startswith("pycodec2."):
-                    return file
-                if file.suffix in {".dylib", ".dll"}:
-                    return file
-    raise MissingDependency(
-        "Codec 2 needs the libcodec2 inside pycodec2's wheel, which was not found: "
-        "pip install --force-reinstall --only-binary pycodec2 'pycodec2>=4.1.1,<5'"
-    )
+    found = wheel_library("pycodec2", "codec2")
+    if found is None:
+        raise MissingDependency(
+            "Codec 2 needs the libcodec2 inside pycodec2's wheel, which was not found: "
+            "pip install --force-reinstall --only-binary pycodec2 'pycodec2>=4.1.1,<5'"
+        )
+    return found
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 
 import numpy as np
@@ -19,6 +19,7 @@ from codec_superb.base_codec.errors import CodingFailed
 from codec_superb.base_codec.families.pcm import from_pcm, to_int16
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
+from codec_superb.base_codec.packets import arrived
 
 Samples = NDArray[np.int16]
 EncodeFrame = Callable[[Samples], tuple[bytes, int]]
@@ -49,10 +50,13 @@ class FrameCodec(Codec):
         packets = [packet for packet, _ in coded]
         return Packets(b"".join(packets), sum(bits for _, bits in coded), tuple(map(len, packets)))
 
-    def _decode(self, packets: Packets, channels: int) -> Audio:  # noqa: ARG002 - mono only
+    def _decode(self, packets: Packets, channels: int) -> Audio:
+        return self._decode_lossy(packets, np.zeros(len(packets.frames), dtype=np.bool_), channels)
+
+    def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:  # noqa: ARG002 - mono
         if not isinstance(packets.payload, bytes):
             raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
-        return self.decode_frames(split_packets(packets.payload, packets.frames))
+        return self.decode_frames(arrived(packets.payload, packets.frames, lost))
 
     def decode_frames(self, frames: Iterable[bytes | None]) -> Audio:
         """Decode packets, in order and with None for each lost one, to float32 ``(1, samples)`` with the delay in it.
@@ -66,16 +70,6 @@ class FrameCodec(Codec):
         """Raise CodingFailed for a packet that is not of ``size`` bytes: a library would read what lies behind it."""
         if len(packet) != size:
             raise CodingFailed(f"{self.card.name}: expected packets of {size} bytes, got {len(packet)}")
-
-
-def split_packets(payload: bytes, lengths: tuple[int, ...]) -> Iterator[bytes]:
-    """Cut a payload into its packets. Raises CodingFailed when the lengths do not add up to the payload."""
-    if not lengths or sum(lengths) != len(payload):
-        raise CodingFailed(f"expected packets of {sum(lengths)} bytes together, got a payload of {len(payload)}")
-    start = 0
-    for length in lengths:
-        yield payload[start : start + length]
-        start += length
 
 
 def declare(library: ctypes.CDLL, **signatures: tuple[object, ...]) -> None:

@@ -7,18 +7,23 @@ frames).
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Any
 
 import lc3
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from codec_superb.base_codec import fitting
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
-from codec_superb.base_codec.interface import Codec, Packets
+from codec_superb.base_codec.interface import Codec, Encoded, Packets
+from codec_superb.base_codec.packets import arrived
 
 FRAME_BYTES = range(20, 401)
 """Bytes of one channel's frame that the specification of LC3 (Bluetooth SIG) allows: 20 to 400."""
@@ -90,21 +95,37 @@ class Lc3Codec(Codec):
             raise CodingFailed(f"{self.card.name}: liblc3 could not encode: {error}") from error
         return Packets(b"".join(frames), 8 * size * len(frames), (size,) * len(frames))
 
+    def _packet_count(self, encoded: Encoded) -> int:
+        return len(encoded.frames) // fitting.channels_coded(encoded.channels, self.card.channels)
+
     def _decode(self, packets: Packets, channels: int) -> Audio:
+        return self._decode_lossy(packets, np.zeros(len(packets.frames) // channels, dtype=np.bool_), channels)
+
+    def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:
         size, payload = self._frame_bytes(channels), packets.payload
         if not isinstance(payload, bytes) or not payload or len(payload) % (size * channels):
             raise CodingFailed(
                 f"{self.card.name}: expected whole frames of {size * channels} bytes, got {len(payload)}"
             )
+        pieces = arrived(payload, packets.frames, np.repeat(lost, channels))
         try:
             with self._coders(lc3.Decoder, channels) as coders:
                 frames = [
-                    np.frombuffer(coders[index % channels].decode(payload[start : start + size]), dtype=np.float32)
-                    for index, start in enumerate(range(0, len(payload), size))
+                    np.frombuffer(_conceal(coder) if piece is None else coder.decode(piece), dtype=np.float32)
+                    for coder, piece in zip(cycle(coders), pieces, strict=False)
                 ]
         except lc3.BaseError as error:
             raise CodingFailed(f"{self.card.name}: liblc3 could not decode: {error}") from error
         return np.stack([np.concatenate(frames[channel::channels]) for channel in range(channels)])
+
+
+def _conceal(coder: Any) -> Any:
+    """Return what liblc3 makes of a missing frame: lc3_decode of no bytes, which lc3py has no call for."""
+    frame = (ctypes.c_float * coder.get_frame_samples())()
+    # lc3.h: LC3_PCM_FORMAT_FLOAT is 3, and 1 is the step from sample to sample
+    (state,) = vars(coder)["_Decoder__decoders"]
+    coder.lib.lc3_decode(state, None, 0, 3, frame, 1)
+    return frame
 
 
 def _release(coder: Any) -> None:

@@ -21,14 +21,15 @@ from typing import Literal
 
 import av
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
-from codec_superb.base_codec.families.frames import split_packets
 from codec_superb.base_codec.families.pcm import SAMPLE_FORMATS, from_pcm, is_16_bit, round_to_16_bit, to_format
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
+from codec_superb.base_codec.packets import arrived
 
 LAYOUTS = {1: "mono", 2: "stereo"}
 # 3GPP TS 26.101: speech bits of frame types 0 to 7 (4.75 to 12.2 kbit/s) and of the comfort-noise frame 8.
@@ -67,6 +68,9 @@ class LibavSettings(BaseModel):
 class LibavCodec(Codec):
     """One libavcodec encoder at one setting, with its decoder."""
 
+    LOST_PACKET: bytes | None = None
+    """What tells the decoder of a lost packet; None where nothing does, and silence takes its place."""
+
     def __init__(self, card: Card) -> None:
         super().__init__(card)
         self._settings = _checked_settings(card)
@@ -103,10 +107,14 @@ class LibavCodec(Codec):
         return Packets(b"".join(packets), self._count_bits(packets), tuple(map(len, packets)), side)
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
+        return self._decode_lossy(packets, np.zeros(len(packets.frames), dtype=np.bool_), channels)
+
+    def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:
+        """Decode packet by packet; a lost one is replaced by :attr:`LOST_PACKET`, or by as much silence."""
         if not isinstance(packets.payload, bytes):
             raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
-        pieces = list(split_packets(packets.payload, packets.frames))
-        decoder = self._open_decoder(channels, pieces[0], packets.side)
+        pieces = [piece or self.LOST_PACKET for piece in arrived(packets.payload, packets.frames, lost)]
+        decoder = self._open_decoder(channels, next(filter(None, pieces)), packets.side)
         audio = decode_packets(decoder, pieces, self.card.name)
         self._check_rate(decoder.sample_rate)
         audio /= np.float32(self._settings.gain)
@@ -242,17 +250,26 @@ def open_context(context: av.AudioCodecContext, options: dict[str, str], user: s
         raise RefusedSetting(f"{user}: {context.name} has no option {', '.join(context.options)}")
 
 
-def decode_packets(decoder: av.AudioCodecContext, packets: Iterable[bytes], user: str) -> Audio:
-    """Decode to float32 ``(channels, samples)``. Raises CodingFailed where FFmpeg cannot, naming the codec ``user``."""
+def decode_packets(decoder: av.AudioCodecContext, packets: Iterable[bytes | None], user: str) -> Audio:
+    """Decode to float32 ``(channels, samples)``, with silence of the longest frame's length in place of each None.
+
+    Raises CodingFailed where FFmpeg cannot, naming the codec ``user``.
+    """
     try:
-        decoded = [_sound(frame) for packet in packets for frame in decoder.decode(av.Packet(packet))]
-        decoded += [_sound(frame) for frame in decoder.decode(None)]
+        decoded = [None if packet is None else _sounds(decoder, av.Packet(packet)) for packet in packets]
+        decoded.append(_sounds(decoder, None))
     except av.FFmpegError as error:
         raise CodingFailed(f"{user}: {decoder.name} could not decode: {error}") from error
-    if not decoded:
+    found = [sound for sounds in decoded for sound in sounds or ()]
+    if not found:
         raise CodingFailed(f"{user}: {decoder.name} returned no audio")
-    audio: Audio = np.concatenate(decoded, axis=1)
+    silence = [np.zeros_like(max(found, key=lambda sound: sound.shape[1]))]
+    audio: Audio = np.concatenate([each for its in decoded for each in (silence if its is None else its)], axis=1)
     return audio
+
+
+def _sounds(decoder: av.AudioCodecContext, packet: av.Packet | None) -> list[Audio]:
+    return [_sound(frame) for frame in decoder.decode(packet)]
 
 
 def _sound(frame: av.AudioFrame) -> Audio:

@@ -23,6 +23,8 @@ ENCODER, QUANTIZER, DECODER = "soundstream_encoder.tflite", "quantizer.tflite", 
 FRAME, FEATURES, STAGES, ENTRIES = 320, 64, 46, 16
 NOT_SENT = -1
 """What the quantizer takes in place of the token of a stage that was not sent."""
+CONCEALED, FADE = 4, 640
+"""Missing frames that are decoded from zeros at full level, 80 ms; samples of a fade, 40 ms (lyra_decoder.cc)."""
 _SHAPES = {ENCODER: ((1, FRAME), (1, 1, FEATURES)), DECODER: ((1, 1, FEATURES), (1, FRAME))}
 Frames = NDArray[np.float32]
 
@@ -68,13 +70,28 @@ class LyraCodec(CheckpointCodec):
             tokens[:, index] = found[: self._stages, 0, 0]
         return Packets(tokens, self.card.bits_of(len(frames)))
 
-    def _decode(self, packets: Packets, channels: int) -> Audio:  # noqa: ARG002 - mono only
+    def _decode(self, packets: Packets, channels: int) -> Audio:
+        frames = np.shape(packets.payload)[-1:]
+        return self._decode_lossy(packets, np.zeros(frames, dtype=np.bool_), channels)
+
+    def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:  # noqa: ARG002 - mono only
+        """Decode as Lyra's own decoder does where packets are missing, with silence in place of its comfort noise.
+
+        Missing features are zeros; from the fifth missing frame on (after 80 ms) the sound fades out in 40 ms, and
+        fades in in 40 ms when frames arrive again (lyra_decoder.cc, zero_feature_estimator.h). While nothing is heard
+        the decoder does not run.
+        """
         tokens = self._checked(packets.payload)
         sent = np.full((STAGES, tokens.shape[1]), NOT_SENT, dtype=np.int32)
         sent[: self._stages] = tokens
         features = self._interpreter(QUANTIZER).get_signature_runner("decode")
         frames = np.stack([features(encoding_indices=frame[:, None, None])["output_0"] for frame in sent.T])
-        return _run(self._interpreter(DECODER), frames).reshape(1, -1)
+        frames[lost] = 0
+        weights = _weights(lost)
+        heard = weights.any(axis=1)
+        sound = np.zeros((lost.size, FRAME), dtype=np.float32)
+        sound[heard] = _run(self._interpreter(DECODER), frames[heard]).reshape(-1, FRAME) * weights[heard]
+        return sound.reshape(1, -1)
 
     def _interpreter(self, name: str) -> Interpreter:
         """Return a new interpreter of a model, without state of an earlier clip."""
@@ -104,6 +121,19 @@ def _run(interpreter: Interpreter, frames: Frames) -> Frames:
         interpreter.invoke()
         out.append(interpreter.get_tensor(target))
     return np.stack(out)
+
+
+def _weights(lost: NDArray[np.bool_]) -> Frames:
+    """Return the gain of each sample, ``(frames, samples)``: a raised cosine from full to silent and back."""
+    progress, missing = 0, 0  # samples towards silence; frames missing in a row
+    weights = np.ones((lost.size, FRAME), dtype=np.float32)
+    for frame, gone in enumerate(lost):
+        step = 1 if gone and missing >= CONCEALED else -1
+        steps = np.clip(progress + step * np.arange(FRAME), 0, FADE)
+        weights[frame] = (1 + np.cos(np.pi * steps / FADE)) / 2
+        progress = min(max(progress + step * FRAME, 0), FADE)
+        missing = missing + 1 if gone else 0
+    return weights
 
 
 def _shapes(interpreter: Interpreter) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from codec_superb.base_codec.errors import CodingFailed
-from codec_superb.base_codec.families.frames import split_packets
 from codec_superb.base_codec.families.libav import LAYOUTS, decode_packets, new_context, open_context
 from codec_superb.base_codec.fitting import Audio, nearest_rate
 from codec_superb.base_codec.interface import Codec, Packets
+from codec_superb.base_codec.packets import split_packets
 
 _RATE_BYTES = 4
 

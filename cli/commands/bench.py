@@ -21,6 +21,7 @@ from codec_superb.cli.options import (
     CategoryOption,
     CodecOption,
     CompileOption,
+    ConditionOption,
     DatasetOption,
     DeviceOption,
     DtypeOption,
@@ -30,12 +31,13 @@ from codec_superb.cli.options import (
     OutOption,
     OverwriteOption,
     PesqOption,
+    ReferenceOption,
     WeightsOption,
     WorkersOption,
     plain_path,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_failures
-from codec_superb.cli.selection import application_names, codec_names
+from codec_superb.cli.selection import application_names, codec_names, conditions_of
 from codec_superb.metrics.table import METRICS
 from codec_superb.web import text
 
@@ -58,6 +60,8 @@ _SUMMARY_KEYS = {"fingerprint", "files", "ranking", "applications"}
 def command(
     codec: CodecOption = None,
     dataset: DatasetOption = None,
+    condition: ConditionOption = None,
+    reference: ReferenceOption = "clean",
     out: OutOption = Path("runs"),
     report: Annotated[Path | None, typer.Option(help="The page to write.", show_default="<out>/report.html")] = None,
     metric: MetricOption = None,
@@ -89,6 +93,7 @@ def command(
     from codec_superb.pipeline.scoring.stage import score
     from codec_superb.pipeline.workers.executor import Executor
 
+    conditions = conditions_of(condition, reference)
     options = CodecOptions(weights, dtype, compile_model)
     left_out = {} if codec else _unobtainable(CODECS, options)
     codecs = [name for name in codec_names(codec or CODECS) if name not in left_out]
@@ -103,8 +108,8 @@ def command(
             check_probes_possible(datasets, choices, category=category, limit=limit)
         with Executor(workers) as pool:
             outcomes = resynthesise(
-                codecs, datasets, out=out, device=device, options=options, batch=batch, limit=limit,
-                overwrite=overwrite, category=category, progress=progress, executor=pool,
+                codecs, datasets, out=out, conditions=conditions, device=device, options=options, batch=batch,
+                limit=limit, overwrite=overwrite, category=category, progress=progress, executor=pool,
             )  # fmt: skip
             runs = [outcome.path for outcome in outcomes]
             outcomes += score(
@@ -148,7 +153,7 @@ def _probed(runs: Sequence[Path], chosen: Sequence[str] | None, left_out: Contai
     if not chosen:
         return list(runs)
     names = [name for name in codec_names(chosen) if name not in left_out]
-    found = [run for run in runs if run.parent.name in names]
+    found = [run for run in runs if run.parent.name.partition("@")[0] in names]  # also those under a condition
     if missing := [name for name in names if all(run.parent.name != name for run in found)]:
         raise typer.BadParameter(f"--probe-codec {', '.join(missing)}: expected codecs of this benchmark")
     return found
@@ -227,7 +232,7 @@ def _read_summary(path: Path) -> dict[str, Any] | None:
 
 
 def _pack(runs: Sequence[Path], out: Path) -> list[str]:
-    """Write one submission a codec, ``<out>/<codec>.zip``."""
+    """Write one submission a codec and condition, ``<out>/<codec>.zip`` and ``<out>/<codec>@<condition>.zip``."""
     from codec_superb.pipeline.submission.pack import pack
 
     by_codec: dict[str, list[Path]] = {}

@@ -58,6 +58,7 @@ def show(name: str, as_json: JsonOption = False) -> None:
         return
     fields = card.model_dump(mode="json", exclude_none=True, exclude=None if card.kind == "neural" else {"evidence"})
     fields.update(tokens_per_second=card.tokens_per_second) if card.tokens_per_second else None
+    fields["lost packets"] = fields.pop("conceals_loss", None) or card.lost_packets
     if card.latency_ms is None:
         fields["latency_ms"] = "the whole clip"
     if card.kind == "neural":

@@ -23,6 +23,7 @@ def command(
     first: Annotated[Path, typer.Argument(metavar="A", help="Run folder, a codec's folder, or submission file.")],
     second: Annotated[Path | None, typer.Argument(metavar="B", help="The same of another codec.")] = None,
     published: Annotated[bool, typer.Option("--published", help="Against the published figures of A's codec.")] = False,
+    across: Annotated[bool, typer.Option("--across-conditions", help="Two codecs under different conditions.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two codecs, paired, on the clips both have: differences with 95 % intervals by speaker or recording."""
@@ -33,7 +34,7 @@ def command(
         return
     from codec_superb.pipeline.comparison.codecs import compare
 
-    report = compare(first, second)
+    report = compare(first, second, across_conditions=across)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

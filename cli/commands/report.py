@@ -31,13 +31,14 @@ def command(
     results = load(sources)
     write(results, rank(results), out, title=title, listening=listening)
     if as_json:
-        print_json({"file": str(out), "codecs": [entry.card.name for entry in results]})
+        print_json({"file": str(out), "codecs": list(dict.fromkeys(entry.card.name for entry in results))})
     else:
-        note(f"report on {count(len(results), 'codec')}: {plain_path(out)}")
+        codecs = len({entry.card.name for entry in results})
+        note(f"report on {count(codecs, 'codec')}: {plain_path(out)}")
 
 
 def load(sources: Sequence[Path]) -> list[Results]:
-    """Load run folders (also folders of them) and submission files; one entry a codec."""
+    """Load run folders (also folders of them) and submission files; one entry a codec and condition."""
     from codec_superb.pipeline.comparison.results import combine, load_results
     from codec_superb.pipeline.runs.folder import find_runs
 

@@ -13,6 +13,7 @@ from codec_superb.cli.options import (
     CategoryOption,
     CodecOption,
     CompileOption,
+    ConditionOption,
     DatasetOption,
     DeviceOption,
     DtypeOption,
@@ -20,16 +21,19 @@ from codec_superb.cli.options import (
     LimitOption,
     OutOption,
     OverwriteOption,
+    ReferenceOption,
     WeightsOption,
     WorkersOption,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_outcomes
-from codec_superb.cli.selection import codec_names
+from codec_superb.cli.selection import codec_names, conditions_of
 
 
 def command(
     codec: CodecOption = None,
     dataset: DatasetOption = None,
+    condition: ConditionOption = None,
+    reference: ReferenceOption = "clean",
     out: OutOption = Path("runs"),
     category: CategoryOption = None,
     device: DeviceOption = "auto",
@@ -50,8 +54,9 @@ def command(
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:
         outcomes = resynthesise(
-            codec_names(codec), dataset, out=out, device=device, options=options, batch=batch, workers=workers,
-            limit=limit, overwrite=overwrite, category=category, progress=progress,
+            codec_names(codec), dataset, out=out, conditions=conditions_of(condition, reference), device=device,
+            options=options, batch=batch, workers=workers, limit=limit, overwrite=overwrite, category=category,
+            progress=progress,
         )  # fmt: skip
     print_outcomes(outcomes)
     if as_json:

@@ -41,12 +41,19 @@ class ComparisonReport(Record):
     """Datasets, metrics and probes that cannot be compared, with the reason."""
 
 
-def compare(first: Path, second: Path) -> ComparisonReport:
+def compare(first: Path, second: Path, *, across_conditions: bool = False) -> ComparisonReport:
     """Compare two codecs; each path is a run folder, a codec's folder with several runs, or a submission file.
 
+    One codec may stand on both sides under different conditions; two codecs only with ``across_conditions``.
     PipelineError when a path holds more than one codec or the two share nothing.
     """
-    return compare_results(load_one(first), load_one(second))
+    one, two = load_one(first), load_one(second)
+    if one.card.name != two.card.name and one.condition != two.condition and not across_conditions:
+        raise PipelineError(
+            f"expected two codecs under one condition, got {one.title} and {two.title}: the difference would be of "
+            "codecs and conditions at once; ask for it with --across-conditions"
+        )
+    return compare_results(one, two)
 
 
 def compare_results(first: Results, second: Results) -> ComparisonReport:
@@ -67,7 +74,7 @@ def compare_results(first: Results, second: Results) -> ComparisonReport:
     paired = compare_paired(*rows, metrics=metrics, table=table)
     applications, apart = compare_applications(first, second, datasets)
     left_out += [LeftOut(what=f"{entry.probe} on {entry.dataset}", reason=entry.reason) for entry in apart]
-    one, two = _names(first.card, second.card)
+    one, two = _names(first, second)
     return ComparisonReport(
         first=one,
         second=two,
@@ -78,12 +85,13 @@ def compare_results(first: Results, second: Results) -> ComparisonReport:
     )
 
 
-def _names(first: Card, second: Card) -> tuple[str, str]:
+def _names(first: Results, second: Results) -> tuple[str, str]:
     """Name both codecs, with their settings or weights where one codec stands on both sides with different ones."""
-    if first.name != second.name or (first.settings == second.settings and first.weights == second.weights):
-        return first.name, second.name
-    differ = _settings if first.settings != second.settings else _weights
-    return f"{first.name} ({differ(first)})", f"{second.name} ({differ(second)})"
+    one, two = first.card, second.card
+    if one.name != two.name or (one.settings == two.settings and one.weights == two.weights):
+        return first.title, second.title
+    differ = _settings if one.settings != two.settings else _weights
+    return f"{first.title} ({differ(one)})", f"{second.title} ({differ(two)})"
 
 
 def _settings(card: Card) -> str:
@@ -97,10 +105,12 @@ def _weights(card: Card) -> str:
 def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:
     """Rank codecs, one Results each (see :func:`~codec_superb.pipeline.comparison.results.combine`), by category.
 
+    Results under a condition have no rank.
     Where codecs were run on different states of a dataset, the state that most of them have counts; the others are
     unranked as not run on it. So are rows with another version of a metric.
     """
     states: dict[str, list[str]] = {}
+    results = [entry for entry in results if entry.condition is None]
     for entry in results:
         for dataset in entry.datasets:
             states.setdefault(dataset.info.name, []).append(_state(entry, dataset.info.name))
@@ -138,7 +148,7 @@ def load_one(path: Path) -> Results:
     parts = [load_results(path)] if path.is_file() else [load_results(run.path) for run in find_runs([path])]
     found = combine(parts)
     if len(found) != 1:
-        names = ", ".join(entry.card.name for entry in found)
+        names = ", ".join(entry.title for entry in found)
         raise PipelineError(f"{path}: expected the results of one codec, got {names}; give one codec's folder")
     return found[0]
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.card import UNESSENTIAL, Card
 from codec_superb.base_codec.weights import describe_weights
 from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
+from codec_superb.pipeline.conditions.record import Condition, suffix_of
 from codec_superb.pipeline.errors import PipelineError, RunFolderError, SubmissionError
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Provenance
+from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Provenance, titled
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.submission.scrub import scrub
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow
@@ -58,6 +59,13 @@ class Results:
     """Computed here from ``rows`` and ``pairs``."""
     pairs: tuple[PairRow, ...] = ()
     """Trials and ranks of probes."""
+    condition: Condition | None = None
+    """What all of it was made under; None for clean runs."""
+
+    @property
+    def title(self) -> str:
+        """Codec, with the condition where there is one."""
+        return titled(self.card, self.condition)
 
     def table(self) -> dict[str, Metric]:
         """Return the metric table, and the custom metrics of these results as they describe themselves."""
@@ -79,13 +87,13 @@ def load_results(path: Path) -> Results:
 
 
 def combine(results: Iterable[Results]) -> list[Results]:
-    """Join the results of each codec over datasets; one entry a codec, sorted by name.
+    """Join the results of each codec over datasets; one entry a codec and condition, sorted by name, the clean first.
 
     PipelineError when a codec comes with two different cards, with one dataset twice, or with two versions of a metric.
     """
-    by_codec: dict[str, list[Results]] = {}
+    by_codec: dict[tuple[str, str], list[Results]] = {}
     for entry in results:
-        by_codec.setdefault(entry.card.name, []).append(entry)
+        by_codec.setdefault((entry.card.name, suffix_of(entry.condition)), []).append(entry)
     return [_join(by_codec[name]) for name in sorted(by_codec)]
 
 
@@ -103,7 +111,8 @@ def _from_run(path: Path) -> Results:
         probes=tuple(probe for _, probe in sorted(info.probes.items())),
         custom_metrics=info.custom_metrics,
     )
-    return _results(info.card, [dataset], *only_probes(run.rows(), run.pairs(), info.probes))
+    rows, pairs = only_probes(run.rows(), run.pairs(), info.probes)
+    return _results(info.card, [dataset], rows, pairs, info.condition)
 
 
 def _from_submission(path: Path) -> Results:
@@ -130,7 +139,9 @@ def _from_submission(path: Path) -> Results:
         )
         for dataset in submission.datasets
     ]
-    return _results(submission.codec, datasets, opened.rows, opened.pairs, opened.aggregates)
+    return _results(
+        submission.codec, datasets, opened.rows, opened.pairs, submission.condition, computed=opened.aggregates
+    )
 
 
 def _results(
@@ -138,6 +149,8 @@ def _results(
     datasets: Sequence[ResultDataset],
     rows: Sequence[ClipRow],
     pairs: Sequence[PairRow],
+    condition: Condition | None,
+    *,
     computed: Aggregates | None = None,
 ) -> Results:
     """Put results together; aggregates that a check has ``computed`` from the same rows are not computed again."""
@@ -154,7 +167,7 @@ def _results(
         backends = {(dataset.info.name, used.probe): used.backend for dataset in datasets for used in dataset.probes}
         computed = aggregate(rows, metrics=sorted(metrics), expected=clips, pairs=pairs, backends=backends)
     ordered = tuple(sorted(datasets, key=lambda dataset: dataset.info.name))
-    return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed, tuple(pairs))
+    return Results(card, ordered, tuple(rows), dict(sorted(metrics.items())), computed, tuple(pairs), condition)
 
 
 def _join(parts: Sequence[Results]) -> Results:
@@ -177,7 +190,7 @@ def _join(parts: Sequence[Results]) -> Results:
                 )
     datasets = [dataset for part in parts for dataset in part.datasets]
     rows, pairs = ([one for part in parts for one in getattr(part, name)] for name in ("rows", "pairs"))
-    return _results(first.card, datasets, rows, pairs)
+    return _results(first.card, datasets, rows, pairs, first.condition)
 
 
 def _apart(one: Card, other: Card) -> str:
@@ -193,7 +206,7 @@ def _identity(card: Card) -> dict[str, str]:
 
     Weights of one hash are equal whatever their source; whether they are untrained is kept.
     """
-    fields = card.model_dump(mode="json")
+    fields = card.model_dump(mode="json", exclude=set(UNESSENTIAL))
     if card.weights is not None and card.weights.sha256 is not None:
         fields["weights"] = [card.weights.sha256, card.weights.config_sha256, card.weights.source == "random"]
     # a submission has its paths shortened, a run folder has not: compared as `pack` would write them

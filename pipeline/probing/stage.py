@@ -151,7 +151,7 @@ def _predict_resyntheses(
     wanted = {clip for clip, item in group.items.items() if asked.looks_at(item)}
     todo = list(_resyntheses(stores, wanted, digest, call))
     total = sum(clip in wanted and bool(of.sha256) for store in stores for clip, of in store.clips.items())
-    codecs = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
+    codecs = stores[0].info.title if len(stores) == 1 else f"{len(stores)} codecs"
     call.progress.start(f"{predictor.model.name} on {codecs}, {group.runs.dataset.name}", total, total - len(todo))
     for made in predictor.answers(todo):
         stores[made.place.run].record(made.place.clip, digest, made.answer)
@@ -186,7 +186,7 @@ def _finish(
 
 def _outcome(store: ProbeStore, keys: Sequence[str]) -> RunOutcome:
     """Count the results of the requested probes in the table."""
-    result = RunOutcome(store.folder.path, store.info.card.name, store.info.dataset.name, "probe", asked=0)
+    result = RunOutcome(store.folder.path, store.info.title, store.info.dataset.name, "probe", asked=0)
     result.probes = {key: ProbeCounts() for key in keys}
     for row in store.folder.rows():
         of = {key: row.probes[key] for key in keys if key in row.probes}

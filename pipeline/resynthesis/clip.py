@@ -23,6 +23,8 @@ from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import open_codec
 from codec_superb.base_codec.weights import describe_weights
 from codec_superb.data_manifests import Category, Clip
+from codec_superb.pipeline.conditions.apply import Heard, codings, decode_received, heard
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.resynthesis.lag import residual_lag
@@ -61,6 +63,8 @@ class ResynthTask(NamedTuple):
     options: CodecOptions = DEFAULT_OPTIONS
     weights: Weights | None = None
     """Weights on the run's card."""
+    condition: Condition | None = None
+    """None for a clean run."""
 
 
 class OpenedCodec(NamedTuple):
@@ -77,8 +81,10 @@ class _Sound(NamedTuple):
 
     clip: Clip
     reference: NDArray[np.float32]
-    """Mono ``(samples,)``."""
+    """Mono ``(samples,)``, as it is compared with."""
     rate: int
+    heard: Heard
+    """What the codec is given."""
 
 
 class _Coded(NamedTuple):
@@ -151,13 +157,14 @@ def resynthesise_clips(task: ResynthTask) -> Iterator[ResynthesisRow]:
             f"{describe_weights(codec.card.weights)}; restart the run with --overwrite"
         )
     sounds = [_read(task, target) for target in task.targets]
-    coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)])
+    coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)], task.condition)
     for target, sound in zip(task.targets, sounds, strict=True):
         if isinstance(sound, ResynthesisRow):
             yield sound
             continue
         try:
-            row = _row(task, target, sound, coded[target.clip] if target.clip in coded else _alone(codec, sound))
+            its = coded[target.clip] if target.clip in coded else _alone(codec, sound, task.condition)
+            row = _row(task, target, sound, its)
         except _Failed as failed:
             row = _failed_row(task, target, failed, sound.clip)
         yield row
@@ -169,14 +176,20 @@ def _read(task: ResynthTask, target: Target) -> _Sound | ResynthesisRow:
     clip: Clip | None = None
     try:
         clip = _at("load", dataset.clip, target.clip)
-        return _Sound(clip, *_at("load", load_mono, clip))
+        reference, rate = _at("load", load_mono, clip)
+        return _Sound(clip, reference, rate, _at("load", heard, task.condition, dataset, clip, reference, rate))
     except _Failed as failed:
         return _failed_row(task, target, failed, clip)
 
 
-def _together(codec: Codec, sounds: Sequence[_Sound]) -> dict[str, _Coded]:
-    """Code the clips of each sampling rate as a batch; return the results by clip, without those of a failed batch."""
+def _together(codec: Codec, sounds: Sequence[_Sound], condition: Condition | None) -> dict[str, _Coded]:
+    """Code the clips of each sampling rate as a batch; return the results by clip, without those of a failed batch.
+
+    Damaged payloads, and clips that are coded several times, go one by one.
+    """
     coded: dict[str, _Coded] = {}
+    if condition is not None and condition.kind.place != "sound":
+        return coded
     for rate in sorted({sound.rate for sound in sounds}):
         batch = [sound for sound in sounds if sound.rate == rate]
         if len(batch) > 1:
@@ -191,7 +204,7 @@ def _batch(codec: Codec, batch: Sequence[_Sound], rate: int) -> dict[str, _Coded
     try:
         codec.wake()
         started = time.perf_counter()
-        encoded = codec.encode_batch([sound.reference[np.newaxis] for sound in batch], rate)
+        encoded = codec.encode_batch([sound.heard.samples[np.newaxis] for sound in batch], rate)
         encode_s = time.perf_counter() - started
         started = time.perf_counter()
         decoded = codec.decode_batch(encoded)
@@ -200,7 +213,8 @@ def _batch(codec: Codec, batch: Sequence[_Sound], rate: int) -> dict[str, _Coded
             samples = sound.reference.size
             # of the seconds of a batch, by length: the real-time factor of the run stays right
             share = samples / whole
-            coded[sound.clip.id] = _Coded(its, _checked(audio, its, samples), share * encode_s, share * decode_s)
+            resynthesis = _listened(_checked(audio, its, samples), sound)
+            coded[sound.clip.id] = _Coded(its, resynthesis, share * encode_s, share * decode_s)
     except (PipelineError, CodecUnusable):
         raise
     except Exception:  # noqa: BLE001 - each is tried alone, and what it raises then is its own
@@ -208,17 +222,25 @@ def _batch(codec: Codec, batch: Sequence[_Sound], rate: int) -> dict[str, _Coded
     return coded
 
 
-def _alone(codec: Codec, sound: _Sound) -> _Coded:
+def _alone(codec: Codec, sound: _Sound, condition: Condition | None) -> _Coded:
     """Code one clip; whatever the codec raises is the clip's failure."""
     # before the clock starts: a worker of an isolated codec that died is started again here
     _at("encode", codec.wake)
-    started = time.perf_counter()
-    encoded = _at("encode", codec.encode, sound.reference[np.newaxis], sound.rate)
-    encode_s = time.perf_counter() - started
-    started = time.perf_counter()
-    decoded = _at("decode", codec.decode, encoded)
-    decode_s = time.perf_counter() - started
-    return _Coded(encoded, _at("decode", _checked, decoded, encoded, sound.reference.size), encode_s, decode_s)
+    samples, encode_s, decode_s = sound.heard.samples, 0.0, 0.0
+    for _ in range(codings(condition)):
+        started = time.perf_counter()
+        encoded = _at("encode", codec.encode, samples[np.newaxis], sound.rate)
+        encode_s += time.perf_counter() - started
+        started = time.perf_counter()
+        audio = _at("decode", decode_received, codec, encoded, condition, sound.clip)
+        decode_s += time.perf_counter() - started
+        samples = _at("decode", _checked, audio, encoded, sound.reference.size)
+    return _Coded(encoded, _listened(samples, sound), encode_s, decode_s)
+
+
+def _listened(resynthesis: NDArray[np.float32], sound: _Sound) -> NDArray[np.float32]:
+    """Undo the gain of a condition of level."""
+    return resynthesis if sound.heard.gain == 1.0 else resynthesis / np.float32(sound.heard.gain)
 
 
 def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> ResynthesisRow:

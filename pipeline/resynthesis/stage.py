@@ -4,55 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from codec_superb.base_codec.card import Card, Weights
+from codec_superb.base_codec.card import Weights
 from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
-from codec_superb.base_codec.registry import card as card_of
-from codec_superb.base_codec.registry import configure
-from codec_superb.base_codec.weights import check_options_apply, describe_weights
-from codec_superb.data_manifests import Category, Dataset, open_dataset
-from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
+from codec_superb.base_codec.weights import describe_weights
+from codec_superb.data_manifests import Category
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.resynthesis.batches import SECONDS_ON_CUDA, plan_batches
 from codec_superb.pipeline.resynthesis.clip import OpenedCodec, ResynthTask, Target, prepare_codec, resynthesise_clips
-from codec_superb.pipeline.runs.dataset_access import DatasetSpec
-from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo, codec_source, spec_hash
+from codec_superb.pipeline.resynthesis.plan import Asked, Plan, plan_runs
+from codec_superb.pipeline.runs.dataset_access import location_of
+from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
 from codec_superb.pipeline.runs.probes import drop_probes
 from codec_superb.pipeline.runs.provenance import stamp, supersede
-from codec_superb.pipeline.runs.selection import select_clips
 from codec_superb.pipeline.tables.rows import ClipRow, ResynthesisRow
 from codec_superb.pipeline.workers.batches import BatchQueue
-from codec_superb.pipeline.workers.devices import Device, chosen_device, refuse_device
+from codec_superb.pipeline.workers.devices import Device, chosen_device
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 _Journal = Journal[ResynthesisRow]
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """One requested run."""
-
-    codec: str
-    card: Card
-    spec: DatasetSpec
-    dataset: Dataset
-    clips: Sequence[str]
-    folder: RunFolder
-    spec_hash: str
-    options: CodecOptions
-    batch: float | None
-    tokens: bool
-    """Whether tokens are stored beside the audio."""
 
 
 def resynthesise(
@@ -60,6 +39,7 @@ def resynthesise(
     datasets: Sequence[str],
     *,
     out: Path,
+    conditions: Sequence[Condition] = (),
     device: Device = "auto",
     options: CodecOptions = DEFAULT_OPTIONS,
     batch: float | None = None,
@@ -74,6 +54,7 @@ def resynthesise(
 ) -> list[RunOutcome]:
     """Run every codec on every dataset into ``out/<codec>/<dataset>/``; finished clips are not computed again.
 
+    Each of ``conditions`` is another run of each, in ``out/<codec>@<condition>/<dataset>/`` beside the clean one.
     ``options`` apply to the neural codecs among ``codecs`` (weights, precision) and are recorded on the run's card.
     ``batch`` is their batch size in seconds of sound, 0 for single clips; by default 60 on a CUDA device and 0 on a
     CPU. ``tokens`` also stores the tokens of token codecs. ``limit`` is a number of clips per dataset (see
@@ -87,66 +68,14 @@ def resynthesise(
     progress = progress or SilentProgress()
     if batch is not None and not 0 <= batch < inf:
         raise PipelineError(f"expected a batch of 0 seconds or more, got {batch:g}")
-    opened = [(str(spec), open_dataset(spec, category=category)) for spec in datasets]
-    cards = [card_of(codec) for codec in codecs]
-    check_options_apply(options, cards)
-    refuse_device(device, cards)
-    configured = {codec: _configured(codec, options) for codec in codecs}
-    plans = [
-        _plan(codec, configured[codec], spec, dataset, category, Path(out), limit, batch, tokens=tokens)
-        for spec, dataset in opened
-        for codec in codecs
-    ]
-    # resyntheses inside a folder of audio would be its clips at the next call
-    _refuse_output_inside(opened, Path(out))
-    _refuse_twins(plans)
+    asked = Asked(Path(out), options, batch, limit, category, tokens, device)
+    plans = plan_runs(codecs, datasets, conditions, asked)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         return [_run(plan, device, pool, progress, overwrite=overwrite) for plan in plans]
 
 
-def _configured(codec: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
-    """Locate the codec's weights before any work begins; they are recorded on the returned card."""
-    card = card_of(codec)
-    if card.encode_only:
-        raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
-    return configure(codec, options)
-
-
-def _plan(
-    codec: str, configured: tuple[Card, CodecOptions], spec: str, dataset: Dataset, category: Category | None,
-    out: Path, limit: int | None, batch: float | None, *, tokens: bool,
-) -> _Plan:  # fmt: skip
-    """Describe one run, before any work begins."""
-    card, options = configured
-    folder = RunFolder(out / card.name / dataset.name)
-    identity = spec_hash(card, dataset.manifest_hash, codec_source(codec, card))
-    opened = DatasetSpec(spec, category, dataset.manifest_hash)
-    kept = tokens and card.codebooks is not None
-    return _Plan(codec, card, opened, dataset, select_clips(dataset, limit), folder, identity, options, batch, kept)
-
-
-def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> None:
-    """Refuse an output folder inside a dataset's folder, where resyntheses would become clips of the next call."""
-    for spec, dataset in opened:
-        place = _location(spec)
-        if place is not None and not is_plugged(spec) and out.resolve().is_relative_to(Path(place).resolve()):
-            raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another --out")
-
-
-def _refuse_twins(plans: Sequence[_Plan]) -> None:
-    """Refuse two runs with one run folder, as of two folders of audio with the same name."""
-    seen: dict[Path, _Plan] = {}
-    for plan in plans:
-        other = seen.setdefault(plan.folder.path, plan)
-        if other is not plan:
-            raise PipelineError(
-                f"{other.codec} on {other.spec.spec} and {plan.codec} on {plan.spec.spec} are both kept in "
-                f"{plan.folder.path}; name each once, or give them different --out folders"
-            )
-
-
-def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:
+def _run(plan: Plan, device: Device, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:
     """Execute one run under its lock; errors of the disk become PipelineError."""
     try:
         with plan.folder.lock():
@@ -159,7 +88,7 @@ def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, ove
         raise fatal from error
 
 
-def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:
+def _settle(plan: Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:
     """Remove or set aside results of another specification; return the info of a run that can be resumed."""
     folder = plan.folder
     if overwrite:
@@ -177,17 +106,19 @@ def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | No
     return None
 
 
-def _changed(before: RunInfo, plan: _Plan) -> str:
+def _changed(before: RunInfo, plan: Plan) -> str:
     """Describe the change that invalidates old results."""
     if before.dataset.manifest_hash != plan.dataset.manifest_hash:
         return f"the dataset {plan.dataset.name} has changed"
     old, new = before.card.model_dump(), plan.card.model_dump()
     fields = [name for name in new if old.get(name) != new[name]]
+    if before.condition != plan.condition:
+        fields.append("the condition")
     return f"the codec {plan.card.name} has changed ({', '.join(fields) or 'its file'})"
 
 
 def _resume(
-    plan: _Plan,
+    plan: Plan,
     before: RunInfo | None,
     journal: _Journal,
     device: Device,
@@ -196,7 +127,7 @@ def _resume(
 ) -> RunOutcome:
     """Compute the clips that are not in the journal, then write the table if it changes."""
     todo = [clip for clip in plan.clips if not _finished(plan, journal, clip)]
-    progress.start(f"{plan.card.name} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
+    progress.start(f"{plan.title} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
     info = _describe(plan, before)
     stale = info.status == "started" or not plan.folder.has_table()
     if todo:
@@ -215,7 +146,7 @@ def _resume(
     return _outcome(plan, journal, len(todo))
 
 
-def _without_probes(plan: _Plan, info: RunInfo, progress: Progress) -> RunInfo:
+def _without_probes(plan: Plan, info: RunInfo, progress: Progress) -> RunInfo:
     """Drop the probe results, which belong to other rows than the new table's; predictions stay in their journal."""
     if info.probes:
         names = ", ".join(info.probes)
@@ -223,17 +154,17 @@ def _without_probes(plan: _Plan, info: RunInfo, progress: Progress) -> RunInfo:
     return drop_probes(plan.folder, info)
 
 
-def _outcome(plan: _Plan, journal: _Journal, done: int) -> RunOutcome:
+def _outcome(plan: Plan, journal: _Journal, done: int) -> RunOutcome:
     """Count computed, reused and failed clips."""
     asked = len(plan.clips)
-    outcome = RunOutcome(plan.folder.path, plan.card.name, plan.dataset.name, "resynth", asked, done, asked - done)
+    outcome = RunOutcome(plan.folder.path, plan.title, plan.dataset.name, "resynth", asked, done, asked - done)
     for row in _rows(plan, journal):
         if row.status == "failed":
             outcome.failed.append(FailedClip(row.clip, row.stage, f"{row.error_type}: {row.error}"))
     return outcome
 
 
-def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
+def _describe(plan: Plan, before: RunInfo | None) -> RunInfo:
     """Return the info of the requested run; its status is kept where its table has the requested rows."""
     dataset = DatasetInfo(
         name=plan.dataset.name,
@@ -244,25 +175,19 @@ def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
         licence=plan.dataset.licence,
         homepage=plan.dataset.homepage,
         citation=plan.dataset.citation,
-        location=_location(plan.spec.spec),
+        location=location_of(plan.spec.spec),
         category=plan.spec.category,
     )
     if before is None:
-        return RunInfo(card=plan.card, dataset=dataset, spec_hash=plan.spec_hash, status="started")
+        return RunInfo(
+            card=plan.card, dataset=dataset, condition=plan.condition, spec_hash=plan.spec_hash, status="started"
+        )
     # another selection needs another table
     status = before.status if before.dataset.selected == dataset.selected else "started"
     return before.model_copy(update={"dataset": dataset, "status": status})
 
 
-def _location(spec: str) -> str | None:
-    """Return how a dataset that is none of the benchmark's is opened again: an absolute path, or a plug-in's name."""
-    if spec in manifest_names():
-        return None
-    path = Path(spec).expanduser()
-    return spec if is_plugged(spec) and not path.is_file() else str(path.absolute())
-
-
-def _finished(plan: _Plan, journal: _Journal, clip: str) -> bool:
+def _finished(plan: Plan, journal: _Journal, clip: str) -> bool:
     """Whether a clip has a valid resynthesis; a power loss may have left an empty file, since files are not synced.
 
     A clip whose category has changed is computed again: the manifest's hash does not cover categories.
@@ -278,7 +203,7 @@ def _finished(plan: _Plan, journal: _Journal, clip: str) -> bool:
         return False
 
 
-def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:
+def _prepare(plan: Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:
     """Open the codec in a worker before anything is written; return how it was opened."""
     if plan.card.isolation is not None:  # in the parent process, where no timeout applies
         ensure_built(open_lock(plan.card.isolation.lock, chosen_device(plan.codec, device)), progress.message)
@@ -299,7 +224,7 @@ def _with_weights(info: RunInfo, opened: Weights | None, before: RunInfo | None)
     return info.model_copy(update={"card": card.model_copy(update={"weights": opened})})
 
 
-def _batch_seconds(plan: _Plan, on: OpenedCodec, progress: Progress) -> float:
+def _batch_seconds(plan: Plan, on: OpenedCodec, progress: Progress) -> float:
     """Return the batch size in seconds of sound; 0 for single clips."""
     if on.gains_from_batches:
         usual = SECONDS_ON_CUDA if on.device == "cuda" else 0.0
@@ -310,7 +235,7 @@ def _batch_seconds(plan: _Plan, on: OpenedCodec, progress: Progress) -> float:
 
 
 def _work(
-    plan: _Plan,
+    plan: Plan,
     tasks: Iterable[ResynthTask],
     journal: _Journal,
     info: RunInfo,
@@ -335,22 +260,24 @@ def _work(
     return changed
 
 
-def _tasks(plan: _Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) -> Iterator[ResynthTask]:
+def _tasks(plan: Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) -> Iterator[ResynthTask]:
     """Yield the tasks, one batch or clip each, as workers become free."""
     clips = (plan.dataset.clip(clip) for clip in todo)
     for together in plan_batches(clips, seconds) if seconds else ((clip,) for clip in todo):
         targets = tuple(_target(plan, clip) for clip in together)
-        yield ResynthTask(plan.codec, on.device, plan.spec, plan.dataset.name, targets, plan.options, on.weights)
+        yield ResynthTask(
+            plan.codec, on.device, plan.spec, plan.dataset.name, targets, plan.options, on.weights, plan.condition
+        )
 
 
-def _target(plan: _Plan, clip: str) -> Target:
+def _target(plan: Plan, clip: str) -> Target:
     tokens = str(plan.folder.tokens_path(clip)) if plan.tokens else ""
     its = plan.dataset.clip(clip)
     return Target(clip, its.category, str(plan.folder.audio_path(clip)), tokens, its.cluster)
 
 
 def _crashed(
-    plan: _Plan, crash: WorkerCrash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
+    plan: Plan, crash: WorkerCrash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
 ) -> ResynthesisRow | None:
     """Return the row of a clip that killed its worker; the clips of a batch are first repeated one by one."""
     left = crash.task.targets[crash.index :]
@@ -381,7 +308,7 @@ def _is_news(journal: _Journal, row: ResynthesisRow) -> bool:
     return known is None or row != known.model_copy(update={"encode_s": row.encode_s, "decode_s": row.decode_s})
 
 
-def _rows(plan: _Plan, journal: _Journal) -> Iterator[ResynthesisRow]:
+def _rows(plan: Plan, journal: _Journal) -> Iterator[ResynthesisRow]:
     """Yield the rows of the requested clips, sorted."""
     for clip in plan.clips:
         row = journal.last(clip)

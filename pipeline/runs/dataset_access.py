@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from codec_superb.base_codec import fitting
 from codec_superb.data_manifests import Category, Clip, Dataset, open_dataset
+from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
 from codec_superb.pipeline.runs.info import DatasetInfo
 
@@ -52,6 +54,14 @@ def refuse_other_state(dataset: Dataset, info: DatasetInfo) -> None:
             f"the dataset {info.name} has changed since the run was made: expected manifest hash "
             f"{info.manifest_hash[:12]}…, got {dataset.manifest_hash[:12]}…; call resynth again"
         )
+
+
+def location_of(spec: str) -> str | None:
+    """Return how a dataset that is none of the benchmark's is opened again: an absolute path, or a plug-in's name."""
+    if spec in manifest_names():
+        return None
+    path = Path(spec).expanduser()
+    return spec if is_plugged(spec) and not path.is_file() else str(path.absolute())
 
 
 def load_mono(clip: Clip) -> tuple[NDArray[np.float32], int]:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from codec_superb.data_manifests import Dataset, open_dataset
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, refuse_other_state
 from codec_superb.pipeline.runs.folder import RunFolder
@@ -21,6 +22,8 @@ class RunGroup(NamedTuple):
     dataset: Dataset
     named: bool
     """Whether the dataset has a manifest; otherwise it is a folder of the user."""
+    reference: Condition | None
+    """The condition of the sound that metrics compare with; None for the clean originals."""
     folders: tuple[RunFolder, ...]
 
 
@@ -32,13 +35,19 @@ def by_dataset(folders: Sequence[RunFolder]) -> Iterator[RunGroup]:
         place = info.location or info.name
         dataset = open_dataset(place, category=info.category)
         spec = DatasetSpec(place, info.category, dataset.manifest_hash)
-        yield RunGroup(spec, dataset, info.location is None, group)
+        yield RunGroup(spec, dataset, info.location is None, _reference(group[0]), group)
 
 
-def _dataset_key(folder: RunFolder) -> tuple[str, str]:
-    """Return the key by which runs of one dataset are grouped."""
-    dataset = folder.info().dataset
-    return dataset.location or dataset.name, dataset.category or ""
+def _dataset_key(folder: RunFolder) -> tuple[str, str, str]:
+    """Return the key by which runs of one dataset with the same references are grouped."""
+    dataset, reference = folder.info().dataset, _reference(folder)
+    return dataset.location or dataset.name, dataset.category or "", reference.name if reference else ""
+
+
+def _reference(folder: RunFolder) -> Condition | None:
+    """Return the condition of a run that is compared with the sound that its codec was given."""
+    condition = folder.info().condition
+    return None if condition is None or condition.reference == "clean" else condition
 
 
 def selected_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> list[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 from math import inf, isfinite
 from pathlib import PurePath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, FiniteFloat, StringConstraints
+from pydantic import Field, FiniteFloat, SerializerFunctionWrapHandler, StringConstraints, model_serializer
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.isolation.lock import own_file
 from codec_superb.metrics.table import Category, Metric
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.plugins import file_of, is_file_name
 from codec_superb.record import Record
@@ -136,8 +137,11 @@ class RunInfo(Record):
     format: Literal[1] = 1
     card: Card
     dataset: DatasetInfo
+    condition: Condition | None = None
+    """What the run was made under; None for a clean run."""
     spec_hash: str
-    """SHA-256 over format, card and manifest hash: finished clips are computed again only when this changes."""
+    """SHA-256 over format, card, manifest hash and condition: finished clips are computed again only when this
+    changes."""
     status: Literal["started", "resynthesised", "scored"]
     metrics: dict[str, str] = Field(default_factory=dict)
     """Metric key to version of its definition, of the last complete scoring."""
@@ -147,19 +151,41 @@ class RunInfo(Record):
     """By probe key, of the last complete probe stage; one backend per probe."""
     provenance: tuple[Provenance, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """Codec, with the condition where there is one."""
+        return titled(self.card, self.condition)
 
-def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
-    """Hash everything that determines a run's rows: format, card with its settings, dataset, and the user's own files.
+    @model_serializer(mode="wrap")
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the condition out of a clean run, which keeps its bytes."""
+        written: dict[str, Any] = handler(self)
+        if self.condition is None:
+            written.pop("condition", None)
+        return written
+
+
+def titled(card: Card, condition: Condition | None) -> str:
+    """Name a codec, with the condition where there is one."""
+    return card.name if condition is None else f"{card.name} under {condition.label}"
+
+
+def spec_hash(card: Card, manifest_hash: str, source: bytes = b"", condition: Condition | None = None) -> str:
+    """Hash everything that determines a run's rows: format, card, dataset, condition, and the user's own files.
 
     A codec of the catalogue is identified by its card (library, version, settings), ``path/to/file.py:Class`` by the
     content of the file.
     """
-    spec = {
+    spec: dict[str, Any] = {
         "format": RUN_FORMAT,
         "card": card.identity(),
         "manifest_hash": manifest_hash,
         "source": hashlib.sha256(source).hexdigest() if source else None,
     }
+    if condition is not None:
+        # what a decoder does about lost packets counts where some are lost
+        conceals = card.conceals_loss if condition.kind.key == "loss" else None
+        spec["condition"] = condition.model_dump(mode="json") | ({"conceals_loss": conceals} if conceals else {})
     return strict_json.digest(spec)
 
 

@@ -14,6 +14,8 @@ from codec_superb.metrics.errors import MissingPackage, UnusableBackend
 from codec_superb.metrics.score import prepare, score_pair
 from codec_superb.metrics.signals import Signal
 from codec_superb.metrics.table import Backends, Metric, backends_of
+from codec_superb.pipeline.conditions.apply import heard
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import RunFolderError
 from codec_superb.pipeline.runs.audio_store import read_audio
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of
@@ -43,6 +45,8 @@ class ScoreTask(NamedTuple):
     clip: str
     items: tuple[Resynthesis, ...]
     backends: Backends = ()
+    reference: Condition | None = None
+    """The condition of the sound that is compared with; None for the clean original."""
 
 
 class ScoredRun(NamedTuple):
@@ -65,7 +69,8 @@ def score_clip(task: ScoreTask) -> Iterator[ScoredRun]:
     try:
         clip = dataset.clip(task.clip)
         # once for all codecs of this clip: spectra, resampled forms and pitch stay with it
-        reference = prepare(*load_mono(clip))
+        sound, rate = load_mono(clip)
+        reference = prepare(heard(task.reference, dataset, clip, sound, rate).samples, rate)
     except Exception as error:  # noqa: BLE001 - a reference that cannot be read costs its own clip only
         reason = f"the reference cannot be read: {type(error).__name__}: {reason_of(error, clip)}"
         for item in task.items:

@@ -9,7 +9,6 @@ from pathlib import Path
 from codec_superb.metrics.plugged import find_metrics
 from codec_superb.metrics.table import Backends, Metric, backends_of, checked_backends
 from codec_superb.pipeline.output_file import cannot_write
-from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.runs.finished import RunGroup, by_dataset, selected_clips
 from codec_superb.pipeline.runs.folder import find_runs
 from codec_superb.pipeline.runs.outcome import RunOutcome
@@ -72,7 +71,7 @@ def _score_group(
         for store in stores:
             store.select(selected_clips(store.folder, store.info, group.dataset))
         try:
-            _work(group.spec, stores, pool, progress, working)
+            _work(group, stores, pool, progress, working)
             for store in stores:
                 _finish(store)
         except OSError as error:
@@ -83,14 +82,14 @@ def _score_group(
 
 
 def _work(
-    spec: DatasetSpec, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, working: WorkingBackends
+    group: RunGroup, stores: Sequence[ScoreStore], pool: Executor, progress: Progress, working: WorkingBackends
 ) -> None:
     """Compute and journal the missing values."""
     pairs = sum(store.scorable() for store in stores)
-    tasks = list(_tasks(spec, stores))
+    tasks = list(_tasks(group, stores))
     missing = [item for task in tasks for item in task.items]
     backends = working.settle(key for item in missing for key in item.keys)
-    title = stores[0].info.card.name if len(stores) == 1 else f"{len(stores)} codecs"
+    title = stores[0].info.title if len(stores) == 1 else f"{len(stores)} runs"
     progress.start(f"score {title} on {stores[0].info.dataset.name}", pairs, pairs - len(missing))
     if not missing:
         return
@@ -101,14 +100,14 @@ def _work(
                 # answers come in order: the first that is missing killed the worker
                 lost = event.task.items[event.index]
                 store, outcome = stores[lost.run], ScoredRun(lost.run, all_failed(lost.keys, event.reason))
-                progress.message(f"{store.info.card.name}: {event.task.clip}: {event.reason}")
+                progress.message(f"{store.info.title}: {event.task.clip}: {event.reason}")
             else:
                 outcome = event.value
             stores[outcome.run].record(event.task.clip, outcome.values, backends_of(outcome.values, backends))
             progress.advance()
 
 
-def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore]) -> Iterator[ScoreTask]:
+def _tasks(group: RunGroup, stores: Sequence[ScoreStore]) -> Iterator[ScoreTask]:
     """Yield a task per clip with missing values."""
     # clip by clip over all codecs: the reference is read and analysed once
     for clip in sorted({clip for store in stores for clip in store.clips}):
@@ -118,7 +117,7 @@ def _tasks(spec: DatasetSpec, stores: Sequence[ScoreStore]) -> Iterator[ScoreTas
                 path = str(store.folder.audio_path(clip))
                 items.append(Resynthesis(number, path, row.resynthesis_sha256 or "", store.table(keys)))
         if items:
-            yield ScoreTask(spec, clip, tuple(items))
+            yield ScoreTask(group.spec, clip, tuple(items), reference=group.reference)
 
 
 def _finish(store: ScoreStore) -> None:

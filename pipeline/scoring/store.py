@@ -126,9 +126,7 @@ class ScoreStore:
 
     def outcome(self) -> RunOutcome:
         """Count the results of the requested metrics."""
-        result = RunOutcome(
-            self.folder.path, self.info.card.name, self.info.dataset.name, "score", asked=len(self.clips)
-        )
+        result = RunOutcome(self.folder.path, self.info.title, self.info.dataset.name, "score", asked=len(self.clips))
         result.done = self.computed
         for row in self.rows(list(self._versions)):
             if row.status == "failed":

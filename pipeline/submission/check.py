@@ -18,7 +18,8 @@ from pydantic import ValidationError
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import Aggregates
-from codec_superb.pipeline.errors import ClipTableError, SubmissionError
+from codec_superb.pipeline.conditions.record import parse_condition
+from codec_superb.pipeline.errors import ClipTableError, PipelineError, SubmissionError
 from codec_superb.pipeline.submission.archive import FILE_LIMIT, read_archive
 from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
 from codec_superb.pipeline.submission.check_pairs import check_pairs
@@ -153,6 +154,7 @@ def _most_rows(submission: Submission, known: Known) -> int:
 def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) -> Aggregates | None:
     submission, rows = opened.submission, opened.rows
     _check_hashes(opened, findings)
+    _check_condition(submission, findings)
     check_metrics(submission, findings)
     check_rows(rows, submission, findings)
     check_counts(rows, submission, findings)
@@ -179,6 +181,23 @@ def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:
     for name, (want, got) in expected.items():
         if want != got:
             findings.add(f"{SUBMISSION_NAME}: {name}", want, got, "the file was changed after packing: pack again")
+
+
+def _check_condition(submission: Submission, findings: Findings) -> None:
+    """Expect a condition of this version's table, written as the program writes it."""
+    condition = submission.condition
+    if condition is None:
+        return
+    where = f"{SUBMISSION_NAME}: condition"
+    try:
+        known = parse_condition(condition.name, condition.reference)
+    except PipelineError as error:
+        findings.add(where, "a condition of `codec-superb conditions`", str(error), "run with a program of one version")
+        return
+    if known != condition:
+        fix = "run again with this version"
+        findings.add(where, known.model_dump_json(), condition.model_dump_json(), fix)
+    findings.note(f"made under the condition {condition.label}: shown apart, never ranked")
 
 
 def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:

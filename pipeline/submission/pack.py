@@ -116,6 +116,7 @@ def _described(runs: Sequence[_Run], rows: Sequence[ClipRow], folders: Sequence[
         "kind": "custom" if runs[0].info.dataset.location else "named",
         "created": max(stamp.started for run in runs for stamp in run.info.provenance),
         "codec": _public_card(runs[0].info.card, folders),
+        "condition": runs[0].info.condition,
         "datasets": described,
         "metrics": _metrics(runs),
         "custom_metrics": dict(sorted(pair for run in runs for pair in run.info.custom_metrics.items())),
@@ -153,7 +154,7 @@ def _is_changed(info: RunInfo) -> bool:
     """Whether a card differs from the codec that was run, for example by its name; only of the program's own codecs."""
     name = info.card.name
     ours = name in names() and has_checkpoint(card_of(name))
-    return ours and info.spec_hash != spec_hash(info.card, info.dataset.manifest_hash)
+    return ours and info.spec_hash != spec_hash(info.card, info.dataset.manifest_hash, condition=info.condition)
 
 
 def _refuse(runs: Sequence[_Run]) -> None:
@@ -167,9 +168,7 @@ def _refuse(runs: Sequence[_Run]) -> None:
     versions: dict[str, str] = {}
     for run, previous in zip(runs, [None, *runs], strict=False):
         info, where = run.info, run.folder.path
-        if info.card.identity() != first.card.identity():
-            got = info.card.name if info.card.name != first.card.name else "another card of the same name"
-            raise SubmissionError(f"{where}: expected runs of one codec, {first.card.name}; got {got}: pack it apart")
+        _refuse_other_codec(run, first)
         if previous and info.dataset.name == previous.info.dataset.name:
             raise SubmissionError(f"{where}: expected each dataset once, got {info.dataset.name} twice")
         if bool(info.dataset.location) != bool(first.dataset.location):
@@ -184,6 +183,17 @@ def _refuse(runs: Sequence[_Run]) -> None:
             raise SubmissionError(f"{where}: expected {info.dataset.selected} rows, got {len(run.rows)}; run it again")
         _refuse_versions(run, versions)
         _refuse_random(run)
+
+
+def _refuse_other_codec(run: _Run, first: RunInfo) -> None:
+    """Refuse a run of another codec, or of the same under another condition."""
+    info, where = run.info, run.folder.path
+    if info.card.identity() != first.card.identity():
+        got = info.card.name if info.card.name != first.card.name else "another card of the same name"
+        raise SubmissionError(f"{where}: expected runs of one codec, {first.card.name}; got {got}: pack it apart")
+    if info.condition != first.condition:
+        clean = [f"{of.title}{'' if of.condition else ', clean'}" for of in (first, info)]
+        raise SubmissionError(f"{where}: expected runs under one condition, {clean[0]}; got {clean[1]}: pack it apart")
 
 
 def _refuse_random(run: _Run) -> None:

@@ -13,6 +13,7 @@ from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import Aggregates
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Name, Provenance
 from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
 from codec_superb.pipeline.statistics.jackknife import METHOD
@@ -64,7 +65,7 @@ class SubmittedDataset(Record):
     citation: Annotated[str, StringConstraints(max_length=5000)] | None = None
     """How to cite the dataset."""
     spec_hash: Sha256
-    """SHA-256 over format, card and manifest hash of the run."""
+    """SHA-256 over format, card, manifest hash and condition of the run."""
     probes: tuple[ProbeInfo, ...] = Field(default=(), max_length=20)
     """How the applications were run on it, sorted by probe."""
     provenance: tuple[Provenance, ...]
@@ -124,6 +125,8 @@ class Submission(Record):
     """None for a file without a submitter; a leaderboard requires one."""
     codec: Card
     """The codec's card; local paths are cut to their last part."""
+    condition: Condition | None = None
+    """What all runs were made under; absent for clean ones. Results under a condition are never ranked."""
     datasets: tuple[SubmittedDataset, ...] = Field(min_length=1)
     """One entry for each run, sorted by name."""
     metrics: dict[str, str] = Field(max_length=40)
@@ -145,10 +148,11 @@ class Submission(Record):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the newer field out where it has its default: a file of ordinary runs keeps its bytes and its hash."""
+        """Leave newer fields out where they have their default: a file of ordinary runs keeps its bytes and hash."""
         written: dict[str, Any] = handler(self)
-        if not self.custom_metrics:
-            written.pop("custom_metrics", None)
+        for name in ("custom_metrics", "condition"):
+            if not getattr(self, name):
+                written.pop(name, None)
         return written
 
     def seal(self) -> Submission:

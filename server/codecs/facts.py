@@ -48,6 +48,7 @@ def _signal(card: Card) -> list[Fact]:
         _latency(card),
         Fact("Delay", f"{delay} ({significant(milliseconds, 3)} ms)", "of the wrapper’s chain; removed before scoring"),
         Fact("Level", card.level_note or "as it comes: neither the codec nor its publisher’s programs change it"),
+        Fact("Lost packets", card.lost_packets),
         Fact("Encodes only", "yes: it gives tokens and no resynthesis" if card.encode_only else "no"),
     ]
 

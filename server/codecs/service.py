@@ -17,12 +17,13 @@ from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import bibtex, facts, provenance, repository
 from codec_superb.server.codecs.band import FACTOR, Band, axes, band_of
 from codec_superb.server.codecs.published import Published, entries_of, published_views
-from codec_superb.server.database.models import PUBLIC, Result, Submission
-from codec_superb.server.database.results import to_summary
+from codec_superb.server.database.models import PUBLIC, Submission
 from codec_superb.server.errors import NotFound
 from codec_superb.server.storage.clip_blocks import Values, category_values
 from codec_superb.server.storage.custom_results import custom_results
+from codec_superb.server.submissions import repository as submissions
 from codec_superb.server.submissions.applications import stored_applications
+from codec_superb.server.submissions.conditions import categories_of, codec_result
 from codec_superb.web.figures.distribution import quantiles_of
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.codec.view import (
@@ -56,7 +57,7 @@ class NewestResults:
         """Return the results of a category, over all datasets or on one; None where there are none."""
         for row in self.submission.results:
             if row.category == category and row.dataset == dataset:
-                return _codec_result(row, self.card)
+                return codec_result(row, self.card)
         return None
 
     def parts(self, category: str) -> list[CodecResult]:
@@ -170,6 +171,7 @@ def view_of(
         ),
         card=facts.card_facts(card),
         categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
+        conditions=categories_of(submissions.under_conditions(session, card.name), [submission]),
         custom=custom_results(submission.document),
         applications=stored_applications(
             card.name, submission.document.get("applications"), submission.document["datasets"]
@@ -223,14 +225,15 @@ def _band_view(near: Band) -> BandView:
 
 def _history(versions: Sequence[Submission]) -> list[VersionView]:
     public = [each for each in versions if each.status != "withdrawn"]
-    chains = ([each for each in public if each.custom == custom] for custom in (True, False))
+    kinds = dict.fromkeys((each.custom, each.condition) for each in public)
+    chains = ([each for each in public if (each.custom, each.condition) == kind] for kind in kinds)
     before = {later.id: earlier.id for chain in chains for later, earlier in pairwise(chain)}
     return [
         VersionView(
             each.id, each.version, each.received.date().isoformat(), each.status,
             each.submitter if each.status in PUBLIC else "",  # the submitter of a rejected file is not public
             each.reason or "",
-            each.decided.date().isoformat() if each.decided else "", before.get(each.id), each.custom,
+            each.decided.date().isoformat() if each.decided else "", before.get(each.id), each.custom, each.condition,
         )
         for each in versions
     ]  # fmt: skip
@@ -240,15 +243,3 @@ def _relatives(snapshot: Snapshot, card: Card) -> list[BandNeighbour]:
     members = [entry for entry in snapshot.runs if entry.family == card.family and entry.codec != card.name]
     found = [BandNeighbour(entry.codec, entry.title, entry.nominal_kbps) for entry in members]
     return sorted(found, key=lambda each: (each.kbps is None, each.kbps or 0.0, each.name))
-
-
-def _codec_result(row: Result, card: Card) -> CodecResult:
-    """Make the typed row of one category, over all datasets or on one, without ranks."""
-    return CodecResult(
-        codec=card.name,
-        title=card.title,
-        family=card.family,
-        nominal_kbps=card.nominal_kbps,
-        lossless=card.kind == "lossless",
-        summary=to_summary(row),
-    )

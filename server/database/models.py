@@ -170,6 +170,8 @@ class Submission(Base):
     metric versions, samples; with ``custom_results``, where a file has metrics of plug-ins."""
     custom: Mapped[bool] = mapped_column(default=False)
     """On datasets that are not of the benchmark: shown as custom, never ranked, never the current version."""
+    condition: Mapped[str] = mapped_column(String(100), default="")
+    """What it was made under (``loss:10``), never ranked, never the current version; '' for a clean one."""
     metrics: Mapped[dict[str, Any]]
     """Metric key to version of its definition."""
     clips: Mapped[int]
@@ -190,8 +192,10 @@ class Submission(Base):
     results: Mapped[list[Result]] = relationship(back_populates="submission", order_by="Result.id")
 
 
-COUNTED = Submission.status.in_(PUBLIC) & Submission.custom.is_(False)
-"""Submissions that the board, comparisons and a codec's page rest on: public, on datasets of the benchmark."""
+NAMED = Submission.status.in_(PUBLIC) & Submission.custom.is_(False)
+"""Public submissions on datasets of the benchmark, clean or under a condition."""
+COUNTED = NAMED & (Submission.condition == "")
+"""Submissions that the board, comparisons and a codec's page rest on: of these the clean ones."""
 
 
 class Result(Base):

@@ -52,6 +52,7 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
         "contact": submitter.contact if submitter else None,
         "created": submission.created,
         "custom": submission.kind == "custom",
+        "condition": submission.condition.label if submission.condition else "",
         "card": whole["codec"],
         "document": {
             **{name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},

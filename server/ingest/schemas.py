@@ -29,6 +29,8 @@ class Receipt(ApiModel):
     """No clip failed and no dataset was cut short."""
     custom: bool
     """On datasets that are not of the benchmark: shown as custom, never ranked."""
+    condition: str
+    """What it was made under, '' for clean results; those under a condition are never ranked."""
     notes: list[str]
     """What is unusual without being wrong."""
     warnings: list[dict[str, Any]]

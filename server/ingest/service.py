@@ -197,6 +197,7 @@ def receipt(submission: Submission, settings: Settings) -> Receipt:
         failed=submission.failed,
         complete=submission.complete,
         custom=submission.custom,
+        condition=submission.condition,
         notes=submission.notes,
         warnings=submission.warnings,
     )

@@ -35,9 +35,10 @@ class ComparedResult:
 def neighbours_of(session: Session, submission: Submission) -> Mapping[tuple[str, str], Sequence[ComparedResult]]:
     """Load the results of the same family and those of similar bitrate, by category and dataset.
 
-    Results without bitrate or score are left out; a custom submission is compared with none.
+    Results without bitrate or score are left out; a custom submission, and one under a condition,
+    is compared with none.
     """
-    if submission.custom:
+    if submission.custom or submission.condition:
         return {}
     others = {entry.submission: entry for entry in _others(session, submission)}
     newest: dict[tuple[str, str, str], tuple[int, ComparedResult]] = {}

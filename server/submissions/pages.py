@@ -1,4 +1,4 @@
-"""``/submissions/{id}``, the difference between two versions, and the list of custom ones, for people."""
+"""``/submissions/{id}``, the difference between two versions, custom ones and those under conditions, for people."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from codec_superb.server.database.session import ReadTransaction
 from codec_superb.server.people.page_context import page_context_of
 from codec_superb.server.storage.custom_results import custom_results
 from codec_superb.server.submissions import repository, service
+from codec_superb.server.submissions.conditions import categories_of
 from codec_superb.server.submissions.endpoints import Identity
 from codec_superb.web.site.board.paging import page_links
 from codec_superb.web.site.page import render
@@ -28,6 +29,16 @@ def custom_page(
     links = page_links(page, -(-found.total // PER_PAGE), lambda number: f"/custom?page={number}")
     context = page_context_of(request, "Custom datasets")
     return HTMLResponse(render("custom.html.j2", context, found=found.submissions, links=links))
+
+
+@router.get("/conditions", response_class=HTMLResponse)
+def conditions_page(request: Request, session: ReadTransaction) -> HTMLResponse:
+    """Show every codec with public results under conditions: values against strength, and the submissions."""
+    conditioned = repository.under_conditions(session, None)
+    clean = repository.newest_clean(session, {each.codec_id for each in conditioned})
+    context = page_context_of(request, "Conditions")
+    categories = categories_of(conditioned, clean)
+    return HTMLResponse(render("conditions.html.j2", context, categories=categories, found=conditioned))
 
 
 @router.get("/submissions/{identity}", response_class=HTMLResponse)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload, selectinload, undefer
 
-from codec_superb.server.database.models import PUBLIC, ClipBlock, Codec, Result, Submission
+from codec_superb.server.database.models import COUNTED, NAMED, PUBLIC, ClipBlock, Codec, Result, Submission
 
 
 def public_page(
@@ -77,19 +77,48 @@ def decided_versions(session: Session, codec: str) -> Sequence[Submission]:
 
 
 def previous_public(session: Session, submission: Submission) -> Submission | None:
-    """Find the newest public version before this one, custom if this one is."""
+    """Find the newest public version before this one: custom if this one is, under the same condition."""
     statement = (
         select(Submission)
         .where(
             Submission.codec_id == submission.codec_id,
             Submission.version < submission.version,
             Submission.custom.is_(submission.custom),
+            Submission.condition == submission.condition,
             Submission.status.in_(PUBLIC),
         )
         .order_by(Submission.version.desc())
         .limit(1)
     )
     return session.scalars(statement).one_or_none()
+
+
+def under_conditions(session: Session, codec: str | None) -> Sequence[Submission]:
+    """List the newest public submission of each codec, or of one, under each condition, with results and document.
+
+    Custom ones are left out. By codec and condition.
+    """
+    statement = (
+        select(Submission)
+        .join(Submission.codec)
+        .where(NAMED, Submission.condition != "")
+        # the last one of a codec and condition stays in the dict: the newest
+        .order_by(Codec.name, Submission.condition, Submission.version)
+        .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))
+    )
+    found = session.scalars(statement if codec is None else statement.where(Codec.name == codec))
+    return list({(each.codec_id, each.condition): each for each in found}.values())
+
+
+def newest_clean(session: Session, codecs: Collection[int]) -> Sequence[Submission]:
+    """List the newest public submission of each of ``codecs`` that counts, with results and document."""
+    statement = (
+        select(Submission)
+        .where(COUNTED, Submission.codec_id.in_(codecs))
+        .order_by(Submission.codec_id, Submission.version)
+        .options(joinedload(Submission.codec), selectinload(Submission.results), undefer(Submission.document))
+    )
+    return list({each.codec_id: each for each in session.scalars(statement)}.values())
 
 
 def blocks(session: Session, identity: str, dataset: str | None) -> Sequence[ClipBlock]:

@@ -30,6 +30,8 @@ class SubmissionItem(ApiModel):
     """No clip failed and no dataset was cut short."""
     custom: bool
     """On datasets that are not of the benchmark: shown as custom, never ranked."""
+    condition: str
+    """What it was made under, '' for clean results; those under a condition are never ranked."""
 
 
 class SubmissionList(ApiModel):
@@ -79,6 +81,8 @@ class SubmissionVersion(ApiModel):
     """None for one that was withdrawn."""
     custom: bool
     """On datasets that are not of the benchmark: shown as custom, never ranked."""
+    condition: str
+    """What it was made under, '' for clean results; those under a condition are never ranked."""
     status: Status
     received: datetime
     decided: datetime | None

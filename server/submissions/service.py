@@ -93,7 +93,8 @@ def download(session: Session, settings: Settings, identity: str) -> tuple[Path,
     """Return the file to send for a public submission and a name for it."""
     found = find(session, identity)
     path = public_file(settings, found.file_sha256, has_contact=found.contact is not None)
-    return path, f"{found.codec.name}-v{found.version}{'-custom' if found.custom else ''}.zip"
+    marks = ("-custom" if found.custom else "") + ("-condition" if found.condition else "")
+    return path, f"{found.codec.name}-v{found.version}{marks}.zip"
 
 
 def clip_blocks(session: Session, identity: str, dataset: str | None) -> tuple[Sequence[ClipBlock], bool]:
@@ -118,6 +119,7 @@ def history(session: Session, codec: str) -> History:
             version=entry.version,
             id=entry.id if entry.status in PUBLIC else None,
             custom=entry.custom,
+            condition=entry.condition,
             status=entry.status,
             received=entry.received,
             decided=entry.decided,
@@ -163,6 +165,7 @@ def _items(session: Session, found: Sequence[Submission]) -> list[SubmissionItem
             failed=entry.failed,
             complete=entry.complete,
             custom=entry.custom,
+            condition=entry.condition,
         )
         for entry in found
     ]

@@ -29,7 +29,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
     """None of the documented commands is missing."""
     assert set(COMMANDS) == {
         "metrics list",
-        "codecs list", "codecs show", "codecs env list", "codecs env build", "codecs env remove",
+        "codecs list", "codecs show", "codecs env list", "codecs env build", "codecs env remove", "conditions",
         "datasets list", "datasets show", "datasets prepare", "datasets index",
         "datasets check", "resynth", "score", "probe", "applications", "pack", "check", "report", "compare", "bench",
         "precision", "doctor", "serve", "submit", "tokens export", "tokens decode",

@@ -44,6 +44,89 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def conditions(clips: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Benchmark two codecs clean and under two conditions; return the folder of runs."""
+    out = tmp_path_factory.mktemp("conditions") / "runs"
+    under = ["--condition", "loss:20", "noise:white:10"]
+    codecs = ["codec2_3200", "opus_12k"]
+    assert call(["bench", "--codec", *codecs, "--dataset", str(clips), "--out", str(out), *under]) == 0
+    return out
+
+
+class TestConditions:
+    """`--condition` adds runs beside the clean ones, which are ranked alone."""
+
+    def test_each_is_a_run_and_a_submission_beside_the_clean_one(self, conditions: Path) -> None:
+        """Folders and files have the condition in their names; the ranking has the clean runs alone."""
+        marks = ("", "@loss_20", "@noise_white_10")
+        names = {f"{codec}{mark}" for codec in ("codec2_3200", "opus_12k") for mark in marks}
+        assert {path.stem for path in conditions.glob("*.zip")} == names
+        assert {path.name for path in conditions.iterdir() if path.is_dir() and path.name[0] != "."} == names
+        ranking = json.loads((conditions / "bench.json").read_text())["ranking"]
+        assert [row["codec"] for row in ranking] == ["opus_12k", "codec2_3200"]
+        page = (conditions / "report.html").read_text(encoding="utf-8")
+        assert page.count("<polyline") == 8
+        assert "Lost packets" in page
+
+    def test_submissions_say_their_condition_and_pass(
+        self, conditions: Path, here: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A file of clean runs has no such field; runs under different conditions are not packed together."""
+        for name, expected in (("opus_12k", None), ("opus_12k@loss_20", "loss:20")):
+            with zipfile.ZipFile(conditions / f"{name}.zip") as file:
+                document = json.loads(file.read("submission.json"))
+            assert (document.get("condition") or {}).get("name") == expected
+            assert call(["check", str(conditions / f"{name}.zip")]) == 0
+        runs = [str(conditions / name) for name in ("opus_12k", "opus_12k@loss_20")]
+        capsys.readouterr()
+        assert call(["pack", *runs, "-o", str(here / "both.zip")]) == 2
+        assert "expected runs under one condition" in capsys.readouterr().err
+
+    def test_comparisons_take_one_difference_at_a_time(
+        self, conditions: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """One codec clean and lossy, two codecs under one condition; both at once only where asked for."""
+        clean, lossy = str(conditions / "opus_12k"), str(conditions / "opus_12k@loss_20.zip")
+        capsys.readouterr()
+        assert call(["compare", clean, lossy]) == 0
+        out = capsys.readouterr().out
+        assert "opus_12k (first) against opus_12k under loss:20 (second)" in out
+        assert call(["compare", lossy, str(conditions / "codec2_3200@loss_20")]) == 0
+        other = str(conditions / "codec2_3200@noise_white_10")
+        assert call(["compare", lossy, other]) == 2
+        assert "--across-conditions" in capsys.readouterr().err
+        assert call(["compare", lossy, other, "--across-conditions"]) == 0
+
+    def test_a_second_call_does_nothing_again(
+        self, conditions: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Runs under conditions are finished runs like others; one more condition is computed alone."""
+        before = {path: path.stat().st_mtime_ns for path in conditions.rglob("*.flac")}
+        words = ["resynth", "--codec", "opus_12k", "--dataset", str(clips), "--out", str(conditions), "--json"]
+        capsys.readouterr()
+        assert call([*words, "--condition", "loss:20.0", "loss:5", "loss:20"]) == 0
+        done = {Path(run["run"]).parent.name: run["done"] for run in json.loads(capsys.readouterr().out)}
+        assert done == {"opus_12k": 0, "opus_12k@loss_20": 0, "opus_12k@loss_5": 3}
+        assert {path: path.stat().st_mtime_ns for path in before} == before
+        shutil.rmtree(conditions / "opus_12k@loss_5")
+
+    def test_the_table_is_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """With every kind and its source, and as JSON."""
+        assert call(["conditions"]) == 0
+        out = capsys.readouterr().out
+        assert "noise:white:X" in out
+        assert "Gilbert" in out
+        assert call(["conditions", "--json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)) == 8
+
+    def test_a_reference_needs_a_condition(self, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A clean run's input is the original."""
+        words = ["resynth", "--codec", "opus_12k", "--dataset", str(clips), "--reference", "input"]
+        assert call(words) == 2
+        assert "--reference input needs a --condition" in capsys.readouterr().err
+
+
 class TestBench:
     """`bench` makes everything in one go."""
 

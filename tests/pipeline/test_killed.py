@@ -81,6 +81,23 @@ def test_resynth_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, cl
     assert kept > 0
 
 
+def test_a_run_under_a_condition_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, clips: Path) -> None:
+    """The same for the clean run and the one beside it, whose noise is that of an undisturbed run."""
+    moments, condition = random.Random(5), {"conditions": ["noise:white:10"]}
+    names = ("slow", "slow@noise_white_10")
+    finish(_resynth(clips, tmp_path / "undisturbed") | condition)
+    expected = [contents(tmp_path / "undisturbed" / name / "clips") for name in names]
+    assert expected[0] != expected[1]
+    kills = rounds = 0
+    while kills < KILLS:
+        out = tmp_path / str(rounds)
+        while kills < KILLS and killed(_resynth(clips, out) | condition, moments, 0.8):
+            kills += 1
+        finish(_resynth(clips, out) | condition)
+        assert [contents(out / name / "clips") for name in names] == expected
+        rounds += 1
+
+
 def test_score_killed_at_any_moment_ends_with_the_same_rows(tmp_path: Path, undisturbed: Path) -> None:
     """The same for scoring: every value of every clip is the undisturbed run's."""
     moments = random.Random(3)

@@ -17,6 +17,7 @@ from codec_superb.applications.errors import UnknownApplication
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, Metric
 from codec_superb.web import text
 from codec_superb.web.applications import application_of
+from codec_superb.web.conditions import ConditionPart, condition_parts
 from codec_superb.web.errors import ReportError
 from codec_superb.web.figures.distribution import chart_height
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate, from_metric, metrics_present
@@ -54,6 +55,7 @@ class Panel:
     """Family, style, whether all of it is lossless."""
     listening: Sequence[ListeningClip]
     rates: RateMatrix | None
+    conditions: Sequence[ConditionPart]
     payload: PanelPayload
     spread_height: int
 
@@ -66,7 +68,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     """
     table = METRICS if metrics is None else metrics
     check(data, table)
-    styles = family_styles(row.family for row in data.results)
+    styles = family_styles(row.family for row in [*data.results, *(row.result for row in data.conditions)])
     panels = [_panel(data, category, table, styles) for category in _categories(data)]
     applications = applications_panel(data.applications, data.results, styles) if data.applications else None
     present = metrics_present(data.results, table)
@@ -123,9 +125,15 @@ def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], st
         families=_families(results, styles),
         listening=listening_clips(listening, results),
         rates=rate_matrix(rates) if rates else None,
+        conditions=_conditions(data, category, styles),
         payload=payload,
         spread_height=chart_height(len(results)),
     )
+
+
+def _conditions(data: ReportData, category: Category, styles: Mapping[str, Style]) -> list[ConditionPart]:
+    found = [row for row in data.conditions if row.result.summary.category == category]
+    return condition_parts([row for row in found if not row.of.kind], [row for row in found if row.of.kind], styles)
 
 
 def _families(results: Sequence[CodecResult], styles: Mapping[str, Style]) -> list[tuple[str, Style, bool]]:
@@ -176,7 +184,7 @@ def _policy(scripts: Iterable[str]) -> str:
 def check(data: ReportData, table: Mapping[str, Metric]) -> None:
     """Raise :class:`ReportError` unless the data fit each other, the metric table and JSON."""
     if not data.results:
-        raise ReportError("a report needs the result of at least one codec, got none: score a run first")
+        raise ReportError("a report needs the clean result of at least one codec, got none: score a run first")
     repeated = [pair for pair, n in Counter((row.codec, row.summary.category) for row in data.results).items() if n > 1]
     if repeated:
         codec, category = repeated[0]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 
 from codec_superb.web import text
 from codec_superb.web.report.columns import estimate_cell
@@ -49,7 +49,13 @@ def preload() -> None:
 def environment() -> Environment:
     """Return the one environment of the pages: everything is escaped, an unknown name is an error."""
     made = Environment(
-        loader=PackageLoader("codec_superb.web", "templates/site"),
+        loader=ChoiceLoader(
+            [
+                PackageLoader("codec_superb.web", "templates/site"),
+                # what pages and the report share, by the same names
+                PrefixLoader({"shared": PackageLoader("codec_superb.web", "templates/shared")}),
+            ]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -16,13 +16,14 @@ from support.speech import real_speech
 from codec_superb.base_codec import registry, system
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.families.amrwb import AmrWb
-from codec_superb.base_codec.families.frames import FrameCodec, split_packets
+from codec_superb.base_codec.families.frames import FrameCodec
 from codec_superb.base_codec.families.g729 import G729
 from codec_superb.base_codec.families.gsm import Gsm
 from codec_superb.base_codec.families.ilbc import Ilbc
 from codec_superb.base_codec.families.speex import Speex
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Encoded
+from codec_superb.base_codec.packets import split_packets
 
 pytestmark = pytest.mark.network
 

@@ -141,7 +141,7 @@ class TestCard:
     def test_no_field_is_forgotten(self) -> None:
         """A text that is put into each field of a card is found on the page."""
         texts = ("title", "standard", "version", "training_data", "licence", "paper", "homepage")
-        texts += ("bitrate_note", "level_note")
+        texts += ("bitrate_note", "level_note", "conceals_loss")
         card = make_card(
             "net_1", kind="neural", frame_rate=75.0, codebooks=8, codebook_size=1024, nominal_kbps=6.0,
             channels=(2, 1), delay_samples=77, latency_ms=13.4, parameters=1234567, causal=False, year=1999,
@@ -160,7 +160,7 @@ class TestCard:
             "text of level_note", "text of training_data", "hub/net", "r1", sha("w"), "text of licence",
             "text of paper", "https://example.org/net", "torch>=2", "codec-superb[neural]", "beam = 4", "net_lock",
             "torch>=2 netlib (library of the system)", "Debian: libnet1",
-            "code compared, 2026-11-22",
+            "code compared, 2026-11-22", "text of conceals_loss",
         ):  # fmt: skip
             assert expected in words, expected
         here = card.model_copy(update={"isolation": None, "cpu_only": True})

@@ -158,6 +158,27 @@ def test_custom_submissions_are_withdrawn_for_an_older_program(filled: Database,
         assert "before_withdrawal" not in first.document
 
 
+def test_submissions_under_conditions_are_withdrawn_for_an_older_program(filled: Database, database_url: str) -> None:
+    """Before 0004 none is public, since it would be ranked; after it each has its status, why, and its condition."""
+    with filled.transaction(write=True) as session:
+        first, second, third = session.scalars(select(Submission).order_by(Submission.id))
+        for row, condition in ((first, "noise:white:10 (against the input)"), (second, "loss:10")):
+            recorded = {"name": condition.partition(" ")[0], "reference": "clean", "version": "1"}
+            row.condition, row.document = condition, {**row.document, "condition": recorded}
+        first.status, first.reason, second.status = "verified", WORDS, "withdrawn"
+        second.custom, second.document = True, {**second.document, "kind": "custom"}
+        identities = [first.id, second.id, third.id]
+    before = all_rows(filled.engine)
+    for revision in ("0003", "0002"):
+        downgrade(database_url, revision)
+        assert "condition" not in {column["name"] for column in inspect(filled.engine).get_columns("submissions")}
+        with filled.engine.begin() as connection:
+            old = {row.id: row.status for row in connection.execute(text("SELECT id, status FROM submissions"))}
+            assert [old[each] for each in identities] == ["withdrawn", "withdrawn", "published"]
+        upgrade(database_url)
+        assert all_rows(filled.engine) == before
+
+
 def test_a_later_migration_keeps_every_row(filled: Database, database_url: str, later: Path) -> None:
     """A migration that changes tables to which others refer, there and back, loses nothing on either database."""
     before = all_rows(filled.engine)

@@ -52,6 +52,7 @@ class _Announcing:
 
 def main(order: dict[str, Any]) -> int:
     """Do what was ordered."""
+    from codec_superb.pipeline.conditions.record import parse_condition
     from codec_superb.pipeline.errors import PipelineError
     from codec_superb.pipeline.probing.stage import probe
     from codec_superb.pipeline.resynthesis.stage import resynthesise
@@ -65,8 +66,9 @@ def main(order: dict[str, Any]) -> int:
     try:
         if order["stage"] == "resynth":
             outcomes = resynthesise(
-                order["codecs"], order["datasets"], out=out, workers=2, batch=order.get("batch"), progress=_Announcing()
-            )
+                order["codecs"], order["datasets"], out=out, workers=2, batch=order.get("batch"),
+                conditions=[parse_condition(name) for name in order.get("conditions", ())], progress=_Announcing(),
+            )  # fmt: skip
         elif order["stage"] == "probe":
             install()
             names = {"applications": order["applications"], "backends": order["backends"]}

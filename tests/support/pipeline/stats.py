@@ -16,6 +16,7 @@ from support.codecs.cards import make_card
 from codec_superb.base_codec.card import Card
 from codec_superb.data_manifests import Clip
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.pipeline.conditions.record import Condition, suffix_of
 from codec_superb.pipeline.runs.audio_store import write_audio
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import DatasetInfo, Provenance, RunInfo, spec_hash
@@ -119,7 +120,10 @@ def sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_run(root: Path, rows: Sequence[ClipRow], *, card: Card, status: str = "scored", **dataset: Any) -> RunFolder:
+def write_run(
+    root: Path, rows: Sequence[ClipRow], *, card: Card, status: str = "scored", condition: Condition | None = None,
+    **dataset: Any,
+) -> RunFolder:  # fmt: skip
     """Write a finished run folder of one dataset, without audio."""
     name = rows[0].dataset
     usual: dict[str, Any] = {
@@ -133,12 +137,13 @@ def write_run(root: Path, rows: Sequence[ClipRow], *, card: Card, status: str = 
     info = RunInfo(
         card=card,
         dataset=DatasetInfo(**(usual | dataset)),
-        spec_hash=spec_hash(card, (usual | dataset)["manifest_hash"]),
+        condition=condition,
+        spec_hash=spec_hash(card, (usual | dataset)["manifest_hash"], condition=condition),
         status=status,  # type: ignore[arg-type]  # a literal of the test
         metrics={key: METRICS[key].version for key in KEYS},
         provenance=(stamp("resynth"), stamp()),
     )
-    folder = RunFolder(root / card.name / name)
+    folder = RunFolder(root / f"{card.name}{suffix_of(condition)}" / name)
     folder.write_info(info)
     folder.write_rows(rows, KEYS)
     return folder

@@ -22,6 +22,7 @@ from support.pipeline.stats import sha as manifest_hash
 from support.server.databases import database_of_kind
 
 from codec_superb.metrics.table import Category
+from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.check import KnownDataset
 from codec_superb.pipeline.submission.pack import pack
@@ -48,11 +49,11 @@ def categories(clips: int = CLIPS, dataset: str = "mini") -> dict[str, Category]
 
 def make_file(
     rows: Sequence[ClipRow], folder: Path, *, codec: str = "opus_16k", samples: int = 0, contact: str | None = None,
-    about: dict[str, Any] | None = None, **card_fields: Any,
+    about: dict[str, Any] | None = None, condition: Condition | None = None, **card_fields: Any,
 ) -> bytes:  # fmt: skip
     """Pack rows of one dataset; ``about`` replaces what the run says of its dataset."""
     folder.mkdir(exist_ok=True)
-    run = write_run(folder, rows, card=card(codec, **card_fields), **(about or {}))
+    run = write_run(folder, rows, card=card(codec, **card_fields), condition=condition, **(about or {}))
     dataset = with_audio(run, rows, folder / "audio") if samples else None
     datasets = {dataset.name: dataset} if dataset else None
     submitter = Submitter(name="Ann", contact=contact)

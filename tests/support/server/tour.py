@@ -24,6 +24,7 @@ from support.web.site import running_site, visitor
 
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.comparison.results import load_results
+from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
@@ -60,6 +61,8 @@ class Files:
     strangers: tuple[Path, Path]
     """Of two codecs that nobody has sent yet, for moderators to judge."""
     known: Mapping[str, KnownDataset]
+    conditions: tuple[Path, ...]
+    """Of the first of :data:`CODECS` under conditions."""
 
     def wrong(self, folder: Path) -> Path:
         """Write a copy of ``later`` whose author improved a score after packing."""
@@ -130,8 +133,8 @@ def pages_of(tour: Tour) -> dict[str, str]:
         "chart rate": "/charts?chart=rate", "chart applications": "/charts?chart=applications",
         "chart metrics": "/charts?chart=metrics", "chart clips": "/charts?chart=clips&dataset=voices",
         "chart distribution": "/charts?chart=distribution&dataset=voices",
-        "datasets": "/datasets", "custom": "/custom", "metrics": "/metrics", "submit": "/submit",
-        "about": "/about", "api": "/api/docs",
+        "datasets": "/datasets", "custom": "/custom", "conditions": "/conditions", "metrics": "/metrics",
+        "submit": "/submit", "about": "/about", "api": "/api/docs",
         "submission": f"/submissions/{second}", "diff": f"/submissions/{first}/diff/{second}", "login": "/login",
     }  # fmt: skip
 
@@ -156,6 +159,8 @@ def running_tour(folder: Path) -> Iterator[Tour]:
         submit, moderate = _fill(app.state.database, files)
         empty = Tour(address, files, submit, moderate, (), "", settings.database_url)
         versions = tuple(empty.send(file, token=submit)["id"] for file in files.board)
+        for file in files.conditions:
+            empty.send(file, token=submit)
         pending = empty.send(files.strangers[0])["id"]
         yield Tour(address, files, submit, moderate, versions, pending, settings.database_url)
 
@@ -201,6 +206,9 @@ def _run_codecs(folder: Path) -> Files:
     datasets = [_synthesise(folder / name, categories) for name, categories in PLACES.items()]
     names, specs = [*CODECS, LATER, "opus_24k", "opus_48k"], [str(dataset) for dataset in datasets]
     outcomes = resynthesise(names, specs, out=folder / "runs", device="cpu", workers=1)
+    conditions = [parse_condition(name) for name in ("loss:5", "loss:20", "noise:white:10")]
+    under = resynthesise(CODECS[:1], specs, out=folder / "runs", conditions=conditions, device="cpu", workers=1)
+    outcomes += [outcome for outcome in under if "@" in outcome.path.parent.name]
     score([outcome.path for outcome in outcomes], metrics=_SCORED, workers=1)
     runs: dict[str, list[Path]] = {}
     for outcome in outcomes:
@@ -214,7 +222,8 @@ def _run_codecs(folder: Path) -> Files:
         for path in runs[LATER]
     }
     board = (partial, *(files[name] for name in CODECS))
-    return Files(board, files[LATER], (files["opus_24k"], files["opus_48k"]), known)
+    lossy = tuple(file for name, file in files.items() if "@" in name)
+    return Files(board, files[LATER], (files["opus_24k"], files["opus_48k"]), known, lossy)
 
 
 def _packed(runs: Sequence[Path], out: Path, samples: int) -> Path:

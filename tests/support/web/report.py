@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from support.web.results import application_row, estimate, score, summary
+from support.web.results import application_row, changed, estimate, score, summary
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
@@ -19,6 +19,8 @@ from codec_superb.web.rows import (
     ClipFailure,
     ClipPoint,
     CodecResult,
+    ConditionInfo,
+    ConditionResult,
     ProbeModel,
     RateComparison,
     ReportData,
@@ -198,6 +200,24 @@ def make_applications(results: Sequence[CodecResult]) -> list[ApplicationRow]:
     return rows
 
 
+def make_conditions(results: Sequence[CodecResult]) -> list[ConditionResult]:
+    """Give three of the codecs clean, with lost packets, and compared with a noisy input; under loss clips failed."""
+    rows = []
+    for result in results[:3]:
+        clean = result.summary.score.value or 0.0
+        rows.append(ConditionResult(changed(result, rank=None), ConditionInfo()))
+        for kind, strength, reference in (("loss", 5, "clean"), ("loss", 20, "clean"), ("noise:white", 10, "input")):
+            value, lost = clean * (1 - strength / 50), strength == 20
+            info = ConditionInfo(
+                name=f"{kind}:{strength}", kind=kind, label="lost packets" if kind == "loss" else "white noise",
+                place="payload" if kind == "loss" else "sound", axis="strength (%)", strength=strength,
+                definition="packets lost in bursts", reference=reference,
+            )  # fmt: skip
+            worse = changed(result, score=score(value, 0.9 * value, 1.1 * value), failed=2 * lost, complete=not lost)
+            rows.append(ConditionResult(replace(worse, rank=None), info))
+    return rows
+
+
 def _error_rate(result: CodecResult, model: ProbeModel, value: float, dataset: str) -> ApplicationRow:
     failed = result.summary.failed
     totals = {"words": 400.0, "reference.substitutions": 12.0, "reference.deletions": 3.0, "reference.insertions": 1.0}
@@ -247,6 +267,7 @@ def make_report(clips: int = 40, categories: Sequence[Category] = CATEGORIES) ->
         listening=[clip for category in categories for clip in make_listening(category, (0, 5))],
         failures=[*undefined, *failed],
         rates=[rate for category in categories for rate in make_rates(category)],
+        conditions=[row for category in categories for row in make_conditions(make_results(points[category]))],
         applications=make_applications(make_results(points["speech"])) if "speech" in points else (),
         provenance=[
             ("Program", "codec-superb 0.1.0, commit 57d4944"),

@@ -31,6 +31,7 @@ def hostile_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         data,
         title=EVIL,
         results=[replace(row, title=EVIL + row.title, family=EVIL + row.family) for row in data.results],
+        conditions=[replace(row, result=replace(row.result, codec=EVIL + row.result.codec)) for row in data.conditions],
         clips=[replace(clip, clip=EVIL + clip.clip, dataset=EVIL) for clip in data.clips],
         listening=[replace(clip, clip=EVIL + clip.clip, dataset=EVIL, text=EVIL) for clip in data.listening],
     )

@@ -335,6 +335,24 @@ def test_works_without_javascript(open_page: Opener, report_file: Path) -> None:
     assert page.locator("select:visible, button:visible").count() == 0
 
 
+def test_conditions_are_drawn_beside_the_clean_value(open_page: Opener, report_file: Path) -> None:
+    """A chart a quantity for each kind, without scripts: a line a codec, its bars, names at the right, and a table."""
+    page = open_page(report_file, java_script_enabled=False)
+    part = page.locator("section[aria-labelledby=speech-conditions-title]")
+    expect(part.locator("h4")).to_have_text(["White noise (against the input)", "Lost packets"])
+    loss = part.locator("svg.multiple").last
+    expect(loss.locator("polyline")).to_have_count(3)
+    expect(loss.locator("circle")).to_have_count(9)
+    expect(loss.locator("circle.open")).to_have_count(3)
+    box = loss.bounding_box()
+    for name in loss.locator("g > text").all():
+        its = name.bounding_box()
+        assert its["x"] + its["width"] <= box["x"] + box["width"] + 1
+    part.locator("summary").last.click()
+    expect(part.locator("table").last.locator("tbody tr")).to_have_count(9)
+    expect(part.locator("table").last).to_contain_text("2 of 12")
+
+
 def test_hostile_names_stay_names(open_page: Opener, hostile_file: Path) -> None:
     """Names that try to become mark-up are shown as they are, in page, chart and hover text, and run nothing."""
     page = open_page(hostile_file)

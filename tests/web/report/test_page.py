@@ -170,6 +170,10 @@ def test_names_are_inert() -> None:
             data,
             title=name,
             results=[changed(row, title=name, family=name, datasets=(name,)) for row in data.results],
+            conditions=[
+                replace(row, result=changed(row.result, codec=name + row.result.codec, family=name))
+                for row in data.conditions
+            ],
             clips=[replace(clip, clip=f"{name}{clip.clip}", dataset=name) for clip in data.clips],
             listening=[
                 replace(c, clip=name, dataset=name, text=name, attribution=name, licence=name) for c in data.listening

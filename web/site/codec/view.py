@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from codec_superb.metrics.table import Category
+from codec_superb.web.conditions import ConditionCategory
 from codec_superb.web.figures.distribution import Quantiles
 from codec_superb.web.figures.radar import LEAST_AXES, RadarAxis
 from codec_superb.web.rows import ApplicationRow, CodecResult
@@ -176,9 +177,11 @@ class VersionView:
     decided: str
     """ISO date of the decision, '' where there was none."""
     previous: str | None
-    """Id of the version before, to compare with; custom if this one is."""
+    """Id of the version before, to compare with: custom if this one is, under the same condition."""
     custom: bool = False
     """On datasets that are not of the benchmark."""
+    condition: str = ""
+    """What it was made under; '' for clean results."""
 
     @property
     def public(self) -> bool:
@@ -209,6 +212,7 @@ class CodecView:
     card: Sequence[Fact]
     categories: Sequence[CategoryView] = ()
     custom: Sequence[CustomRow] = ()
+    conditions: Sequence[ConditionCategory] = ()
     applications: Sequence[ApplicationRow] = ()
     published: Sequence[PublishedView] = ()
     samples: Sequence[SampleView] = ()
@@ -237,6 +241,7 @@ class CodecView:
         candidates: tuple[tuple[str, str, object], ...] = (
             ("card", "Card", self.card),
             ("results", "Results", self.categories),
+            ("conditions", "Conditions", self.conditions),
             ("custom", "Custom metrics", self.custom),
             ("applications", "Applications", self.applications),
             ("published", "Published figures", self.published),

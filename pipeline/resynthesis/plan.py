@@ -1,0 +1,131 @@
+"""What is asked of the resynth stage: every codec on every dataset, clean and under each condition, as runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.options import CodecOptions
+from codec_superb.base_codec.registry import card as card_of
+from codec_superb.base_codec.registry import configure
+from codec_superb.base_codec.weights import check_options_apply
+from codec_superb.data_manifests import Category, Dataset, open_dataset
+from codec_superb.data_manifests.catalogue import is_plugged
+from codec_superb.pipeline.conditions.record import Condition, suffix_of
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec, location_of
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import codec_source, spec_hash, titled
+from codec_superb.pipeline.runs.selection import select_clips
+from codec_superb.pipeline.workers.devices import Device, refuse_device
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of all runs of a call."""
+
+    out: Path
+    options: CodecOptions
+    batch: float | None
+    limit: int | None
+    category: Category | None
+    tokens: bool
+    device: Device
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One requested run."""
+
+    codec: str
+    card: Card
+    spec: DatasetSpec
+    dataset: Dataset
+    clips: Sequence[str]
+    folder: RunFolder
+    spec_hash: str
+    options: CodecOptions
+    batch: float | None
+    tokens: bool
+    """Whether tokens are stored beside the audio."""
+    condition: Condition | None = None
+    """None for the clean run."""
+
+    @property
+    def title(self) -> str:
+        """Codec, with the condition where there is one."""
+        return titled(self.card, self.condition)
+
+
+def plan_runs(
+    codecs: Sequence[str], datasets: Sequence[str], conditions: Sequence[Condition], asked: Asked
+) -> list[Plan]:
+    """Describe all runs before any work begins: dataset by dataset, codec by codec, the clean one first.
+
+    Raises PipelineError, CodecError or DatasetError for what cannot be run.
+    """
+    opened = [(str(spec), open_dataset(spec, category=asked.category)) for spec in datasets]
+    cards = [card_of(codec) for codec in codecs]
+    check_options_apply(asked.options, cards)
+    refuse_device(asked.device, cards)
+    configured = {codec: _configured(codec, asked.options) for codec in codecs}
+    plans = [
+        _plan(codec, configured[codec], spec, dataset, condition, asked)
+        for spec, dataset in opened
+        for codec in codecs
+        for condition in (None, *conditions)
+    ]
+    # resyntheses inside a folder of audio would be its clips at the next call
+    _refuse_output_inside(opened, asked.out)
+    _refuse_twins(plans)
+    return plans
+
+
+def _configured(codec: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
+    """Locate the codec's weights before any work begins; they are recorded on the returned card."""
+    card = card_of(codec)
+    if card.encode_only:
+        raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
+    return configure(codec, options)
+
+
+def _plan(
+    codec: str, configured: tuple[Card, CodecOptions], spec: str, dataset: Dataset, condition: Condition | None,
+    asked: Asked,
+) -> Plan:  # fmt: skip
+    card, options = configured
+    return Plan(
+        codec,
+        card,
+        DatasetSpec(spec, asked.category, dataset.manifest_hash),
+        dataset,
+        select_clips(dataset, asked.limit),
+        RunFolder(asked.out / f"{card.name}{suffix_of(condition)}" / dataset.name),
+        spec_hash(card, dataset.manifest_hash, codec_source(codec, card), condition),
+        options,
+        asked.batch,
+        asked.tokens and card.codebooks is not None,
+        condition,
+    )
+
+
+def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> None:
+    """Refuse an output folder inside a dataset's folder, where resyntheses would become clips of the next call."""
+    for spec, dataset in opened:
+        place = location_of(spec)
+        if place is not None and not is_plugged(spec) and out.resolve().is_relative_to(Path(place).resolve()):
+            raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another --out")
+
+
+def _refuse_twins(plans: Sequence[Plan]) -> None:
+    """Refuse two runs with one run folder, as of two folders of audio with the same name."""
+    seen: dict[Path, Plan] = {}
+    for plan in plans:
+        other = seen.setdefault(plan.folder.path, plan)
+        if other is not plan:
+            raise PipelineError(
+                f"{other.codec} on {other.spec.spec} and {plan.codec} on {plan.spec.spec} are both kept in "
+                f"{plan.folder.path}; name each once, or give them different --out folders"
+            )

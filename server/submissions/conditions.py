@@ -1,0 +1,61 @@
+"""Results under conditions, and the clean ones on the same clips, as the rows of pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.conditions.record import Condition
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.server.database.models import Result, Submission
+from codec_superb.server.database.results import to_summary
+from codec_superb.server.submissions.applications import stored_applications
+from codec_superb.web.conditions import ConditionCategory, by_category, word_errors
+from codec_superb.web.rows import CodecResult, ConditionInfo, ConditionResult
+
+
+def condition_rows(conditioned: Sequence[Submission], clean: Sequence[Submission]) -> list[ConditionResult]:
+    """Return the results over all datasets of each category; of ``clean`` those on the clips of one under a condition.
+
+    A condition that this version no longer knows is left out.
+    """
+    clips = {(each.codec_id, _clips(each.document)) for each in conditioned}
+    beside = [each for each in clean if (each.codec_id, _clips(each.document)) in clips]
+    rows = [row for each in beside for row in _rows(each, ConditionInfo())]
+    for each in conditioned:
+        try:
+            info = ConditionInfo(**Condition.model_validate(each.document["condition"]).facts())
+        except PipelineError:
+            continue
+        rows += _rows(each, info)
+    return rows
+
+
+def categories_of(conditioned: Sequence[Submission], clean: Sequence[Submission]) -> list[ConditionCategory]:
+    """Arrange them for a page."""
+    return by_category(condition_rows(conditioned, clean))
+
+
+def codec_result(row: Result, card: Card) -> CodecResult:
+    """Make the typed row of one category, over all datasets or on one, without ranks."""
+    return CodecResult(
+        codec=card.name,
+        title=card.title,
+        family=card.family,
+        nominal_kbps=card.nominal_kbps,
+        lossless=card.kind == "lossless",
+        summary=to_summary(row),
+    )
+
+
+def _rows(submission: Submission, info: ConditionInfo) -> list[ConditionResult]:
+    card, document = Card.model_validate(submission.card), submission.document
+    applications = stored_applications(card.name, document.get("applications"), document["datasets"])
+    results = (codec_result(row, card) for row in submission.results if not row.dataset)
+    return [ConditionResult(result, info, word_errors(result, applications)) for result in results]
+
+
+def _clips(document: Mapping[str, Any]) -> tuple[tuple[str, str, int], ...]:
+    """Name the clips of a submission: datasets, their state and how many of their clips were asked for."""
+    return tuple((one["name"], one["manifest_hash"], one["selected"]) for one in document["datasets"])

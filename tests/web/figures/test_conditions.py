@@ -1,0 +1,114 @@
+"""Charts and tables of conditions: what stands where, and that nothing hides another."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.profile import examples
+from support.web.results import estimate, score, summary
+
+from codec_superb.web.conditions import by_category, condition_parts
+from codec_superb.web.figures.conditions import Series, Value, multiple
+from codec_superb.web.quantity import SCORE, Quantity
+from codec_superb.web.rows import CodecResult, ConditionInfo, ConditionResult
+from codec_superb.web.theme import family_styles
+
+ERRORS = Quantity("wer", "Word errors", "%", higher_is_better=False, decimals=1)
+
+
+def info(strength: float, kind: str = "loss", *, grows: bool = True, reference: str = "clean") -> ConditionInfo:
+    """Describe a condition."""
+    return ConditionInfo(
+        name=f"{kind}:{strength:g}", kind=kind, label=f"{kind} label", place="payload", axis=f"{kind} (%)",
+        strength=strength, grows=grows, definition="what is done", reference=reference,
+    )  # fmt: skip
+
+
+def row(codec: str, value: float, of: ConditionInfo | None = None, *, failed: int = 0) -> ConditionResult:
+    """Make a result of a codec; clean without ``of``."""
+    its = summary(score=score(value, value - 0.05, value + 0.05), clips=10, failed=failed, complete=not failed)
+    result = CodecResult(codec, codec.title(), codec.partition("_")[0], 12.0, lossless=False, summary=its)
+    return ConditionResult(result, of or ConditionInfo())
+
+
+def test_values_stand_by_strength_with_the_clean_one_first() -> None:
+    """From weak to strong: a loss grows, a signal-to-noise ratio falls; each has its bar and its line in the table."""
+    rows = [row("opus_12k", 0.9 - share / 100, info(share)) for share in (20, 1, 5)]
+    rows += [row("opus_12k", 0.5 + ratio / 100, info(ratio, "noise", grows=False)) for ratio in (5, 20, 10)]
+    loss, noise = condition_parts([row("opus_12k", 0.95)], rows, family_styles(["opus"]))
+    assert [text for _, text in loss.charts[0].columns] == ["clean", "1", "5", "20"]
+    assert [text for _, text in noise.charts[0].columns] == ["clean", "20", "10", "5"]
+    for part in (loss, noise):
+        (line,) = part.charts[0].lines
+        heights = [mark.y for mark in line.marks]
+        assert heights == sorted(heights)
+        assert all(left.x < right.x for left, right in pairwise(line.marks))
+        assert all(mark.top < mark.y < mark.bottom for mark in line.marks if mark.top and mark.bottom)
+    assert [line.condition for line in loss.lines] == ["clean", "loss:1", "loss:5", "loss:20"]
+    assert [line.cells[0].text for line in loss.lines] == ["0.950", "0.890", "0.850", "0.700"]
+    assert loss.charts[0].lines[0].marks[1].title == "opus_12k, 1: 0.890 [0.840, 0.940]"
+
+
+def test_a_codec_that_was_not_run_under_a_condition_is_not_drawn_there() -> None:
+    """Nor is its clean value; one without a clean value begins at its first strength."""
+    rows = [row("opus_12k", 0.8, info(5)), row("gsm", 0.4, info(9, "bits"))]
+    parts = condition_parts([row("opus_12k", 0.9), row("mp3_64k", 0.9)], rows, family_styles(["opus", "gsm", "mp3"]))
+    names = {part.title: [(line.name, len(line.marks)) for line in part.charts[0].lines] for part in parts}
+    assert names == {"bits label": [("gsm", 1)], "loss label": [("opus_12k", 2)]}
+
+
+def test_failures_are_told_and_the_reference_too() -> None:
+    """A result with failed clips is an open mark, counted in the table; comparing with the input is another part."""
+    rows = [row("opus_12k", 0.8, info(5), failed=3), row("opus_12k", 0.9, info(5, reference="input"))]
+    clean, given_input = condition_parts([row("opus_12k", 0.9)], rows, family_styles(["opus"]))
+    assert [mark.complete for mark in clean.charts[0].lines[0].marks] == [True, False]
+    assert [line.failed for line in clean.lines] == ["", "3 of 10"]
+    assert given_input.title == "loss label (against the input)"
+    assert given_input.note == "what is done; compared with the sound that the codec was given"
+
+
+def test_categories_without_a_condition_are_left_out() -> None:
+    """Clean rows alone make no part."""
+    assert by_category([row("opus_12k", 0.9)]) == []
+    (found,) = by_category([row("opus_12k", 0.9), row("opus_12k", 0.8, info(5))])
+    assert found.category == "speech"
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.booleans())
+@examples(60)
+def test_names_never_cover_each_other_and_marks_stay_inside(values: list[float], higher: bool) -> None:
+    """However near the values lie; up is better whichever direction the quantity has."""
+    quantity = SCORE if higher else ERRORS
+    series = [
+        Series(f"codec_{n}", "opus", (Value(0, estimate(value, value - 9, value + 9), complete=True),))
+        for n, value in enumerate(values)
+    ]
+    drawn = multiple("t", "loss (%)", ["clean"], series, quantity, (min(values), max(values)), {"opus": 0})
+    places = sorted(line.label_y for line in drawn.lines)
+    assert all(high - low >= 13.9 for low, high in pairwise(places))
+    assert places[0] >= 0
+    assert places[-1] <= drawn.bottom
+    for line in drawn.lines:
+        for mark in line.marks:
+            assert 0 <= mark.y <= drawn.bottom
+            assert mark.top is not None
+            assert mark.bottom is not None
+    best = max(values) if higher else min(values)
+    top = min(line.marks[0].y for line in drawn.lines)
+    assert drawn.lines[values.index(best)].marks[0].y == top
+    assert 2 <= len(drawn.ticks) <= 13
+    assert all(re.fullmatch(r"−?[0-9.]+", text) for _, text in drawn.ticks)
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_lines_of_one_family_have_dashes_of_their_own(count: int) -> None:
+    """Colour is the family's; names stand at the right end."""
+    rows = [row(f"opus_{n}k", 0.5 + n / 20, info(5)) for n in range(count)]
+    (part,) = condition_parts([], rows, family_styles(["opus"]))
+    lines = part.charts[0].lines
+    assert len({line.dash for line in lines}) == min(count, 4)
+    assert {line.colour_index for line in lines} == {0}

@@ -1,0 +1,178 @@
+"""Results under conditions as charts and tables: score, PESQ and word errors against the strength, beside the clean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from codec_superb.metrics.results import Estimate
+from codec_superb.metrics.table import CATEGORIES, METRICS, Category
+from codec_superb.web.applications import APPLICATION_METRICS
+from codec_superb.web.figures.conditions import Multiple, Series, Value, multiple
+from codec_superb.web.quantity import SCORE, Quantity, from_metric
+from codec_superb.web.rows import ApplicationRow, CodecResult, ConditionResult
+from codec_superb.web.text import interval
+from codec_superb.web.theme import Style, family_styles
+
+CLEAN = "clean"
+WORD_ERRORS = "asr_wer_pct"
+_METRICS = ("pesq",)
+_PLACES = ("sound", "payload", "chain")
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionCell:
+    """One quantity of one codec under one condition."""
+
+    text: str
+    small: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionLine:
+    """One codec under one condition."""
+
+    name: str
+    condition: str
+    cells: tuple[ConditionCell, ...]
+    failed: str
+    """Clips that failed, of how many; '' where none did."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionPart:
+    """One kind of condition with one kind of reference."""
+
+    key: str
+    """Names it on the page."""
+    title: str
+    note: str
+    """What is done, and what the metrics compare with."""
+    charts: tuple[Multiple, ...]
+    heads: tuple[str, ...]
+    lines: tuple[ConditionLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionCategory:
+    """All kinds of conditions in one category."""
+
+    category: Category
+    parts: tuple[ConditionPart, ...]
+
+
+def by_category(rows: Sequence[ConditionResult]) -> list[ConditionCategory]:
+    """Arrange results of several categories, clean ones among them; a category without any condition is left out."""
+    styles = family_styles(row.result.family for row in rows)
+    found = []
+    for category in CATEGORIES:
+        its = [row for row in rows if row.result.summary.category == category]
+        parts = condition_parts([row for row in its if not row.of.kind], [row for row in its if row.of.kind], styles)
+        if parts:
+            found.append(ConditionCategory(category, tuple(parts)))
+    return found
+
+
+def condition_parts(
+    clean: Sequence[ConditionResult], rows: Sequence[ConditionResult], styles: Mapping[str, Style]
+) -> list[ConditionPart]:
+    """Arrange the results of one category: a part for each kind of condition, by where it acts.
+
+    ``clean`` are the results without a condition of the same codecs, where there are any.
+    """
+    quantities = [its for its in _quantities() if any(_value(row, its) for row in rows)]
+    limits = {its.key: _limits([*clean, *rows], its) for its in quantities}
+    groups: dict[tuple[str, str], list[ConditionResult]] = {}
+    for row in rows:
+        groups.setdefault((row.of.kind, row.of.reference), []).append(row)
+    order = sorted(groups, key=lambda group: (_PLACES.index(groups[group][0].of.place), group))
+    return [_part(group, groups[group], clean, quantities, limits, styles) for group in order]
+
+
+def word_errors(row: CodecResult, applications: Sequence[ApplicationRow]) -> Estimate | None:
+    """Return the word error rate of a row; None where there is none, or several of different datasets or models."""
+    found = [one for one in applications if one.numbers.figure == WORD_ERRORS]
+    return found[0].value if row.summary.category == "speech" and len(found) == 1 else None
+
+
+def _part(
+    group: tuple[str, str], rows: Sequence[ConditionResult], clean: Sequence[ConditionResult],
+    quantities: Sequence[Quantity], limits: Mapping[str, tuple[float, float]], styles: Mapping[str, Style],
+) -> ConditionPart:  # fmt: skip
+    first = rows[0].of
+    codecs = dict.fromkeys(row.result.codec for row in rows)
+    beside = [row for row in clean if row.result.codec in codecs]
+    # from weak to strong: the table of conditions says which way that is
+    strengths = sorted({row.of.strength for row in rows}, reverse=not first.grows)
+    columns = [CLEAN, *(f"{value:g}" for value in strengths)] if first.axis else [CLEAN, first.label]
+    colours = {family: style.colour_index for family, style in styles.items()}
+    charts = []
+    for its in quantities:
+        series = _series([*beside, *rows], its, strengths, list(codecs))
+        if series:
+            title, axis = f"{first.label}: {its.title}", first.axis
+            charts.append(multiple(title, axis, columns, series, its, limits[its.key], colours))
+    against = "compared with the sound that the codec was given" if first.reference == "input" else ""
+    note = "; ".join(filter(None, (first.definition, against)))
+    lines = [
+        _line(row, quantities)
+        for codec in codecs
+        for row in sorted(
+            (row for row in [*beside, *rows] if row.result.codec == codec), key=lambda row: _column(row, strengths)
+        )
+    ]
+    title = f"{first.label}{' (against the input)' if against else ''}"
+    heads = tuple(f"{its.title} {'↑' if its.higher_is_better else '↓'}" for its in quantities)
+    return ConditionPart("-".join(group).replace(":", "-"), title, note, tuple(charts), heads, tuple(lines))
+
+
+def _quantities() -> list[Quantity]:
+    return [SCORE, *(from_metric(METRICS[key]) for key in _METRICS), APPLICATION_METRICS[WORD_ERRORS].quantity]
+
+
+def _value(row: ConditionResult, quantity: Quantity) -> Estimate | None:
+    """Return the value of a row; None where it has none."""
+    found = row.word_errors if quantity.key == WORD_ERRORS else quantity.of(row.result)
+    return None if found is None or found.mean is None else found
+
+
+def _limits(rows: Sequence[ConditionResult], quantity: Quantity) -> tuple[float, float]:
+    """Return the range of the values with their intervals, of which wide ones do not squeeze the values."""
+    found = [value for row in rows if (value := _value(row, quantity)) is not None]
+    means = [value.mean for value in found if value.mean is not None]
+    low, high = min(means), max(means)
+    room = 0.5 * (high - low)
+    ends = [end for value in found for end in (value.low, value.high) if end is not None]
+    return min([low, *(max(end, low - room) for end in ends)]), max([high, *(min(end, high + room) for end in ends)])
+
+
+def _column(row: ConditionResult, strengths: Sequence[float]) -> int:
+    return 0 if not row.of.kind else 1 + list(strengths).index(row.of.strength)
+
+
+def _series(
+    rows: Sequence[ConditionResult], quantity: Quantity, strengths: Sequence[float], codecs: Sequence[str]
+) -> list[Series]:
+    found = []
+    for codec in codecs:
+        own = [row for row in rows if row.result.codec == codec]
+        values = [
+            Value(_column(row, strengths), estimate, row.result.summary.complete)
+            for row in own
+            if (estimate := _value(row, quantity)) is not None
+        ]
+        if values:
+            ordered = sorted(values, key=lambda value: value.column)
+            found.append(Series(codec, own[0].result.family, tuple(ordered)))
+    return found
+
+
+def _line(row: ConditionResult, quantities: Sequence[Quantity]) -> ConditionLine:
+    cells = []
+    for its in quantities:
+        value = _value(row, its)
+        small = "" if value is None else interval(value.low, value.high, its.decimals)
+        cells.append(ConditionCell(its.write(None if value is None else value.mean), small))
+    summary = row.result.summary
+    failed = f"{summary.failed} of {summary.clips}" if summary.failed else ""
+    return ConditionLine(row.result.codec, row.of.name or CLEAN, tuple(cells), failed)
