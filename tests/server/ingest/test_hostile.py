@@ -348,6 +348,7 @@ class TestLimits:
     def test_a_dead_fork_server_is_replaced(self, victim: Service) -> None:
         """Somebody kills it: the next upload gets a new one."""
         state = victim.client.app.state
+        victim.send(b"no zip")
         before = state.checker.pid
         os.killpg(before, 9)
         assert victim.send(b"no zip").status_code == 422
