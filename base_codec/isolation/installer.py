@@ -61,8 +61,8 @@ def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
     tail = ["--require-hashes", "--no-deps", "-r", str(lock.path)]
     if uv is None:
         # this environment's pip installs into the other: a pip of its own would take as long as a small lock
-        command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
-        command += tail
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--python", python]
+        command = [*pip, "install", *tail]
         variables: Mapping[str, str] = {}
     else:
         settings = read_pip_settings()
