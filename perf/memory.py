@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-SIZES = (200, 5000)
+FEW, MANY = 200, 5000
 ALLOWED = 1.10
 SAMPLES = 800
 RATE = 8000
@@ -71,13 +71,14 @@ def main() -> int:
     """Measure both sizes and compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--clips", type=int, default=MANY, help="how many are many")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.folder is not None:
         run(given.folder, given.out, given.workers)
         return 0
-    small, large = (measure(clips, given.workers) for clips in SIZES)
+    small, large = (measure(clips, given.workers) for clips in (FEW, given.clips))
     growth = [after / before for before, after in zip(small, large, strict=True)]
     print(f"growth: resynth ×{growth[0]:.3f}, score ×{growth[1]:.3f} (allowed ×{ALLOWED:.2f})")
     return 0 if max(growth) <= ALLOWED else 1

@@ -27,6 +27,7 @@ _QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",  # pages of a context share a process, which has compiled their scripts
 )
 
 

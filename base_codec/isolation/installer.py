@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -38,7 +39,7 @@ def install(lock: Lock, folder: Path) -> str:
     if uv is not None:
         run_step([uv, "venv", "--quiet", "--python", lock.python, str(folder)], lock, uv_variables(read_pip_settings()))
     else:
-        run_step([_python_of(lock), "-m", "venv", str(folder)], lock, {})
+        run_step([_python_of(lock), "-m", "venv", "--without-pip", str(folder)], lock, {})
     (folder / REQUIREMENTS).write_bytes(lock.text.encode())
     fetch_repositories(lock, folder)  # first: a missing git or commit is found before gigabytes are installed
     _install_packages(lock, folder, uv)
@@ -62,7 +63,9 @@ def _install_packages(lock: Lock, folder: Path, uv: str | None) -> None:
     # no-deps: the lock is complete, and a package's own requirements may contradict it
     tail = ["--require-hashes", "--no-deps", "-r", str(folder / REQUIREMENTS)]
     if uv is None:
-        command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *tail]
+        # this environment's pip installs into the other: a pip of its own would take as long as a small lock
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--python", python]
+        command = [*pip, "install", *tail]
         variables: Mapping[str, str] = {}
     else:
         settings = read_pip_settings()
@@ -119,6 +122,8 @@ def _uv() -> str | None:
     found = None if wish == "pip" else shutil.which("uv")
     if wish == "uv" and found is None:
         raise EnvironmentFailed(f"{INSTALLER_VARIABLE} asks for uv, which is not on the PATH: pip install uv")
+    if found is None and importlib.util.find_spec("pip") is None:
+        raise EnvironmentFailed(f"expected pip in {sys.prefix}, or uv on the PATH: python -m ensurepip")
     return found
 
 

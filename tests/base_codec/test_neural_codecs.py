@@ -73,6 +73,7 @@ def test_tokens_have_the_shape_and_the_bits_of_the_card(name: str, family: str) 
     assert encoded.tokens == tokens.size
 
 
+@pytest.mark.sample(5)
 @of_each_family
 def test_length_and_channels_come_back(name: str, family: str) -> None:
     """One sample, ten milliseconds and an odd length come back as long, at the codec's rate and at another, twice."""
@@ -86,6 +87,7 @@ def test_length_and_channels_come_back(name: str, family: str) -> None:
                 assert np.isfinite(decoded).all()
 
 
+@pytest.mark.sample(5)
 @of_each_family
 def test_a_batch_gives_what_one_by_one_gives(name: str, family: str) -> None:
     """Clips of many lengths together have the same tokens, and the same audio within 1e-4, as each alone."""
@@ -102,6 +104,7 @@ def test_a_batch_gives_what_one_by_one_gives(name: str, family: str) -> None:
         np.testing.assert_allclose(other, one, atol=1e-4)
 
 
+@pytest.mark.sample(5)
 @of_each_family
 def test_a_later_change_of_sound_changes_nothing_far_before(name: str, family: str) -> None:
     """Two clips that part at a sample have resyntheses that part there, no sooner than the look-ahead allows.
@@ -170,6 +173,7 @@ def test_tokens_of_another_codec_are_refused(name: str, family: str) -> None:
             codec.decode(replace(encoded, payload=payload))
 
 
+@pytest.mark.sample(5)
 @of_each_family
 def test_long_clips_are_cut_without_a_gap(name: str, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut into chunks with enough context, a clip has the tokens (but for the stated share) and the sound of one go."""

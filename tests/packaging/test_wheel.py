@@ -9,11 +9,14 @@ import sys
 import sysconfig
 import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
+from packaging.requirements import Requirement
+from support.datasets.package_files import wheel as make_wheel
 from support.profile import EVERYTHING
 from support.server.serving import WITHOUT_HEAVY, served
 
@@ -32,18 +35,9 @@ GENERIC = {
 }
 
 OTHER = {
-    "pyproject.toml": """
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-[project]
-name = "other-codecs"
-version = "3.1"
-[project.entry-points."codec_superb.codecs"]
-other = "other_codecs:codecs.yaml"
-[tool.hatch.build.targets.wheel]
-packages = ["other_codecs"]
-""",
+    "other_codecs-3.1.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    "other_codecs-3.1.dist-info/RECORD": "",
+    "other_codecs-3.1.dist-info/entry_points.txt": "[codec_superb.codecs]\nother = other_codecs:codecs.yaml\n",
     "other_codecs/__init__.py": "",
     "other_codecs/codecs.yaml": """
 family: other
@@ -68,7 +62,7 @@ class Pcm16(Codec):
         return (np.frombuffer(packets.payload, "<i2") / 32767).astype(np.float32).reshape(channels, -1)
 """,
 }
-"""Files of a distribution by somebody else."""
+"""Files of a wheel by somebody else."""
 
 
 def _run(*command: str | Path, cwd: Path) -> str:
@@ -88,12 +82,38 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel with its core dependencies into a fresh environment; return the environment."""
+    """Install the wheel with its core dependencies into a fresh environment; return the environment.
+
+    In short the dependencies, as the wheel names them, are links into this environment, where they are installed.
+    """
     home = tmp_path_factory.mktemp("installed") / "env"
-    venv.create(home, with_pip=True)
-    constraints = ROOT / "constraints.txt"
-    _run(home / "bin/python", "-m", "pip", "install", "-q", "--no-compile", "-c", constraints, wheel, cwd=home)
+    venv.create(home)
+    if EVERYTHING:
+        _pip(home, "install", "--no-compile", "-c", ROOT / "constraints.txt", wheel)
+    else:
+        _pip(home, "install", "--no-compile", "--no-deps", wheel)
+        (site,) = home.glob("lib/python3.*/site-packages")
+        (own,) = metadata.distributions(name="codec-superb", path=[str(site)])
+        _link_requirements(own, site)
     return home
+
+
+def _pip(home: Path, *arguments: str | Path) -> None:
+    """Let this environment's pip work in another, which has none."""
+    _run(sys.executable, "-m", "pip", "--python", home / "bin/python", *arguments, "-q", cwd=home)
+
+
+def _link_requirements(of: metadata.Distribution, site: Path) -> None:
+    """Link what a distribution requires without extras, and what that requires, into a folder of packages."""
+    for requirement in map(Requirement, of.requires or ()):
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            found = metadata.distribution(requirement.name)
+            tops = {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}
+            new = [top for top in sorted(tops) if not (site / top).exists()]
+            for top in new:
+                (site / top).symlink_to(found.locate_file(top))
+            if new:
+                _link_requirements(found, site)
 
 
 class TestWheel:
@@ -167,12 +187,9 @@ class TestInstalled:
 
     def test_another_distribution_adds_a_codec(self, installed: Path, tmp_path: Path) -> None:
         """A package installed beside this one is listed, and its codec runs in the workers of a real run."""
-        source = tmp_path / "other"
-        for name, text in OTHER.items():
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_text(text, encoding="utf-8")
-        pip = (installed / "bin/python", "-m", "pip")
-        _run(*pip, "install", "-q", "--no-deps", source, cwd=tmp_path)
+        file = tmp_path / "other_codecs-3.1-py3-none-any.whl"
+        file.write_bytes(make_wheel("other-codecs", "3.1", {name: text.encode() for name, text in OTHER.items()}))
+        _pip(installed, "install", "--no-deps", file)
         program = installed / "bin/codec-superb"
         card = json.loads(_run(program, "codecs", "show", "other_256k", "--json", cwd=tmp_path))
         assert (card["family"], card["version"]) == ("other", "3.1")
@@ -182,5 +199,5 @@ class TestInstalled:
         stored, _ = soundfile.read(tmp_path / "runs/other_256k/clips/audio/noise.wav.flac")
         given, _ = soundfile.read(tmp_path / "clips/noise.wav")
         assert np.abs(stored - given).max() < 2**-14
-        _run(*pip, "uninstall", "-q", "-y", "other-codecs", cwd=tmp_path)
+        _pip(installed, "uninstall", "-y", "other-codecs")
         assert "other_256k" not in _run(program, "codecs", "list", cwd=tmp_path)

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from support.server.databases import database_of_kind
 from support.server.postgres import PostgresServer, postgres_server
+from support.server.warm_checks import WarmChecks
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
@@ -27,6 +28,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name, value in parameters.items():
             if isinstance(value, str) and value in BACKENDS and "tests/server/database/" not in item.nodeid:
                 item.add_marker(pytest.mark.sample(1, over=name))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warm_checks() -> Iterator[WarmChecks]:
+    """Let processes that check uploads serve one test after another."""
+    warm = WarmChecks()
+    with warm.used():
+        yield warm
+
+
+@pytest.fixture
+def fresh_checks(_warm_checks: WarmChecks) -> Iterator[None]:
+    """For tests of how a service starts: its fork server is its own, and there from the beginning."""
+    _warm_checks.paused = True
+    yield
+    _warm_checks.paused = False
 
 
 @pytest.fixture(scope="session")

@@ -51,34 +51,43 @@ def _refuses(service: Served) -> bool:
     return False
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give an empty home."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def service(home: Path) -> Iterator[Served]:
+    """Serve with that home, without a setting and without packages that compute."""
+    with served(before=WITHOUT_HEAVY, environment={"CODEC_SUPERB_HOME": str(home)}) as running:
+        yield running
+
+
 class TestStart:
     """Nothing is configured, and it runs."""
 
-    def test_runs_without_configuration_and_without_packages_that_compute(self, tmp_path: Path) -> None:
+    def test_runs_without_configuration_and_without_packages_that_compute(self, service: Served, home: Path) -> None:
         """With an empty home and no torch, numba, transformers or librosa the service becomes ready and answers."""
-        with served(before=WITHOUT_HEAVY, environment={"CODEC_SUPERB_HOME": str(tmp_path)}) as service:
-            assert service.get("/healthz").json() == {"status": "alive"}
-            assert service.get("/readyz").json() == {"status": "ready"}
-            front = service.get("/", accept="text/html")
-            assert front.status_code == 200
-            assert "text/html" in front.headers["content-type"]
-            assert "server" not in front.headers
-            assert str(tmp_path / "server" / "leaderboard.sqlite") in service.said[1]
-            assert service.said[2] == "0 submissions; 19 + 34 + 9 codecs of published tables; datasets: mini\n"
-        assert (tmp_path / "server" / "leaderboard.sqlite").exists()
+        assert service.get("/healthz").json() == {"status": "alive"}
+        assert service.get("/readyz").json() == {"status": "ready"}
+        front = service.get("/", accept="text/html")
+        assert front.status_code == 200
+        assert "text/html" in front.headers["content-type"]
+        assert "server" not in front.headers
+        assert str(home / "server" / "leaderboard.sqlite") in service.said[1]
+        assert service.said[2] == "0 submissions; 19 + 34 + 9 codecs of published tables; datasets: mini\n"
+        assert (home / "server" / "leaderboard.sqlite").exists()
 
-    def test_a_head_without_end_is_refused(self, tmp_path: Path) -> None:
+    def test_a_head_without_end_is_refused(self, service: Served) -> None:
         """A header of a megabyte is not kept in memory to see how it ends."""
-        with (
-            served("--storage", str(tmp_path)) as service,
-            socket.create_connection(service.address, timeout=PATIENCE_S) as connection,
-        ):
+        with socket.create_connection(service.address, timeout=PATIENCE_S) as connection:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ")
             with suppress(ConnectionError):
                 for _ in range(16):
                     connection.sendall(b"a" * 65_536)
                 assert connection.recv(100).startswith(b"HTTP/1.1 400")
-            assert service.get("/healthz").status_code == 200
+        assert service.get("/healthz").status_code == 200
 
     @pytest.mark.slow
     def test_several_processes_on_postgresql_count_together(self, postgres: PostgresServer, tmp_path: Path) -> None:

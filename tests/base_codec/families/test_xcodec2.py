@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -130,18 +128,3 @@ def test_one_is_not_taken_for_the_other() -> None:
     """The two models have the same parts and other rates: each refuses the other's checkpoint by its type."""
     with pytest.raises(RefusedSetting, match=r"expected the model type neucodec in .*, got xcodec2"):
         registry.open_codec("neucodec", options=CodecOptions(str(checkpoint("xcodec2"))))
-
-
-def test_neither_needs_torchaudio() -> None:
-    """Where torchaudio is not installed, which the extra neural does not ask for, both code a clip all the same."""
-    program = (
-        "import sys; sys.modules['torchaudio'] = None\n"
-        "import numpy as np\n"
-        "from codec_superb.base_codec.registry import open_codec\n"
-        "from codec_superb.base_codec.options import CodecOptions\n"
-        f"for name, folder in {[(name, str(checkpoint(name))) for name in ('xcodec2', 'neucodec')]!r}:\n"
-        "    codec = open_codec(name, options=CodecOptions(weights=folder))\n"
-        "    print(codec.decode(codec.encode(np.full((1, 1600), 0.1, dtype=np.float32), 16000)).shape)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["(1, 1600)"] * 2

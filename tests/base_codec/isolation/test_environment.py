@@ -174,12 +174,22 @@ class TestEnsure:
             ensure_built(open_lock(str(write_lock(tmp_path, python="3.99"))))
 
 
-def _provide_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put uv on the PATH where it is not there."""
-    if shutil.which("uv") is None:
-        subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "tools")], check=True)
-        subprocess.run([tmp_path / "tools/bin/pip", "install", "-q", "uv"], check=True, capture_output=True)
-        monkeypatch.setenv("PATH", str(tmp_path / "tools/bin"), prepend=":")
+@pytest.fixture(scope="module")
+def folder_of_uv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of the program uv, which is fetched where it is not on the PATH."""
+    if (found := shutil.which("uv")) is not None:
+        return Path(found).parent
+    folder = tmp_path_factory.mktemp("tools")
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-compile", "--target", str(folder), "uv"]
+    subprocess.run(pip, check=True, capture_output=True)
+    return folder / "bin"
+
+
+@pytest.fixture
+def uv(home: Path, folder_of_uv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take uv as the installer."""
+    monkeypatch.setenv("CODEC_SUPERB_INSTALLER", "uv")
+    monkeypatch.setenv("PATH", str(folder_of_uv), prepend=":")
 
 
 @pytest.mark.network
@@ -188,12 +198,11 @@ class TestInstall:
 
     @pytest.mark.parametrize("program", ["pip", "uv"])
     def test_a_pinned_package_is_installed_from_the_configured_index(
-        self, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+        self, home: Path, tmp_path: Path, request: pytest.FixtureRequest, program: str
     ) -> None:
         """The file with the locked hash comes through the user's own index, with either installer."""
-        monkeypatch.setenv("CODEC_SUPERB_INSTALLER", program)
         if program == "uv":
-            _provide_uv(tmp_path, monkeypatch)
+            request.getfixturevalue("uv")
         built = ensure_built(open_lock(str(write_lock(tmp_path, EINOPS))))
         assert built.installer == program
         code = "import importlib.metadata as m; print(m.version('einops'))"
@@ -201,7 +210,7 @@ class TestInstall:
         assert done.stdout == "0.8.2\n"
 
     def test_half_a_package_does_not_count_as_installed(
-        self, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, uv: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A file that cannot be copied ends the build with its reason, also where another index is asked then."""
         about = {"WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n", "RECORD": b""}
@@ -211,9 +220,7 @@ class TestInstall:
         wheels.mkdir()
         (wheels / "large-1.0-py3-none-any.whl").write_bytes(content)
         monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
-        monkeypatch.setenv("CODEC_SUPERB_INSTALLER", "uv")
         monkeypatch.setenv("UV_LINK_MODE", "copy")
-        _provide_uv(tmp_path, monkeypatch)
         pin = f"large==1.0 --hash=sha256:{hashlib.sha256(content).hexdigest()}"
         lock = write_lock(tmp_path, f"# extra-index: {(tmp_path / 'none').as_uri()}", pin)
         (tmp_path / "none").mkdir()
@@ -258,6 +265,14 @@ class TestUv:
             installer._uv()
         monkeypatch.setenv(installer.INSTALLER_VARIABLE, "conda")
         with pytest.raises(EnvironmentFailed, match="expected CODEC_SUPERB_INSTALLER to be uv or pip, got 'conda'"):
+            installer._uv()
+
+    def test_without_any_installer_both_are_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An environment that was made without pip, on a machine without uv, is told how to get either."""
+        monkeypatch.setenv("PATH", "/nowhere")
+        monkeypatch.delenv(installer.INSTALLER_VARIABLE, raising=False)
+        monkeypatch.setitem(sys.modules, "pip", None)
+        with pytest.raises(EnvironmentFailed, match=r"expected pip in .*, or uv on the PATH: python -m ensurepip"):
             installer._uv()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -203,18 +202,9 @@ def test_a_fault_in_a_batch_costs_the_clip_that_has_it_alone_too(tmp_path: Path,
     assert len(apart) == (fault in {1, 21, 23})
 
 
-@pytest.fixture(scope="module")
-def pools() -> Iterator[tuple[Executor, Executor]]:
-    """Give one worker, and two: importing torch takes each a while."""
-    with Executor(1) as one, Executor(2) as two:
-        yield one, two
-
-
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "family"), NEURAL)
-def test_a_neural_codec_gives_the_same_rows_in_batches(
-    tmp_path: Path, pools: tuple[Executor, Executor], name: str, family: str
-) -> None:
+def test_a_neural_codec_gives_the_same_rows_in_batches(tmp_path: Path, name: str, family: str) -> None:
     """Tokens and bits are equal and the sound is within 1e-4, whatever the rates, channels and lengths of the clips.
 
     The number of workers changes nothing, a clip with NaN costs itself, and a run that was begun with fewer clips goes
@@ -235,10 +225,11 @@ def test_a_neural_codec_gives_the_same_rows_in_batches(
         )  # fmt: skip
         return outcome
 
-    one, two = pools
-    alone, run, by_one_worker = made("alone", two, 0), made("two", two, 3), made("one", one, 3)
-    made("resumed", one, 0, 3)
-    resumed = made("resumed", two, 3)
+    with Executor(1) as one:
+        by_one_worker = made("one", one, 3)
+        made("resumed", one, 0, 3)
+    with Executor(2) as two:  # the worker of `one`, which has torch imported, serves it too
+        alone, run, resumed = made("alone", two, 0), made("two", two, 3), made("resumed", two, 3)
     assert contents(by_one_worker.path) == contents(run.path)
     assert (resumed.done, resumed.reused) == (7, 3)
     for other in (run, resumed):

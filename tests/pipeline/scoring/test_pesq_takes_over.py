@@ -79,6 +79,7 @@ def _pesq(run: Path) -> dict[str, float | None]:
     return {row.clip: row.metrics["pesq"].value for row in RunFolder(run).rows()}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", BROKEN)
 def test_the_package_takes_over_and_the_stamp_says_so(made: Path, tmp_path: Path, how: str) -> None:
     """Two workers score all clips by the package, with its numbers, one warning, and its name in the stamp."""

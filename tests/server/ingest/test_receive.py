@@ -53,7 +53,9 @@ class TestSlow:
 class TestEnvironment:
     """What a process that reads files of strangers could tell."""
 
-    def test_it_does_not_have_the_service_s_secrets(self, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    def test_it_does_not_have_the_service_s_secrets(
+        self, monkeypatch: pytest.MonkeyPatch, settings: Settings, fresh_checks: None
+    ) -> None:
         """Neither the database's password nor the key that signs cookies is in its environment."""
         monkeypatch.setenv("CODEC_SUPERB_SERVER_SECRET_KEY", "do not tell" * 5)
         with running(settings) as service:

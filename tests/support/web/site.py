@@ -11,8 +11,9 @@ from typing import Any
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from fastapi import FastAPI
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page
 from support.timing import PAGE_MS, PATIENCE_S, wait_for
+from support.web.contexts import shared_context
 
 from codec_superb.server.app import create_app
 from codec_superb.server.database.migrate import upgrade
@@ -61,23 +62,20 @@ def visitor(
     ``page.goto("/path")`` is relative to the site. ``expected`` is part of the complaints that belong to the test:
     browsers report each refusal that a script gets. ``options`` go to ``Browser.new_context``.
     """
-    context: BrowserContext = browser.new_context(
-        base_url=site, viewport={"width": width, "height": height}, color_scheme=scheme, **options
-    )
-    context.set_default_timeout(PAGE_MS)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda told: complaints.append(told.text) if told.type in {"error", "warning"} else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    try:
+    with shared_context(browser, f"{site}/healthz", site, base_url=site, **options) as context:
+        context.set_default_timeout(PAGE_MS)
+        page = context.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        complaints: list[str] = []
+        page.on("console", lambda told: complaints.append(told.text) if told.type in {"error", "warning"} else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
         yield page
         unexpected = [text for text in complaints if expected is None or expected not in text]
         assert not unexpected, unexpected
         assert not [url for url in asked if not url.startswith((site + "/", "data:", "blob:"))]
-    finally:
-        context.close()
 
 
 def wait_until(page: Page, expression: str, seconds: float = PAGE_MS / 1000) -> None:

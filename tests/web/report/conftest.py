@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page
 from support.timing import PAGE_MS
+from support.web.contexts import shared_context
 from support.web.report import TABLE, make_report
 
 from codec_superb.web.report import render
@@ -45,25 +47,24 @@ def _write(folder: Path, data: Any) -> Path:
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+def open_page(browser: Browser, report_file: Path) -> Iterator[Callable[..., Page]]:
     """Open files offline; at the end nothing may have been asked of a network or complained about."""
-    contexts: list[BrowserContext] = []
+    blank = report_file.with_name("blank.html")
+    blank.write_text("<!doctype html><title>-</title>", encoding="utf-8")
     asked: list[str] = []
     complaints: list[str] = []
+    with ExitStack() as contexts:
 
-    def open_page(path: Path, **options: Any) -> Page:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "offline": True, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PAGE_MS)
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(path.as_uri())
-        return page
+        def open_page(path: Path, **options: Any) -> Page:
+            window = {"viewport": {"width": 1280, "height": 900}, "offline": True, **options}
+            page = contexts.enter_context(shared_context(browser, blank.as_uri(), "file://", **window)).new_page()
+            page.set_default_timeout(PAGE_MS)
+            page.on("request", lambda request: asked.append(request.url))
+            page.on("console", lambda message: complaints.append(message.text))
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.goto(path.as_uri())
+            return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-    assert complaints == []
+        yield open_page
+        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+        assert complaints == []
