@@ -18,7 +18,7 @@ from codec_superb.base_codec.errors import MissingDependency, MissingWeights, Re
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import unchanged_file_sha256
-from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch, named_repository
+from codec_superb.data_manifests.hub.hub_files import check_hub_files, find_hub_files, how_to_fetch, named_repository
 from codec_superb.missing_package import not_installed
 
 CONFIG, PARAMETERS = "config.json", "model.safetensors"
@@ -96,6 +96,20 @@ def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, downl
     return _from_hub(card, *named, download=download)
 
 
+def check_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> None:
+    """Raise MissingWeights where the weights of ``card`` are neither here nor to be had from the hub; fetch nothing."""
+    given = options.weights
+    named = named_repository(given) if given is not None else None
+    if given is not None and named is None:
+        _from_folder(card, Path(given).expanduser())
+    elif card.weights is not None:
+        try:
+            repository, revision = named or (card.weights.source, card.weights.revision)
+            check_hub_files(card.name, repository, FILES, revision)
+        except FetchError as error:
+            raise MissingWeights(str(error)) from error
+
+
 def describe_weights(weights: Weights | None) -> str:
     """Describe weights in one line: source, and commit and hashes where these are known."""
     if weights is None:
@@ -132,7 +146,7 @@ def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
     place = folder if any((folder / name).is_file() for name in FILES) and not own.is_dir() else own
     missing = [str(place / name) for name in FILES if not (place / name).is_file()]
     raise MissingWeights(
-        f"{card.name}: no file {' and no file '.join(missing)}\n"
+        f"{card.name}: no file {' and no file '.join(missing)}; "
         f"{how_to_fetch(source, FILES, _pinned(card), place, folder)}"
     )
 

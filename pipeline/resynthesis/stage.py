@@ -21,6 +21,7 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.resynthesis.batches import SECONDS_ON_CUDA, plan_batches
 from codec_superb.pipeline.resynthesis.clip import OpenedCodec, ResynthTask, Target, prepare_codec, resynthesise_clips
+from codec_superb.pipeline.resynthesis.readiness import make_ready, unfinished
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo, codec_source, spec_hash
@@ -91,7 +92,11 @@ def resynthesise(
     cards = [card_of(codec) for codec in codecs]
     check_options_apply(options, cards)
     refuse_device(device, cards)
-    configured = {codec: _configured(codec, options) for codec in codecs}
+    _refuse_encoders(cards)
+    make_ready(
+        unfinished(codecs, [dataset for _, dataset in opened], Path(out), overwrite=overwrite), options, progress
+    )
+    configured = {codec: configure(codec, options) for codec in codecs}
     plans = [
         _plan(codec, configured[codec], spec, dataset, category, Path(out), limit, batch, tokens=tokens)
         for spec, dataset in opened
@@ -105,12 +110,10 @@ def resynthesise(
         return [_run(plan, device, pool, progress, overwrite=overwrite) for plan in plans]
 
 
-def _configured(codec: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
-    """Locate the codec's weights before any work begins; they are recorded on the returned card."""
-    card = card_of(codec)
-    if card.encode_only:
-        raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
-    return configure(codec, options)
+def _refuse_encoders(cards: Sequence[Card]) -> None:
+    """Refuse codecs without a decoder, before any work begins."""
+    if encoder := next((card for card in cards if card.encode_only), None):
+        raise PipelineError(f"{encoder.name} only encodes: it has no resynthesis to score; choose another codec")
 
 
 def _plan(

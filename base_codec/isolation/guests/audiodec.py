@@ -18,6 +18,12 @@ SILENCE = 8192
 """Samples of silence before the clip, as in the authors' class."""
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens: of each model its configuration and its checkpoint."""
+    models = (AUTOENCODER, VOCODER)
+    return [guest_tools.Files(tuple(name for file in models for name in (str(Path(file).with_name(CONFIG)), file)))]
+
+
 class Guest:
     """Eight codebooks at 80 Hz; the state of the stream is reset before each clip."""
 
@@ -29,8 +35,7 @@ class Guest:
         from models.vocoder.HiFiGAN import StreamGenerator as Vocoder  # type: ignore[import-not-found]
 
         self.torch = torch
-        files = tuple(str(Path(file).with_name(name)) for file in (AUTOENCODER, VOCODER) for name in _beside(file))
-        folder = guest_tools.weights_folder(card, files)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         facts, state = self._read(folder / AUTOENCODER)
         self.autoencoder = Autoencoder(**facts["generator_params"])
         self.autoencoder.load_state_dict(state)
@@ -91,8 +96,3 @@ class Guest:
         with self.torch.inference_mode():
             latents = self.autoencoder.lookup(self.torch.from_numpy(tokens) + self.offsets)
             return self.vocoder.decode(latents)[0].numpy()
-
-
-def _beside(checkpoint: str) -> tuple[str, str]:
-    """Return the names of the two files of a model."""
-    return CONFIG, Path(checkpoint).name

@@ -12,6 +12,11 @@ ONLY_FOR_TRAINING = ("discriminator.", "mel_spec_transforms.", "phaseaug.")
 """Prefixes of parameters of training losses, which the publisher's file holds beside the codec's."""
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
+
+
 class Guest:
     """All codebooks of a model, and the loudness by which a clip is normalised, as side information."""
 
@@ -19,7 +24,7 @@ class Guest:
         import torch
 
         self.torch = torch
-        folder = guest_tools.weights_folder(card, FILES)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         self.model = without_losses(folder / FILES[0])
         state = torch.load(folder / FILES[1], map_location="cpu", weights_only=True)
         refuse_untrained(state)

@@ -10,6 +10,11 @@ FEWEST_SAMPLES = 201
 """Shortest clip: the STFT pads half a window of 400 samples by reflection at both ends."""
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Download]:
+    """Return what the guest opens."""
+    return [guest_tools.Download(f"{card['settings']['model']}.onnx")]
+
+
 class Guest:
     """One codebook, or FSQ with eight ternary digits (version 2); trained by speech recognition."""
 
@@ -20,7 +25,7 @@ class Guest:
 
         self.torch, self.package = torch, s3tokenizer
         name = card["settings"]["model"]
-        file = guest_tools.weights_file(card, f"{name}.onnx")
+        file = guest_tools.weights_file(card, *weights(card)[0])
         guest_tools.expect_hash(card, file)
         version_2 = "v2" in name
         self.model = model_v2.S3TokenizerV2(name) if version_2 else model.S3Tokenizer(name)

@@ -12,6 +12,11 @@ NOISE_SEED = 0
 """The decoder adds random noise (its noise blocks); a fixed seed gives the same audio for the same tokens."""
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
+
+
 class Guest:
     """Codebooks of several frame rates, grouped by the slowest: 1 + 2 + 4 (+ 8) tokens per frame, coarse to fine."""
 
@@ -20,7 +25,7 @@ class Guest:
         from snac import SNAC
 
         self.torch = torch
-        self.model = SNAC.from_pretrained(str(guest_tools.weights_folder(card, FILES))).to(device)
+        self.model = SNAC.from_pretrained(str(guest_tools.weights_folder(card, *weights(card)[0]))).to(device)
         coarsest = self.model.vq_strides[0]
         self.repeats = [coarsest // stride for stride in self.model.vq_strides]
         guest_tools.expect(

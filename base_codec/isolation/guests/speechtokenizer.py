@@ -9,6 +9,11 @@ import guest_tools
 FILES = ("config.json", "SpeechTokenizer.pt")
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES, card["settings"].get("subfolder", ""))]
+
+
 class Guest:
     """Eight codebooks at 50 Hz; the first is distilled from HuBERT."""
 
@@ -17,7 +22,7 @@ class Guest:
         from speechtokenizer import SpeechTokenizer
 
         self.torch = torch
-        folder = guest_tools.weights_folder(card, FILES, card["settings"].get("subfolder", ""))
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         config, checkpoint = (str(folder / name) for name in FILES)
         self.model = SpeechTokenizer.load_from_checkpoint(config, checkpoint).eval().to(device)
         guest_tools.expect(
