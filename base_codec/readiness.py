@@ -16,6 +16,7 @@ from codec_superb import plugins
 from codec_superb.base_codec import registry, weights
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import MissingDependency, MissingWeights
+from codec_superb.base_codec.file_weights import BESIDE
 from codec_superb.base_codec.isolation.wanted import check_weights
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.missing_package import not_installed
@@ -91,6 +92,8 @@ def _weights(name: str, card: Card, options: CodecOptions) -> str:
         if card.isolation is not None:
             own = registry.configure(name, options)[1].weights
             check_weights(card, Path(own) if own else None)
+        elif card.weights is not None and card.weights.source.startswith(BESIDE):
+            registry.configure(name, options)
         elif weights.takes_options(card):
             weights.check_weights(card, options)
     except MissingWeights as error:

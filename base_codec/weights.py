@@ -57,7 +57,7 @@ def check_options_apply(options: CodecOptions, cards: Sequence[Card]) -> None:
             f"dtype and compile are options of the neural codecs of the main environment; {names}: none takes them, "
             "leave them out"
         )
-    if options.weights is not None and not any(takes_options(card) or takes_folder(card) for card in cards):
+    if options.weights is not None and not any(card.weights is not None for card in cards):
         raise RefusedSetting(f"weights are an option of neural codecs; {names}: none takes them, leave them out")
 
 
@@ -89,11 +89,11 @@ def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, downl
         raise MissingWeights(f"{card.name} has no weights to find")
     given = options.weights
     if given is None:
-        return _from_hub(card, card.weights.source, card.weights.revision, download=download)
+        return repository_files(card, card.weights.source, card.weights.revision, download=download)
     named = named_repository(given)
     if named is None:
         return _from_folder(card, Path(given).expanduser())
-    return _from_hub(card, *named, download=download)
+    return repository_files(card, *named, download=download)
 
 
 def check_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> None:
@@ -151,9 +151,12 @@ def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
     )
 
 
-def _from_hub(card: Card, repository: str, revision: str | None, *, download: bool) -> LocalCheckpoint:
+def repository_files(
+    card: Card, repository: str, revision: str | None, files: Sequence[str] = FILES, *, download: bool = True
+) -> LocalCheckpoint:
+    """Return the files of a hub repository. Raises MissingWeights, and MissingDependency without the hub's client."""
     try:
-        found = find_hub_files(card.name, repository, FILES, revision, download=download)
+        found = find_hub_files(card.name, repository, files, revision, download=download)
     except ModuleNotFoundError as error:
         raise MissingDependency(not_installed(card.name, error.name, extra=EXTRA)) from error
     except FetchError as error:

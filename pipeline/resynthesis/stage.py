@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from codec_superb.base_codec.card import Card, Weights
+from codec_superb.base_codec.card import Weights
 from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure
 from codec_superb.base_codec.weights import check_options_apply, describe_weights
-from codec_superb.data_manifests import Category, Dataset, open_dataset
-from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
+from codec_superb.data_manifests import Category, open_dataset
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.resynthesis.batches import SECONDS_ON_CUDA, plan_batches
 from codec_superb.pipeline.resynthesis.clip import OpenedCodec, ResynthTask, Target, prepare_codec, resynthesise_clips
+from codec_superb.pipeline.resynthesis.codec_files import LateFiles, OpenedLate, changed_files, unseen
+from codec_superb.pipeline.resynthesis.plan import (
+    Plan,
+    location_of,
+    plan_run,
+    refuse_encoders,
+    refuse_output_inside,
+    refuse_twins,
+)
 from codec_superb.pipeline.resynthesis.readiness import make_ready, unfinished
-from codec_superb.pipeline.runs.dataset_access import DatasetSpec
-from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo, codec_source, spec_hash
+from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
 from codec_superb.pipeline.runs.probes import drop_probes
 from codec_superb.pipeline.runs.provenance import stamp, supersede
-from codec_superb.pipeline.runs.selection import select_clips
 from codec_superb.pipeline.tables.rows import ClipRow, ResynthesisRow
 from codec_superb.pipeline.workers.batches import BatchQueue
 from codec_superb.pipeline.workers.devices import Device, refuse_device
@@ -37,23 +41,6 @@ from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerC
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 _Journal = Journal[ResynthesisRow]
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """One requested run."""
-
-    codec: str
-    card: Card
-    spec: DatasetSpec
-    dataset: Dataset
-    clips: Sequence[str]
-    folder: RunFolder
-    spec_hash: str
-    options: CodecOptions
-    batch: float | None
-    tokens: bool
-    """Whether tokens are stored beside the audio."""
 
 
 def resynthesise(
@@ -92,64 +79,25 @@ def resynthesise(
     cards = [card_of(codec) for codec in codecs]
     check_options_apply(options, cards)
     refuse_device(device, cards)
-    _refuse_encoders(cards)
+    refuse_encoders(cards)
     make_ready(
         unfinished(codecs, [dataset for _, dataset in opened], Path(out), overwrite=overwrite), options, progress
     )
     configured = {codec: configure(codec, options) for codec in codecs}
     plans = [
-        _plan(codec, configured[codec], spec, dataset, category, Path(out), limit, batch, tokens=tokens)
+        plan_run(codec, configured[codec], spec, dataset, category, Path(out), limit, batch, tokens=tokens)
         for spec, dataset in opened
         for codec in codecs
     ]
     # resyntheses inside a folder of audio would be its clips at the next call
-    _refuse_output_inside(opened, Path(out))
-    _refuse_twins(plans)
+    refuse_output_inside(opened, Path(out))
+    refuse_twins(plans)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         return [_run(plan, device, pool, progress, overwrite=overwrite) for plan in plans]
 
 
-def _refuse_encoders(cards: Sequence[Card]) -> None:
-    """Refuse codecs without a decoder, before any work begins."""
-    if encoder := next((card for card in cards if card.encode_only), None):
-        raise PipelineError(f"{encoder.name} only encodes: it has no resynthesis to score; choose another codec")
-
-
-def _plan(
-    codec: str, configured: tuple[Card, CodecOptions], spec: str, dataset: Dataset, category: Category | None,
-    out: Path, limit: int | None, batch: float | None, *, tokens: bool,
-) -> _Plan:  # fmt: skip
-    """Describe one run, before any work begins."""
-    card, options = configured
-    folder = RunFolder(out / card.name / dataset.name)
-    identity = spec_hash(card, dataset.manifest_hash, codec_source(codec, card))
-    opened = DatasetSpec(spec, category, dataset.manifest_hash)
-    kept = tokens and card.codebooks is not None
-    return _Plan(codec, card, opened, dataset, select_clips(dataset, limit), folder, identity, options, batch, kept)
-
-
-def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> None:
-    """Refuse an output folder inside a dataset's folder, where resyntheses would become clips of the next call."""
-    for spec, dataset in opened:
-        place = _location(spec)
-        if place is not None and not is_plugged(spec) and out.resolve().is_relative_to(Path(place).resolve()):
-            raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another --out")
-
-
-def _refuse_twins(plans: Sequence[_Plan]) -> None:
-    """Refuse two runs with one run folder, as of two folders of audio with the same name."""
-    seen: dict[Path, _Plan] = {}
-    for plan in plans:
-        other = seen.setdefault(plan.folder.path, plan)
-        if other is not plan:
-            raise PipelineError(
-                f"{other.codec} on {other.spec.spec} and {plan.codec} on {plan.spec.spec} are both kept in "
-                f"{plan.folder.path}; name each once, or give them different --out folders"
-            )
-
-
-def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:
+def _run(plan: Plan, device: Device, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:
     """Execute one run under its lock; errors of the disk become PipelineError."""
     try:
         with plan.folder.lock():
@@ -162,7 +110,7 @@ def _run(plan: _Plan, device: Device, pool: Executor, progress: Progress, *, ove
         raise fatal from error
 
 
-def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:
+def _settle(plan: Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:
     """Remove or set aside results of another specification; return the info of a run that can be resumed."""
     folder = plan.folder
     if overwrite:
@@ -170,27 +118,28 @@ def _settle(plan: _Plan, progress: Progress, *, overwrite: bool) -> RunInfo | No
     if not folder.exists():
         return None
     before = folder.info()
-    if before.spec_hash == plan.spec_hash:
+    changed = changed_files(before.codec_files, plan.codec)
+    if before.spec_hash == plan.spec_hash and not changed:
         return before
     # renamed, never deleted: what was computed for days may be wanted again
     place = folder.set_aside()
     progress.message(
-        f"{folder.path}: {_changed(before, plan)}; the old results are kept in {place}, the run is restarted"
+        f"{folder.path}: {_changed(before, plan, changed)}; the old results are kept in {place}, the run is restarted"
     )
     return None
 
 
-def _changed(before: RunInfo, plan: _Plan) -> str:
+def _changed(before: RunInfo, plan: Plan, files: Sequence[str]) -> str:
     """Describe the change that invalidates old results."""
     if before.dataset.manifest_hash != plan.dataset.manifest_hash:
         return f"the dataset {plan.dataset.name} has changed"
     old, new = before.card.model_dump(), plan.card.model_dump()
-    fields = [name for name in new if old.get(name) != new[name]]
+    fields = [*(name for name in new if old.get(name) != new[name]), *files]
     return f"the codec {plan.card.name} has changed ({', '.join(fields) or 'its file'})"
 
 
 def _resume(
-    plan: _Plan,
+    plan: Plan,
     before: RunInfo | None,
     journal: _Journal,
     device: Device,
@@ -207,7 +156,8 @@ def _resume(
         info = _with_weights(info, on.weights, before)
         seconds = _batch_seconds(plan, on, progress)
         new = stamp("resynth", on.device, batch_seconds=seconds)
-        info = info.model_copy(update={"provenance": supersede(info.provenance, new)})
+        noted = {"provenance": supersede(info.provenance, new), "codec_files": on.files}
+        info = info.model_copy(update=noted)
         stale |= _work(plan, _tasks(plan, todo, on, seconds), journal, info, pool, progress)
     if stale:
         info = _without_probes(plan, info, progress)
@@ -218,7 +168,7 @@ def _resume(
     return _outcome(plan, journal, len(todo))
 
 
-def _without_probes(plan: _Plan, info: RunInfo, progress: Progress) -> RunInfo:
+def _without_probes(plan: Plan, info: RunInfo, progress: Progress) -> RunInfo:
     """Drop the probe results, which belong to other rows than the new table's; predictions stay in their journal."""
     if info.probes:
         names = ", ".join(info.probes)
@@ -226,7 +176,7 @@ def _without_probes(plan: _Plan, info: RunInfo, progress: Progress) -> RunInfo:
     return drop_probes(plan.folder, info)
 
 
-def _outcome(plan: _Plan, journal: _Journal, done: int) -> RunOutcome:
+def _outcome(plan: Plan, journal: _Journal, done: int) -> RunOutcome:
     """Count computed, reused and failed clips."""
     asked = len(plan.clips)
     outcome = RunOutcome(plan.folder.path, plan.card.name, plan.dataset.name, "resynth", asked, done, asked - done)
@@ -236,7 +186,7 @@ def _outcome(plan: _Plan, journal: _Journal, done: int) -> RunOutcome:
     return outcome
 
 
-def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
+def _describe(plan: Plan, before: RunInfo | None) -> RunInfo:
     """Return the info of the requested run; its status is kept where its table has the requested rows."""
     dataset = DatasetInfo(
         name=plan.dataset.name,
@@ -247,7 +197,7 @@ def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
         licence=plan.dataset.licence,
         homepage=plan.dataset.homepage,
         citation=plan.dataset.citation,
-        location=_location(plan.spec.spec),
+        location=location_of(plan.spec.spec),
         category=plan.spec.category,
     )
     if before is None:
@@ -257,15 +207,7 @@ def _describe(plan: _Plan, before: RunInfo | None) -> RunInfo:
     return before.model_copy(update={"dataset": dataset, "status": status})
 
 
-def _location(spec: str) -> str | None:
-    """Return how a dataset that is none of the benchmark's is opened again: an absolute path, or a plug-in's name."""
-    if spec in manifest_names():
-        return None
-    path = Path(spec).expanduser()
-    return spec if is_plugged(spec) and not path.is_file() else str(path.absolute())
-
-
-def _finished(plan: _Plan, journal: _Journal, clip: str) -> bool:
+def _finished(plan: Plan, journal: _Journal, clip: str) -> bool:
     """Whether a clip has a valid resynthesis; a power loss may have left an empty file, since files are not synced.
 
     A clip whose category has changed is computed again: the manifest's hash does not cover categories.
@@ -281,12 +223,14 @@ def _finished(plan: _Plan, journal: _Journal, clip: str) -> bool:
         return False
 
 
-def _prepare(plan: _Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:
+def _prepare(plan: Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:
     """Open the codec in a worker before anything is written; return how it was opened."""
     if plan.card.isolation is not None:  # in the parent process, where no timeout applies
         ensure_built(open_lock(plan.card.isolation.lock), progress.message)
     (event,) = pool.stream(prepare_codec, [(plan.codec, device, plan.options)])
     if isinstance(event, TaskResult):
+        if told := unseen(plan.codec, plan.card, event.value.files):
+            progress.message(told)
         return event.value
     raise PipelineError(f"{plan.card.name} cannot be opened: {event.reason}\n{event.log}".rstrip())
 
@@ -302,7 +246,7 @@ def _with_weights(info: RunInfo, opened: Weights | None, before: RunInfo | None)
     return info.model_copy(update={"card": card.model_copy(update={"weights": opened})})
 
 
-def _batch_seconds(plan: _Plan, on: OpenedCodec, progress: Progress) -> float:
+def _batch_seconds(plan: Plan, on: OpenedCodec, progress: Progress) -> float:
     """Return the batch size in seconds of sound; 0 for single clips."""
     if on.gains_from_batches:
         usual = SECONDS_ON_CUDA if on.device == "cuda" else 0.0
@@ -313,7 +257,7 @@ def _batch_seconds(plan: _Plan, on: OpenedCodec, progress: Progress) -> float:
 
 
 def _work(
-    plan: _Plan,
+    plan: Plan,
     tasks: Iterable[ResynthTask],
     journal: _Journal,
     info: RunInfo,
@@ -322,12 +266,14 @@ def _work(
 ) -> bool:
     """Execute the tasks; return whether any row differs from the journal."""
     plan.folder.write_info(info)
-    changed = False
+    changed, late = False, LateFiles(plan.card.name)
     queue = BatchQueue(tasks)
     with closing(pool.stream(resynthesise_clips, queue)) as events:
         for event in events:
             row = _crashed(plan, event, queue, progress) if isinstance(event, WorkerCrash) else event.value
-            if row is None:
+            if isinstance(row, OpenedLate):
+                late.tell(row, progress)
+            if not isinstance(row, ResynthesisRow):
                 continue
             if not changed and _is_news(journal, row):
                 changed = True
@@ -338,7 +284,7 @@ def _work(
     return changed
 
 
-def _tasks(plan: _Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) -> Iterator[ResynthTask]:
+def _tasks(plan: Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) -> Iterator[ResynthTask]:
     """Yield the tasks, one batch or clip each, as workers become free."""
     clips = (plan.dataset.clip(clip) for clip in todo)
     for together in plan_batches(clips, seconds) if seconds else ((clip,) for clip in todo):
@@ -346,14 +292,14 @@ def _tasks(plan: _Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) ->
         yield ResynthTask(plan.codec, on.device, plan.spec, plan.dataset.name, targets, plan.options, on.weights)
 
 
-def _target(plan: _Plan, clip: str) -> Target:
+def _target(plan: Plan, clip: str) -> Target:
     tokens = str(plan.folder.tokens_path(clip)) if plan.tokens else ""
     its = plan.dataset.clip(clip)
     return Target(clip, its.category, str(plan.folder.audio_path(clip)), tokens, its.cluster)
 
 
 def _crashed(
-    plan: _Plan, crash: WorkerCrash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
+    plan: Plan, crash: WorkerCrash[ResynthTask], queue: BatchQueue[ResynthTask], progress: Progress
 ) -> ResynthesisRow | None:
     """Return the row of a clip that killed its worker; the clips of a batch are first repeated one by one."""
     left = crash.task.targets[crash.index :]
@@ -384,7 +330,7 @@ def _is_news(journal: _Journal, row: ResynthesisRow) -> bool:
     return known is None or row != known.model_copy(update={"encode_s": row.encode_s, "decode_s": row.decode_s})
 
 
-def _rows(plan: _Plan, journal: _Journal) -> Iterator[ResynthesisRow]:
+def _rows(plan: Plan, journal: _Journal) -> Iterator[ResynthesisRow]:
     """Yield the rows of the requested clips, sorted."""
     for clip in plan.clips:
         row = journal.last(clip)

@@ -1,0 +1,53 @@
+"""The weights of a codec that is given as a file: a class of :class:`~.interface.CheckpointCodec` names their files.
+
+They lie in the user's folder (``--weights``), in the hub's repository of the card, or beside the codec's file. Their
+hash stands on the card, so that other weights make another run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from codec_superb.base_codec.card import Card, Weights
+from codec_superb.base_codec.errors import MissingWeights
+from codec_superb.base_codec.isolation.user_weights import given_folder
+from codec_superb.base_codec.weights import RANDOM_KEY, LocalCheckpoint, repository_files
+from codec_superb.data_manifests.files import listing_sha256, unchanged_file_sha256
+from codec_superb.data_manifests.hub.hub_files import named_repository
+
+BESIDE = "local:"
+
+
+def declared(card: Card, file: Path) -> Card:
+    """Return the card of a class in ``file``; where it names no source of weights, that is the file's folder."""
+    return card if card.weights else card.model_copy(update={"weights": Weights(source=BESIDE + file.parent.name)})
+
+
+def card_with_files(card: Card, names: Sequence[str], file: Path, given: str | None) -> tuple[Card, Path]:
+    """Return the card with the hash of the files ``names``, and their folder. Raises MissingWeights that names them."""
+    found = _located(card, names, file, given)
+    lacking = [name for name in names if not (found.folder / name).is_file()]
+    if lacking:
+        raise MissingWeights(
+            f"{card.name}: expected {', '.join(names)} (its weights_files) in {found.folder}, got no "
+            f"{', '.join(lacking)}; put what is missing there, or name another folder with --weights"
+        )
+    hashes = {name: unchanged_file_sha256(found.folder / name) for name in names}
+    sha256 = next(iter(hashes.values())) if len(hashes) == 1 else listing_sha256(hashes)
+    source = "random" if (found.folder / RANDOM_KEY).exists() else found.source
+    return card.model_copy(
+        update={"weights": Weights(source=source, revision=found.revision, sha256=sha256)}
+    ), found.folder
+
+
+def _located(card: Card, names: Sequence[str], file: Path, given: str | None) -> LocalCheckpoint:
+    own = card.weights or Weights(source=BESIDE)
+    named = (own.source, own.revision) if given is None else named_repository(given)
+    if given is not None and named is None:
+        folder = given_folder(card, given)
+    elif given is None and own.source.startswith(BESIDE):
+        folder = file.parent
+    else:
+        return repository_files(card, *(named or ("", None)), names)
+    return LocalCheckpoint(folder, BESIDE + folder.name)
