@@ -22,6 +22,9 @@ class Weights(BaseModel):
     config_sha256: str | None = None
     """SHA-256 of ``config.json``, from which transformers builds the model: the same weights with another
     configuration are another model."""
+    skipped: str | None = None
+    """What the file holds beside the codec's parameters, which the publisher's own loader leaves out too; known once it
+    is opened."""
 
 
 class Isolation(BaseModel):

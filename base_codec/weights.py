@@ -118,6 +118,7 @@ def describe_weights(weights: Weights | None) -> str:
     parts += [f"commit {weights.revision[:12]}"] if weights.revision else []
     parts += [f"SHA-256 {weights.sha256[:12]}…"] if weights.sha256 else []
     parts += [f"config.json {weights.config_sha256[:12]}…"] if weights.config_sha256 else []
+    parts += [f"without {weights.skipped}, which the publisher's loader skips too"] if weights.skipped else []
     return ", ".join(parts)
 
 
@@ -142,13 +143,21 @@ def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
     own = folder / source.rpartition("/")[2]
     for place in (own, folder):  # a folder with a subfolder per model may hold the files of another model at its top
         if all((place / name).is_file() for name in FILES):
-            return LocalCheckpoint(place.resolve(), f"local:{place.resolve().name}")
+            return _origin(place.resolve())
     place = folder if any((folder / name).is_file() for name in FILES) and not own.is_dir() else own
     missing = [str(place / name) for name in FILES if not (place / name).is_file()]
     raise MissingWeights(
         f"{card.name}: no file {' and no file '.join(missing)}; "
         f"{how_to_fetch(source, FILES, _pinned(card), place, folder)}"
     )
+
+
+def _origin(folder: Path) -> LocalCheckpoint:
+    """Return the checkpoint in ``folder`` with where it comes from: the hub, where the folder is one of its cache."""
+    repository = folder.parent.parent.name  # models--OWNER--NAME/snapshots/COMMIT
+    if folder.parent.name == "snapshots" and repository.startswith("models--"):
+        return LocalCheckpoint(folder, repository.removeprefix("models--").replace("--", "/", 1), folder.name)
+    return LocalCheckpoint(folder, f"local:{folder.name}")
 
 
 def repository_files(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -141,31 +139,20 @@ def test_a_replaced_checkpoint_is_another_run(codec: Path, clips: Path, capsys: 
     assert third.codec_files == {}
 
 
-@pytest.mark.parametrize("changed", ["ckpt.npy", "trained_gain.py"])
-def test_what_is_read_beside_the_file_is_noticed(codec: Path, clips: Path, changed: str) -> None:
-    """A checkpoint that nobody declared and a module that load imports: a change of either restarts the run.
-
-    In processes of their own: a module that this process has imported is not imported anew.
-    """
-    program = "from codec_superb.cli.main import run; run()"
-    line = ["resynth", "--codec", f"{codec}:Undeclared", "--dataset", str(clips), "--category", "speech", "--workers"]
-    command = [sys.executable, "-c", program, *line, "1", "--out", str(clips.parent / "runs")]
-
-    def said() -> str:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stderr
-
-    assert "2 done now" in said()
+def test_what_is_read_beside_the_file_is_noticed(codec: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A checkpoint that nobody declared and a module that load imports: a change of either restarts the run."""
+    name = f"{codec}:Undeclared"
+    assert "2 done now" in resynth(name, clips, capsys)
     files = RunFolder(clips.parent / "runs" / "undeclared" / "clips").info().codec_files
     assert files.keys() == {"ckpt.npy", "trained_gain.py"}
-    assert "0 done now, 2 finished before" in said()
-    if changed == "ckpt.npy":
-        np.save(codec.with_name(changed), np.float32(0.25))
-    else:
-        codec.with_name(changed).write_text("def gain():\n    return 0.75\n")
-    told = said()
-    assert f"the codec undeclared has changed ({changed})" in told
+    assert "0 done now, 2 finished before" in resynth(name, clips, capsys)
+    np.save(codec.with_name("ckpt.npy"), np.float32(0.25))
+    codec.with_name("trained_gain.py").write_text("def gain():\n    return 0.75\n")
+    told = resynth(name, clips, capsys)
+    assert "the codec undeclared has changed (ckpt.npy, trained_gain.py)" in told
     assert "2 done now" in told
+    codec.with_name("trained_gain.py").write_text("def gain():\n    return 0.5\n")
+    assert "the codec undeclared has changed (trained_gain.py)" in resynth(name, clips, capsys)
 
 
 def test_what_is_opened_while_coding_is_said_once(codec: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
