@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card, Weights
-from codec_superb.base_codec.errors import MissingWeights
-from codec_superb.base_codec.isolation.user_weights import given_folder
-from codec_superb.base_codec.weights import RANDOM_KEY, LocalCheckpoint, repository_files
+from codec_superb.base_codec.errors import MissingDependency, MissingWeights
+from codec_superb.base_codec.weights import EXTRA, RANDOM_KEY, LocalCheckpoint
+from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import listing_sha256, unchanged_file_sha256
-from codec_superb.data_manifests.hub.hub_files import named_repository
+from codec_superb.data_manifests.hub.hub_files import find_hub_files, named_repository
+from codec_superb.missing_package import not_installed
 
 BESIDE = "local:"
 
@@ -43,11 +44,17 @@ def card_with_files(card: Card, names: Sequence[str], file: Path, given: str | N
 
 def _located(card: Card, names: Sequence[str], file: Path, given: str | None) -> LocalCheckpoint:
     own = card.weights or Weights(source=BESIDE)
-    named = (own.source, own.revision) if given is None else named_repository(given)
-    if given is not None and named is None:
-        folder = given_folder(card, given)
-    elif given is None and own.source.startswith(BESIDE):
-        folder = file.parent
-    else:
-        return repository_files(card, *(named or ("", None)), names)
-    return LocalCheckpoint(folder, BESIDE + folder.name)
+    if given is None and own.source.startswith(BESIDE):
+        return LocalCheckpoint(file.parent, BESIDE + file.parent.name)
+    repository, revision = (own.source, own.revision) if given is None else named_repository(given) or ("", None)
+    if given is not None and not repository:
+        above = Path(given).expanduser().resolve()
+        folder = above / card.name if (above / card.name).is_dir() else above
+        return LocalCheckpoint(folder, BESIDE + folder.name)
+    try:
+        found = find_hub_files(card.name, repository, names, revision)
+    except ModuleNotFoundError as error:
+        raise MissingDependency(not_installed(card.name, error.name, extra=EXTRA)) from error
+    except FetchError as error:
+        raise MissingWeights(str(error)) from error
+    return LocalCheckpoint(found.folder, repository, found.revision)

@@ -89,22 +89,23 @@ def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, downl
         raise MissingWeights(f"{card.name} has no weights to find")
     given = options.weights
     if given is None:
-        return repository_files(card, card.weights.source, card.weights.revision, download=download)
+        return _from_hub(card, card.weights.source, card.weights.revision, download=download)
     named = named_repository(given)
     if named is None:
         return _from_folder(card, Path(given).expanduser())
-    return repository_files(card, *named, download=download)
+    return _from_hub(card, *named, download=download)
 
 
 def check_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> None:
     """Raise MissingWeights where the weights of ``card`` are neither here nor to be had from the hub; fetch nothing."""
-    given = options.weights
-    named = named_repository(given) if given is not None else None
-    if given is not None and named is None:
-        _from_folder(card, Path(given).expanduser())
-    elif card.weights is not None:
+    given, own = options.weights, card.weights
+    try:
+        locate_weights(card, options, download=False)
+    except (MissingWeights, MissingDependency):
+        if own is None or (given is not None and named_repository(given) is None):
+            raise
+        repository, revision = named_repository(given or "") or (own.source, own.revision)
         try:
-            repository, revision = named or (card.weights.source, card.weights.revision)
             check_hub_files(card.name, repository, FILES, revision)
         except FetchError as error:
             raise MissingWeights(str(error)) from error
@@ -143,7 +144,7 @@ def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
     own = folder / source.rpartition("/")[2]
     for place in (own, folder):  # a folder with a subfolder per model may hold the files of another model at its top
         if all((place / name).is_file() for name in FILES):
-            return _origin(place.resolve())
+            return LocalCheckpoint(place.resolve(), f"local:{place.resolve().name}")
     place = folder if any((folder / name).is_file() for name in FILES) and not own.is_dir() else own
     missing = [str(place / name) for name in FILES if not (place / name).is_file()]
     raise MissingWeights(
@@ -152,20 +153,9 @@ def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
     )
 
 
-def _origin(folder: Path) -> LocalCheckpoint:
-    """Return the checkpoint in ``folder`` with where it comes from: the hub, where the folder is one of its cache."""
-    repository = folder.parent.parent.name  # models--OWNER--NAME/snapshots/COMMIT
-    if folder.parent.name == "snapshots" and repository.startswith("models--"):
-        return LocalCheckpoint(folder, repository.removeprefix("models--").replace("--", "/", 1), folder.name)
-    return LocalCheckpoint(folder, f"local:{folder.name}")
-
-
-def repository_files(
-    card: Card, repository: str, revision: str | None, files: Sequence[str] = FILES, *, download: bool = True
-) -> LocalCheckpoint:
-    """Return the files of a hub repository. Raises MissingWeights, and MissingDependency without the hub's client."""
+def _from_hub(card: Card, repository: str, revision: str | None, *, download: bool) -> LocalCheckpoint:
     try:
-        found = find_hub_files(card.name, repository, files, revision, download=download)
+        found = find_hub_files(card.name, repository, FILES, revision, download=download)
     except ModuleNotFoundError as error:
         raise MissingDependency(not_installed(card.name, error.name, extra=EXTRA)) from error
     except FetchError as error:

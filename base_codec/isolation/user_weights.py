@@ -25,16 +25,6 @@ def card_with_weights(card: Card, given: str) -> tuple[Card, Path]:
     A subfolder named like the codec, or else like the hub repository without its owner, comes first, so that one
     folder may serve several codecs. Raises MissingWeights where there is no such folder or it is empty.
     """
-    folder, source = given_folder(card, given), card.weights.source if card.weights else ""
-    files = _files(folder)
-    if not files:
-        raise MissingWeights(f"{card.name}: there is no file in {folder}; expected what {source} publishes")
-    origin = "random" if (folder / RANDOM_KEY).exists() else f"local:{folder.name}"
-    return card.model_copy(update={"weights": Weights(source=origin, sha256=_digest(folder, files))}), folder
-
-
-def given_folder(card: Card, given: str) -> Path:
-    """Return the folder that ``given`` names for this codec. Raises MissingWeights where there is none."""
     above = Path(given).expanduser()
     source = card.weights.source if card.weights else ""
     places = (above / card.name, above / source.rpartition("/")[2])
@@ -45,7 +35,11 @@ def given_folder(card: Card, given: str) -> Path:
             f"{card.name} takes its weights from a folder, and there is none named {given}: fetch the files of "
             f"{source} into one and name that with --weights, or leave --weights out"
         )
-    return folder
+    files = _files(folder)
+    if not files:
+        raise MissingWeights(f"{card.name}: there is no file in {folder}; expected what {source} publishes")
+    origin = "random" if (folder / RANDOM_KEY).exists() else f"local:{folder.name}"
+    return card.model_copy(update={"weights": Weights(source=origin, sha256=_digest(folder, files))}), folder
 
 
 def _files(folder: Path) -> list[str]:

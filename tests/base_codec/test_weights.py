@@ -107,20 +107,6 @@ def test_the_hubs_cache_is_used_at_the_pinned_revision(tmp_path: Path, monkeypat
     assert (found.folder, found.source, found.revision) == (snapshot, pinned.source, pinned.revision)
 
 
-def test_a_worker_tells_the_same_weights_as_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder that a worker is given is one of the hub's cache: repository and commit stay on the card."""
-    pinned = registry.card(NAME).weights
-    assert pinned is not None
-    assert pinned.revision is not None
-    snapshot = hub_cache(tmp_path, monkeypatch, pinned.revision)
-    save_checkpoint("encodec", snapshot, marked=False)
-    card, options = registry.configure(NAME)
-    opened = registry.open_codec(NAME, options=options).card.weights
-    assert opened == card.weights
-    assert opened is not None
-    assert (opened.source, opened.revision) == (pinned.source, pinned.revision)
-
-
 def test_another_revision_is_not_the_pinned_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache with another revision does not serve the card, but can be asked for by name."""
     hub_cache(tmp_path, monkeypatch, "0" * 40)
