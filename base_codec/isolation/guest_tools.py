@@ -6,7 +6,6 @@ A guest imports it with ``import guest_tools``. It needs only the standard libra
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,7 +82,7 @@ def _from_hub(source: str, revision: str | None, files: tuple[str, ...], subfold
 
 def _whole(source: str, revision: str | None) -> str | None:
     """Return the commit that begins with ``revision`` where only its first digits are known: the hub takes no part."""
-    if revision is None or not re.fullmatch("[0-9a-f]{7,39}", revision):
+    if revision is None or not 7 <= len(revision) < 40 or set(revision) - set("0123456789abcdef"):  # noqa: PLR2004
         return revision
     from huggingface_hub import HfApi, constants
 
