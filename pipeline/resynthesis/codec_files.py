@@ -56,7 +56,7 @@ class Watch:
             declared |= {(codec.folder / name).resolve() for name in codec.weights_files()}
         files = sorted(self._known - declared)
         self._known |= declared
-        self.hashes = {_key(path, self._file.parent): unchanged_file_sha256(path) for path in files}
+        self.hashes = {_key(path, self._file.parent): _sha256(path) for path in files}
 
     @contextmanager
     def coding(self) -> Iterator[None]:

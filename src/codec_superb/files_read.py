@@ -38,7 +38,7 @@ def noticing() -> Iterator[set[Path]]:
     finally:
         # by identity: two sets may be equal
         _watchers[:] = [watcher for watcher in _watchers if watcher is not seen]
-        found.update(path for name in seen if (path := own_file(name)) and path.stat().st_mtime_ns <= began)
+        found.update(path for name in seen if (path := own_file(name)) and _is_older(path, began))
 
 
 def own_file(name: str) -> Path | None:
@@ -50,9 +50,17 @@ def own_file(name: str) -> Path | None:
             return None
     path = Path(os.path.realpath(name))
     hidden = path.name.startswith(".") or path.name in _CREDENTIALS
-    if hidden or any(path.is_relative_to(folder) for folder in _foreign()) or not path.is_file():
+    # os.path: Path.is_file raises where a folder may not be read
+    if hidden or any(path.is_relative_to(folder) for folder in _foreign()) or not os.path.isfile(path):  # noqa: PTH113
         return None
     return path
+
+
+def _is_older(path: Path, began: int) -> bool:
+    try:
+        return path.stat().st_mtime_ns <= began
+    except OSError:  # a file that was removed since is none to rely on
+        return False
 
 
 def modules_of(file: Path) -> set[Path]:
