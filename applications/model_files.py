@@ -135,7 +135,7 @@ def _local(label: str, folder: Path, repository: str, files: Sequence[str], revi
     place = own if own.is_dir() else folder
     missing = [str(place / name) for name in files if not (place / name).is_file()]
     raise MissingModel(
-        f"{label}: no file {' and no file '.join(missing)}\n{how_to_fetch(repository, files, revision, place)}"
+        f"{label}: no file {' and no file '.join(missing)}; {how_to_fetch(repository, files, revision, place)}"
     )
 
 

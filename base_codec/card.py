@@ -40,6 +40,9 @@ class Weights(BaseModel):
     configuration are another model."""
     files: tuple[WeightsFile, ...] = ()
     """The files, where ``source`` is the address of a folder on a web server that has them by name."""
+    skipped: str | None = None
+    """What the file holds beside the codec's parameters, which the publisher's own loader leaves out too; known once it
+    is opened."""
 
 
 class Isolation(BaseModel):

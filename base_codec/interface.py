@@ -271,3 +271,8 @@ class CheckpointCodec(Codec):
     def __init__(self, card: Card, folder: Path) -> None:
         super().__init__(card)
         self.folder = folder
+
+    @classmethod
+    def weights_files(cls) -> tuple[str, ...]:
+        """Return the names of the files in ``folder`` that ``load`` reads; a codec given as a file overrides this."""
+        return "config.json", "model.safetensors"

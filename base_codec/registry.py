@@ -13,15 +13,15 @@ import functools
 import importlib
 import shlex
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import TypeGuard
 
 from codec_superb import plugins
-from codec_superb.base_codec import system, weights
+from codec_superb.base_codec import weights
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
-from codec_superb.base_codec.errors import CatalogueError, MissingDependency, UnknownCodec
+from codec_superb.base_codec.errors import CatalogueError, MissingDependency, RefusedSetting, UnknownCodec
+from codec_superb.base_codec.file_weights import card_with_files, declared
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.user_weights import card_with_weights
@@ -62,29 +62,13 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
     if plain.isolation is not None and plain.weights is not None:
         found = card_with_weights(plain, options.weights)
         return (plain, DEFAULT_OPTIONS) if found is None else (found[0], _folder_alone(found[1]))
-    if plugins.is_file_name(name) or not weights.has_checkpoint(plain):
+    if plugins.is_file_name(name):
+        return _configured_file(name, options)
+    if not weights.has_checkpoint(plain):
         return plain, DEFAULT_OPTIONS
     own, checkpoint = weights.configured_card(plain, options)
     alone = _folder_alone(checkpoint.folder)
     return own, options._replace(weights=alone.weights) if weights.takes_options(plain) else alone
-
-
-def check_obtainable(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> None:
-    """Raise MissingDependency or MissingWeights where :func:`open_codec` would: for want of a package or of weights.
-
-    Weights that are not on this machine are downloaded; nothing is imported. An isolated codec brings its packages.
-    """
-    from packaging.requirements import Requirement
-
-    own = card(name)
-    if lacking := system.missing(own):
-        raise MissingDependency(lacking)
-    for requirement in map(Requirement, () if own.isolation else own.requirements):
-        try:
-            metadata.version(requirement.name)
-        except metadata.PackageNotFoundError as error:
-            raise MissingDependency(not_installed(name, requirement.name, *_wanted(own))) from error
-    configure(name, options)
 
 
 def _folder_alone(folder: Path) -> CodecOptions:
@@ -99,6 +83,10 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
     """
     if plugins.is_file_name(name):
         codec_class, own_card = _file_class(name)
+        if issubclass(codec_class, CheckpointCodec) and not _of_transformers(codec_class, own_card):
+            file = plugins.file_of(name)
+            own_card, folder = card_with_files(own_card, codec_class.weights_files(), file, options.weights)
+            return codec_class(own_card, folder).load(device)
         return _load(codec_class, own_card, device, options)
     entry = _entry(name)
     module, _, attribute = entry.target.partition(":")
@@ -158,7 +146,34 @@ def _file_class(name: str) -> tuple[type[Codec], Card]:
     own_card = getattr(codec_class, "card", None)
     if not isinstance(own_card, Card):
         raise CatalogueError(f"{name}: expected a class attribute `card` that is a Card, got {type(own_card).__name__}")
+    if issubclass(codec_class, CheckpointCodec):
+        own_card = declared(own_card, plugins.file_of(name))
     return codec_class, own_card
+
+
+def _configured_file(name: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
+    """Locate the weights of a codec that is given as a file, where its class says which they are.
+
+    Raises RefusedSetting for ``--weights`` where the class does not take them.
+    """
+    codec_class, own_card = _file_class(name)
+    if not issubclass(codec_class, CheckpointCodec):
+        if options.weights is not None and own_card.weights is not None:
+            raise RefusedSetting(
+                f"{own_card.name}: expected a class that takes --weights, got {codec_class.__name__}; derive it from "
+                "CheckpointCodec, which is given the folder, and name the files in weights_files()"
+            )
+        return own_card, DEFAULT_OPTIONS
+    if _of_transformers(codec_class, own_card):
+        own, checkpoint = weights.configured_card(own_card, options)
+        return own, options._replace(weights=str(checkpoint.folder))
+    own, _ = card_with_files(own_card, codec_class.weights_files(), plugins.file_of(name), options.weights)
+    return own, DEFAULT_OPTIONS._replace(weights=options.weights)
+
+
+def _of_transformers(codec_class: type[CheckpointCodec], own_card: Card) -> bool:
+    """Whether the weights are a checkpoint of transformers, whose precision and compilation can be chosen."""
+    return weights.takes_options(own_card) and codec_class.weights_files() == weights.FILES
 
 
 def _is_codec(value: object) -> TypeGuard[type[Codec]]:

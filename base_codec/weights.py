@@ -21,7 +21,7 @@ from codec_superb.base_codec.weight_files import fetched_folder, folder_weights
 from codec_superb.base_codec.weight_folders import RANDOM_KEY, places, shared_folder
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import unchanged_file_sha256
-from codec_superb.data_manifests.hub.hub_files import find_hub_files, how_to_fetch, named_repository
+from codec_superb.data_manifests.hub.hub_files import check_hub_files, find_hub_files, how_to_fetch, named_repository
 from codec_superb.missing_package import not_installed
 
 CONFIG, PARAMETERS = "config.json", "model.safetensors"
@@ -63,7 +63,7 @@ def check_options_apply(options: CodecOptions, cards: Sequence[Card]) -> None:
             f"dtype and compile are options of the neural codecs of the main environment; {names}: none takes them, "
             "leave them out"
         )
-    if options.weights is not None and not any(takes_options(card) or takes_folder(card) for card in cards):
+    if options.weights is not None and not any(card.weights is not None for card in cards):
         raise RefusedSetting(f"weights are an option of neural codecs; {names}: none takes them, leave them out")
 
 
@@ -110,6 +110,24 @@ def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, downl
     return _from_hub(card, *named, download=download)
 
 
+def check_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> None:
+    """Raise MissingWeights where the weights of ``card`` are neither here nor to be had; fetch no checkpoint of a hub."""
+    given, own = options.weights, card.weights
+    if own is not None and own.files:  # single files, small enough to be fetched at once
+        locate_weights(card, options)
+        return
+    try:
+        locate_weights(card, options, download=False)
+    except (MissingWeights, MissingDependency):
+        if own is None or (given is not None and named_repository(given) is None):
+            raise
+        repository, revision = named_repository(given or "") or (own.source, own.revision)
+        try:
+            check_hub_files(card.name, repository, FILES, revision)
+        except FetchError as error:
+            raise MissingWeights(str(error)) from error
+
+
 def describe_weights(weights: Weights | None) -> str:
     """Describe weights in one line: source, and commit and hashes where these are known."""
     if weights is None:
@@ -118,6 +136,7 @@ def describe_weights(weights: Weights | None) -> str:
     parts += [f"commit {weights.revision[:12]}"] if weights.revision else []
     parts += [f"SHA-256 {weights.sha256[:12]}…"] if weights.sha256 else []
     parts += [f"config.json {weights.config_sha256[:12]}…"] if weights.config_sha256 else []
+    parts += [f"without {weights.skipped}, which the publisher's loader skips too"] if weights.skipped else []
     return ", ".join(parts)
 
 
@@ -150,7 +169,7 @@ def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
     if card.weights.files:
         raise MissingWeights(f"{card.name}: no file {missing}; fetch what {source} has there")
     raise MissingWeights(
-        f"{card.name}: no file {missing}\n{how_to_fetch(source, files, card.weights.revision, place, folder)}"
+        f"{card.name}: no file {missing}; {how_to_fetch(source, files, card.weights.revision, place, folder)}"
     )
 
 

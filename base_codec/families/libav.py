@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import av
 import numpy as np
@@ -268,7 +268,7 @@ def decode_packets(decoder: av.AudioCodecContext, packets: Iterable[bytes | None
     return audio
 
 
-def _sounds(decoder: av.AudioCodecContext, packet: av.Packet | None) -> list[Audio]:
+def _sounds(decoder: av.AudioCodecContext, packet: av.Packet[Any] | None) -> list[Audio]:
     return [_sound(frame) for frame in decoder.decode(packet)]
 
 

@@ -8,10 +8,31 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class Files(NamedTuple):
+    """Files of a hub repository, as the arguments of :func:`weights_folder` after the card."""
+
+    names: tuple[str, ...]
+    subfolder: str = ""
+    """Their folder in the repository."""
+    origin: dict[str, Any] | None = None
+    """``source`` and ``revision`` of another repository than the card's."""
+
+
+class Download(NamedTuple):
+    """A file that has an address of its own, as the arguments of :func:`weights_file` after the card."""
+
+    name: str
+    address: str | None = None
+    """None: the card's source."""
+
 
 opened: dict[str, Path] = {}
 """The publisher's weight files that this guest opened, by their names at the source."""
+skipped: list[str] = []
+"""Names of the parameters in the weights that the guest left out, as the publisher's own loader does."""
 
 
 def weights_folder(
@@ -42,8 +63,14 @@ def _from_hub(source: str, revision: str | None, files: tuple[str, ...], subfold
     folder = Path()
     for name in files:
         try:
-            found = Path(hf_hub_download(source, name, subfolder=subfolder or None, revision=revision))
+            commit = _whole(source, revision)
+            found = Path(hf_hub_download(source, name, subfolder=subfolder or None, revision=commit))
         except Exception as error:
+            if type(error).__name__ == "GatedRepoError":
+                raise FileNotFoundError(
+                    f"the hub gives {name} of {source} to those who accepted its licence: accept it at its page "
+                    f"https://huggingface.co/{source}, then log in with `hf auth login`, or set HF_TOKEN"
+                ) from error
             raise FileNotFoundError(
                 f"no file {name} of {source} at {revision or 'its newest revision'}, neither on this machine nor from "
                 f"the hub ({type(error).__name__}); fetch it, or give a folder with {', '.join(files)} as `weights` "
@@ -52,6 +79,18 @@ def _from_hub(source: str, revision: str | None, files: tuple[str, ...], subfold
         opened[f"{source}/{name}"] = found
         folder = found.parents[len(Path(name).parts) - 1]  # a name may contain folders
     return folder
+
+
+def _whole(source: str, revision: str | None) -> str | None:
+    """Return the commit that begins with ``revision`` where only its first digits are known: the hub takes no part."""
+    if revision is None or not 7 <= len(revision) < 40 or set(revision) - set("0123456789abcdef"):  # noqa: PLR2004
+        return revision
+    from huggingface_hub import HfApi, constants
+
+    snapshots = Path(constants.HF_HUB_CACHE) / f"models--{source.replace('/', '--')}" / "snapshots"
+    commits = [folder.name for folder in snapshots.glob(f"{revision}*")]
+    commits = commits or [commit.commit_id for commit in HfApi().list_repo_commits(source)]
+    return next((commit for commit in commits if commit.startswith(revision)), revision)
 
 
 def expect_hash(card: dict[str, Any], file: Path, expected: str | None = None) -> None:
@@ -70,21 +109,28 @@ def expect_hash(card: dict[str, Any], file: Path, expected: str | None = None) -
         )
 
 
+def skip(names: list[str]) -> None:
+    """Report parameters of the weights that were left out; the card of the run lists them."""
+    skipped[:] = names
+
+
 def identity(card: dict[str, Any]) -> dict[str, str]:
     """Return ``sha256`` and ``revision`` of the publisher's weights that were opened, where the card has none.
 
     ``sha256`` is that of the list that ``sha256sum`` prints of the files, sorted by their names at the source;
-    ``revision`` is the commit of the hub's repository. Empty where no file was opened through this module, as by models
-    of probes, and for a user's folder, whose hash is on the card.
+    ``revision`` is the commit of the hub's repository, also where the card has its first digits. Neither is there where
+    no file was opened through this module, as by models of probes, nor for a user's folder, whose hash is on the card.
+    ``skipped`` names the parameters that were left out, where there are any.
     """
+    found = {"skipped": ", ".join(skipped)} if skipped else {}
     if not opened:
-        return {}
-    weights, found = card["weights"], {}
+        return found
+    weights = card["weights"]
     if weights.get("sha256") is None:
         listed = "".join(f"{_sha256_of(file)}  {name}\n" for name, file in sorted(opened.items()))
         found["sha256"] = hashlib.sha256(listed.encode()).hexdigest()
     commit = _commit(weights["source"])
-    if commit and weights.get("revision") is None:
+    if commit and commit != weights.get("revision") and commit.startswith(weights.get("revision") or ""):
         found["revision"] = commit
     return found
 

@@ -126,26 +126,26 @@ def command(
     page = report or out / "report.html"
     summary = _publish(runs, out, page)
     for why in dict.fromkeys(left_out.values()):
-        note(f"left out: {', '.join(name for name in left_out if left_out[name] == why)}: {why}")
+        note(f"left out: {why}")
     _finish(summary, outcomes, page, as_json=as_json)
 
 
 def _unobtainable(names: Sequence[str], options: CodecOptions) -> dict[str, str]:
-    """Return the codecs that lack a package, a library of the system or weights here, and why; one reason a family.
-
-    Weights that are not on this machine are downloaded.
-    """
+    """Return the codecs that lack a package, a library of the system or weights here, and why; one reason a family."""
     from codec_superb.base_codec import registry
     from codec_superb.base_codec.errors import MissingDependency, MissingWeights
+    from codec_superb.base_codec.readiness import check_ready
 
+    families: dict[str, list[str]] = {}
+    for card in map(registry.card, names):
+        families.setdefault(card.family, []).append(card.name)
     why: dict[str, str] = {}
-    cards = [card for card in map(registry.card, names) if card.extra or card.system]
-    for card in {card.family: card for card in reversed(cards)}.values():
+    for its in families.values():
         try:
-            registry.check_obtainable(card.name, options)
+            check_ready(its, options)
         except (MissingDependency, MissingWeights) as error:
-            why[card.family] = str(error)
-    return {card.name: why[card.family] for card in cards if card.family in why}
+            why |= dict.fromkeys(its, str(error))
+    return why
 
 
 def _probed(runs: Sequence[Path], chosen: Sequence[str] | None, left_out: Container[str]) -> list[Path]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from codec_superb import __version__
+from codec_superb.base_codec.readiness import EXTRA_MODULES
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
@@ -30,7 +31,7 @@ ENOUGH_BYTES = 2 * 1024**3
 MODULES = {"pyyaml": "yaml", "PyYAML": "yaml", "lc3py": "lc3"}
 """Import names of packages whose distribution name differs."""
 EXTRAS = {
-    "neural": ("torch", "transformers", "huggingface_hub", "safetensors"),
+    **EXTRA_MODULES,
     "probes": ("faster_whisper", "onnxruntime", "whisper_normalizer", "webrtcvad", "pocketsphinx"),
     "applications": ("torch", "transformers", "whisper", "speechbrain", "torchaudio", "visqol"),
     "lyra": ("ai_edge_litert",),

@@ -27,6 +27,7 @@ from codec_superb.pipeline.conditions.apply import Heard, codings, decode_receiv
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
+from codec_superb.pipeline.resynthesis.codec_files import OpenedLate, Watch
 from codec_superb.pipeline.resynthesis.lag import residual_lag
 from codec_superb.pipeline.runs.audio_store import Stored, write_audio
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of, to_mono
@@ -74,6 +75,8 @@ class OpenedCodec(NamedTuple):
     gains_from_batches: bool
     weights: Weights | None
     """Weights that were opened; their hash may be unknown before."""
+    files: dict[str, str] = {}  # noqa: RUF012 - a NamedTuple's default, which nobody changes
+    """SHA-256 of the files that a codec given as a file read, by path."""
 
 
 class _Sound(NamedTuple):
@@ -116,6 +119,7 @@ class _LoadedCodec:
     def __init__(self) -> None:
         self.key: tuple[str, str, CodecOptions] | None = None
         self.codec: Codec | None = None
+        self.watch = Watch("")
         # a codec may hold a process of its own (isolation), which must not outlive this one
         atexit.register(self.close)
 
@@ -123,7 +127,10 @@ class _LoadedCodec:
         """Return the codec, closing another open one first."""
         if self.codec is None or self.key != (name, device, options):
             self.close()
-            self.codec, self.key = open_codec(name, device, options), (name, device, options)
+            self.watch = Watch(name)
+            with self.watch.opening():
+                self.codec, self.key = open_codec(name, device, options), (name, device, options)
+            self.watch.opened(self.codec)
         return self.codec
 
     def close(self) -> None:
@@ -141,11 +148,11 @@ def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[OpenedCodec]:
     name, device, options = task
     device = chosen_device(name, device)
     codec = _HOLDER.get(name, device, options)
-    yield OpenedCodec(device, codec.gains_from_batches, codec.card.weights)
+    yield OpenedCodec(device, codec.gains_from_batches, codec.card.weights, _HOLDER.watch.hashes)
 
 
-def resynthesise_clips(task: ResynthTask) -> Iterator[ResynthesisRow]:
-    """Yield the row of each clip, in order.
+def resynthesise_clips(task: ResynthTask) -> Iterator[ResynthesisRow | OpenedLate]:
+    """Yield the row of each clip, in order, and then what the codec opened late.
 
     Raises only what must end the run: the codec cannot be opened, the disk is full.
     """
@@ -157,17 +164,21 @@ def resynthesise_clips(task: ResynthTask) -> Iterator[ResynthesisRow]:
             f"{describe_weights(codec.card.weights)}; restart the run with --overwrite"
         )
     sounds = [_read(task, target) for target in task.targets]
-    coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)], task.condition)
+    with _HOLDER.watch.coding():
+        coded = _together(codec, [sound for sound in sounds if isinstance(sound, _Sound)], task.condition)
     for target, sound in zip(task.targets, sounds, strict=True):
         if isinstance(sound, ResynthesisRow):
             yield sound
             continue
         try:
-            its = coded[target.clip] if target.clip in coded else _alone(codec, sound, task.condition)
+            with _HOLDER.watch.coding():
+                its = coded[target.clip] if target.clip in coded else _alone(codec, sound, task.condition)
             row = _row(task, target, sound, its)
         except _Failed as failed:
             row = _failed_row(task, target, failed, sound.clip)
         yield row
+    if (late := _HOLDER.watch.late()) is not None:
+        yield late
 
 
 def _read(task: ResynthTask, target: Target) -> _Sound | ResynthesisRow:

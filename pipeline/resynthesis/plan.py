@@ -15,11 +15,13 @@ from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import is_plugged
 from codec_superb.pipeline.conditions.record import Condition, suffix_of
 from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.resynthesis.readiness import is_finished, make_ready
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, location_of
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import codec_source, spec_hash, titled
 from codec_superb.pipeline.runs.selection import select_clips
 from codec_superb.pipeline.workers.devices import Device, refuse_device
+from codec_superb.pipeline.workers.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Asked:
     category: Category | None
     tokens: bool
     device: Device
+    overwrite: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +63,31 @@ class Plan:
 
 
 def plan_runs(
-    codecs: Sequence[str], datasets: Sequence[str], conditions: Sequence[Condition], asked: Asked
+    codecs: Sequence[str], datasets: Sequence[str], conditions: Sequence[Condition], asked: Asked, progress: Progress
 ) -> list[Plan]:
     """Describe all runs before any work begins: dataset by dataset, codec by codec, the clean one first.
 
-    Raises PipelineError, CodecError or DatasetError for what cannot be run.
+    What their codecs lack is said at once, and missing environments are built. Raises PipelineError, CodecError or
+    DatasetError for what cannot be run.
     """
     opened = [(str(spec), open_dataset(spec, category=asked.category)) for spec in datasets]
     cards = [card_of(codec) for codec in codecs]
     check_options_apply(asked.options, cards)
     refuse_device(asked.device, cards)
-    configured = {codec: _configured(codec, asked.options) for codec in codecs}
+    _refuse_encoders(cards)
+    folders = {
+        card.name: [
+            _folder(card, condition, dataset, asked) for _, dataset in opened for condition in (None, *conditions)
+        ]
+        for card in cards
+    }
+    unfinished = [
+        codec
+        for codec, card in zip(codecs, cards, strict=True)
+        if asked.overwrite or not all(map(is_finished, folders[card.name]))
+    ]
+    make_ready(unfinished, asked.options, asked.device, progress)
+    configured = {codec: configure(codec, asked.options) for codec in codecs}
     plans = [
         _plan(codec, configured[codec], spec, dataset, condition, asked)
         for spec, dataset in opened
@@ -83,12 +100,13 @@ def plan_runs(
     return plans
 
 
-def _configured(codec: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
-    """Locate the codec's weights before any work begins; they are recorded on the returned card."""
-    card = card_of(codec)
-    if card.encode_only:
-        raise PipelineError(f"{card.name} only encodes: it has no resynthesis to score; choose another codec")
-    return configure(codec, options)
+def _refuse_encoders(cards: Sequence[Card]) -> None:
+    if encoder := next((card for card in cards if card.encode_only), None):
+        raise PipelineError(f"{encoder.name} only encodes: it has no resynthesis to score; choose another codec")
+
+
+def _folder(card: Card, condition: Condition | None, dataset: Dataset, asked: Asked) -> RunFolder:
+    return RunFolder(asked.out / f"{card.name}{suffix_of(condition)}" / dataset.name)
 
 
 def _plan(
@@ -102,7 +120,7 @@ def _plan(
         DatasetSpec(spec, asked.category, dataset.manifest_hash),
         dataset,
         select_clips(dataset, asked.limit),
-        RunFolder(asked.out / f"{card.name}{suffix_of(condition)}" / dataset.name),
+        _folder(card, condition, dataset, asked),
         spec_hash(card, dataset.manifest_hash, codec_source(codec, card), condition),
         options,
         asked.batch,

@@ -18,6 +18,7 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.resynthesis.batches import SECONDS_ON_CUDA, plan_batches
 from codec_superb.pipeline.resynthesis.clip import OpenedCodec, ResynthTask, Target, prepare_codec, resynthesise_clips
+from codec_superb.pipeline.resynthesis.codec_files import LateFiles, OpenedLate, changed_files, unseen
 from codec_superb.pipeline.resynthesis.plan import Asked, Plan, plan_runs
 from codec_superb.pipeline.runs.dataset_access import location_of
 from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo
@@ -68,8 +69,8 @@ def resynthesise(
     progress = progress or SilentProgress()
     if batch is not None and not 0 <= batch < inf:
         raise PipelineError(f"expected a batch of 0 seconds or more, got {batch:g}")
-    asked = Asked(Path(out), options, batch, limit, category, tokens, device)
-    plans = plan_runs(codecs, datasets, conditions, asked)
+    asked = Asked(Path(out), options, batch, limit, category, tokens, device, overwrite)
+    plans = plan_runs(codecs, datasets, conditions, asked, progress)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
         return [_run(plan, device, pool, progress, overwrite=overwrite) for plan in plans]
@@ -96,22 +97,23 @@ def _settle(plan: Plan, progress: Progress, *, overwrite: bool) -> RunInfo | Non
     if not folder.exists():
         return None
     before = folder.info()
-    if before.spec_hash == plan.spec_hash:
+    changed = changed_files(before.codec_files, plan.codec)
+    if before.spec_hash == plan.spec_hash and not changed:
         return before
     # renamed, never deleted: what was computed for days may be wanted again
     place = folder.set_aside()
     progress.message(
-        f"{folder.path}: {_changed(before, plan)}; the old results are kept in {place}, the run is restarted"
+        f"{folder.path}: {_changed(before, plan, changed)}; the old results are kept in {place}, the run is restarted"
     )
     return None
 
 
-def _changed(before: RunInfo, plan: Plan) -> str:
+def _changed(before: RunInfo, plan: Plan, files: Sequence[str]) -> str:
     """Describe the change that invalidates old results."""
     if before.dataset.manifest_hash != plan.dataset.manifest_hash:
         return f"the dataset {plan.dataset.name} has changed"
     old, new = before.card.model_dump(), plan.card.model_dump()
-    fields = [name for name in new if old.get(name) != new[name]]
+    fields = [*(name for name in new if old.get(name) != new[name]), *files]
     if before.condition != plan.condition:
         fields.append("the condition")
     return f"the codec {plan.card.name} has changed ({', '.join(fields) or 'its file'})"
@@ -135,7 +137,8 @@ def _resume(
         info = _with_weights(info, on.weights, before)
         seconds = _batch_seconds(plan, on, progress)
         new = stamp("resynth", on.device, batch_seconds=seconds)
-        info = info.model_copy(update={"provenance": supersede(info.provenance, new)})
+        noted = {"provenance": supersede(info.provenance, new), "codec_files": on.files}
+        info = info.model_copy(update=noted)
         stale |= _work(plan, _tasks(plan, todo, on, seconds), journal, info, pool, progress)
     if stale:
         info = _without_probes(plan, info, progress)
@@ -209,6 +212,8 @@ def _prepare(plan: Plan, device: Device, pool: Executor, progress: Progress) -> 
         ensure_built(open_lock(plan.card.isolation.lock, chosen_device(plan.codec, device)), progress.message)
     (event,) = pool.stream(prepare_codec, [(plan.codec, device, plan.options)])
     if isinstance(event, TaskResult):
+        if told := unseen(plan.codec, plan.card, event.value.files):
+            progress.message(told)
         return event.value
     raise PipelineError(f"{plan.card.name} cannot be opened: {event.reason}\n{event.log}".rstrip())
 
@@ -244,12 +249,14 @@ def _work(
 ) -> bool:
     """Execute the tasks; return whether any row differs from the journal."""
     plan.folder.write_info(info)
-    changed = False
+    changed, late = False, LateFiles(plan.card.name)
     queue = BatchQueue(tasks)
     with closing(pool.stream(resynthesise_clips, queue)) as events:
         for event in events:
             row = _crashed(plan, event, queue, progress) if isinstance(event, WorkerCrash) else event.value
-            if row is None:
+            if isinstance(row, OpenedLate):
+                late.tell(row, progress)
+            if not isinstance(row, ResynthesisRow):
                 continue
             if not changed and _is_news(journal, row):
                 changed = True

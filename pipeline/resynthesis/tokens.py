@@ -22,12 +22,13 @@ from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.interface import Codec, Encoded
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import card as card_of
-from codec_superb.base_codec.registry import configure, open_codec
+from codec_superb.base_codec.registry import configure, names, open_codec
 from codec_superb.base_codec.weights import check_options_apply, describe_weights
 from codec_superb.data_manifests import open_dataset
 from codec_superb.data_manifests.files import replacing
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import UNWRITTEN, make_folder, writing
+from codec_superb.pipeline.resynthesis.readiness import make_ready
 from codec_superb.pipeline.resynthesis.token_statistics import TokenCounter, TokenStatistics
 from codec_superb.pipeline.runs.audio_store import file_name, write_audio
 from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of, to_mono
@@ -95,6 +96,7 @@ def export_tokens(
 
     refuse_device(device, [card_of(codec)])
     check_options_apply(options, [card_of(codec)])
+    make_ready([codec], options, device, progress or SilentProgress())
     card, options = configure(codec, options)
     if card.codebook_entries is None:
         raise PipelineError(f"{card.name} has no tokens: its payload is bytes; choose a codec with codebooks")
@@ -151,9 +153,10 @@ def decode_tokens(
     every row fails and where ``out`` cannot be written; CodecUnusable where the codec's worker dies repeatedly.
     """
     table, card = _open(file)
-    name = codec or card.name
+    name = codec or _in_catalogue(file, card)
     refuse_device(device, [card_of(name)])
     check_options_apply(options, [card_of(name)])
+    make_ready([name], options, device, progress or SilentProgress())
     own, options = configure(name, options)
     if own.name != card.name:
         raise PipelineError(f"{file} holds tokens of {card.name}, not of {own.name}")
@@ -219,6 +222,16 @@ def _open(file: Path) -> tuple[Any, Card]:
     if not table.schema_arrow.equals(_schema(card)):
         raise PipelineError(f"{file} is damaged: expected the columns of `tokens export`, got others; export it again")
     return table, card
+
+
+def _in_catalogue(file: Path, card: Card) -> str:
+    """Return the name of the codec that made ``file``. Raises PipelineError for one of the user's own file."""
+    if card.name not in names():
+        raise PipelineError(
+            f"{file} holds tokens of {card.name}, which is no codec of the catalogue: name the file that it comes from "
+            "with --codec path/to/file.py:Class"
+        )
+    return card.name
 
 
 def _refuse_other_weights(file: Path, card: Card, own: Card) -> None:

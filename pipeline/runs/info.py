@@ -149,6 +149,9 @@ class RunInfo(Record):
     """Those of ``metrics`` that are not of the benchmark's table; their versions tell the file or the distribution."""
     probes: dict[str, ProbeInfo] = Field(default_factory=dict)
     """By probe key, of the last complete probe stage; one backend per probe."""
+    codec_files: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 of the files that a codec given as a file read until it was loaded, by path (relative to the codec's file
+    where they lie below it); never packed."""
     provenance: tuple[Provenance, ...] = ()
 
     @property

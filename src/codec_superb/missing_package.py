@@ -6,10 +6,10 @@ import shlex
 
 
 def not_installed(user: str, packages: str | None, *requirements: str, extra: str = "") -> str:
-    """Return the one sentence of an error: ``user`` needs ``packages``, which are one name or several with "and".
+    """Return the one sentence of an error: ``user`` needs ``packages``; each is one name or several with "and".
 
     ``requirements`` are what pip is to install; ``extra`` names an extra of this package in their place.
     """
     verb = "are" if " and " in (packages or "") else "is"
     command = shlex.join(["pip", "install", *([f"codec-superb[{extra}]"] if extra else requirements)])
-    return f"{user} needs {packages}, which {verb} not installed: {command}"
+    return f"{user} {'need' if ' and ' in user else 'needs'} {packages}, which {verb} not installed: {command}"

@@ -17,7 +17,7 @@ from support.datasets.package_files import IndexServer, closed_port, only_this_i
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card, WeightsFile
-from codec_superb.base_codec.errors import MissingDependency, MissingWeights
+from codec_superb.base_codec.errors import MissingWeights
 from codec_superb.base_codec.isolation.user_weights import card_with_weights
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.base_codec.weight_folders import RANDOM_KEY, VARIABLE
@@ -208,18 +208,6 @@ class TestSharedFolder:
         with pytest.raises(MissingWeights, match=rf"^{VARIABLE} names {tmp_path}/wrong, which is no folder"):
             locate_weights(served_card(server))
         assert server.requests == []
-
-
-def test_a_codec_whose_package_is_missing_is_not_obtainable(tmp_path: Path) -> None:
-    """The error has the command that installs it; nothing is fetched for it."""
-    (tmp_path / "mine.py").write_text(
-        "from support.codecs.every_codec import Delayed\n"
-        "from support.codecs.cards import make_card\n"
-        "class Mine(Delayed):\n"
-        "    card = make_card('mine', requirements=('no-such-package>=1',))\n"
-    )
-    with pytest.raises(MissingDependency, match="needs no-such-package, which is not installed: pip install"):
-        registry.check_obtainable(f"{tmp_path}/mine.py:Mine")
 
 
 @pytest.mark.parametrize("name", ["../encoder.bin", "/encoder.bin", "a/encoder.bin", ".hidden", ""])

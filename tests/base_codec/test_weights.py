@@ -93,7 +93,7 @@ def test_offline_flags_are_honoured(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(flag, "1")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(MissingWeights, match=r"the hub is not asked .*is set\)\nwhere there is internet: hf download"):
+    with pytest.raises(MissingWeights, match=r"the hub is not asked .*is set\); where there is internet: `hf download"):
         registry.open_codec(NAME)
 
 

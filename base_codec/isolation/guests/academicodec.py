@@ -9,6 +9,11 @@ from typing import Any
 import guest_tools
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files((card["settings"]["file"],))]
+
+
 class Guest:
     """Group-residual quantisation: two groups of channels with two codebooks each, the second on the residual."""
 
@@ -17,8 +22,7 @@ class Guest:
         from academicodec.models.hificodec import models  # type: ignore[import-not-found]  # in the private environment
 
         self.torch, self.device = torch, guest_tools.Device(device)
-        name = card["settings"]["file"]
-        path = guest_tools.weights_folder(card, (name,)) / name
+        path = guest_tools.weights_folder(card, *weights(card)[0]) / card["settings"]["file"]
         # The package's own class loads the checkpoint onto the device on which it was saved.
         stored = torch.load(path, map_location="cpu", weights_only=True)
         facts = SimpleNamespace(**card["settings"]["model"])

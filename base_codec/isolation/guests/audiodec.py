@@ -19,6 +19,13 @@ SILENCE = 8192
 """Samples of silence before the clip, as in the authors' class."""
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens: of each model its configuration and its checkpoint."""
+    return [
+        guest_tools.Files(tuple(str(Path(file).with_name(name)) for file in _models(card) for name in _beside(file)))
+    ]
+
+
 class Guest:
     """Eight codebooks, frames of 300 samples; the state of the stream is reset before each clip."""
 
@@ -30,10 +37,8 @@ class Guest:
         from models.vocoder.HiFiGAN import StreamGenerator as Vocoder  # type: ignore[import-not-found]
 
         self.torch, self.device = torch, guest_tools.Device(device)
-        autoencoder = card["settings"].get("autoencoder", AUTOENCODER)
-        vocoder = card["settings"].get("vocoder", VOCODER)
-        files = tuple(str(Path(file).with_name(name)) for file in (autoencoder, vocoder) for name in _beside(file))
-        folder = guest_tools.weights_folder(card, files)
+        autoencoder, vocoder = _models(card)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         facts, state = self._read(folder / autoencoder)
         self.autoencoder = Autoencoder(**facts["generator_params"])
         self.autoencoder.load_state_dict(state)
@@ -100,3 +105,8 @@ class Guest:
 def _beside(checkpoint: str) -> tuple[str, str]:
     """Return the names of the two files of a model."""
     return CONFIG, Path(checkpoint).name
+
+
+def _models(card: dict[str, Any]) -> tuple[str, str]:
+    """Return the names of the checkpoints of autoencoder and vocoder."""
+    return card["settings"].get("autoencoder", AUTOENCODER), card["settings"].get("vocoder", VOCODER)

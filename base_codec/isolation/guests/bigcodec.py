@@ -9,6 +9,11 @@ import guest_tools
 CHECKPOINT = "bigcodec.pt"
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files((CHECKPOINT,))]
+
+
 class Guest:
     """One codebook, one token per 12.5 ms."""
 
@@ -17,7 +22,7 @@ class Guest:
         from bigcodec import CodecDecoder, CodecEncoder  # type: ignore[import-not-found]  # in the private environment
 
         self.device = guest_tools.Device(device)
-        file = guest_tools.weights_folder(card, (CHECKPOINT,)) / CHECKPOINT
+        file = guest_tools.weights_folder(card, *weights(card)[0]) / CHECKPOINT
         guest_tools.expect_hash(card, file)
         stored = torch.load(file, map_location="cpu", weights_only=True)
         listener, speaker = stored["CodecEnc"], stored["generator"]

@@ -14,6 +14,11 @@ FOLDER = "asset"
 """Their folder in the hub's repository."""
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES, FOLDER)]
+
+
 class Guest:
     """Two groups of two residual scalar quantisers, coded at half the rate of a mel spectrogram."""
 
@@ -22,7 +27,7 @@ class Guest:
 
         self.torch, self.device = torch, guest_tools.Device(device)
         package = without_language_model()
-        folder = guest_tools.weights_folder(card, FILES, FOLDER)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         known = json.loads((package / "res" / "sha256_map.json").read_text())
         for name in FILES:
             guest_tools.expect_hash(card, folder / name, known[f"sha256_{FOLDER}_{name.replace('.', '_')}"])

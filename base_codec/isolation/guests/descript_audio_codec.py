@@ -10,6 +10,11 @@ CHECKPOINT = "weights_44khz_8kbps_0.0.1.pth"
 """Name of the file in the package's own cache, where the card names no other."""
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Download]:
+    """Return what the guest opens."""
+    return [guest_tools.Download(card["settings"].get("file", CHECKPOINT))]
+
+
 class Guest:
     """The first codebooks of the model's nine or eighteen; quantizer dropout in training allows any number of them."""
 
@@ -18,7 +23,7 @@ class Guest:
         from dac.model import DAC
 
         self.device = guest_tools.Device(device)
-        file = guest_tools.weights_file(card, card["settings"].get("file", CHECKPOINT))
+        file = guest_tools.weights_file(card, *weights(card)[0])
         guest_tools.expect_hash(card, file)
         # The package's own loader unpickles arbitrary objects and ignores parameters that do not fit.
         stored = torch.load(file, map_location="cpu", weights_only=True)

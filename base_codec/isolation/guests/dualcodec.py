@@ -20,6 +20,13 @@ WINDOW = 120
 """Samples (5 ms) by which the last window of Wav2Vec2-BERT's spectrum reaches beyond its frame."""
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens: the codec, and Wav2Vec2-BERT from its own repository."""
+    settings = card["settings"]
+    codec = guest_tools.Files((f"{settings['model']}.safetensors", STATISTICS))
+    return [codec, guest_tools.Files(LISTENER, origin=settings["listener"])]
+
+
 class Guest:
     """One semantic codebook, then residual acoustic codebooks; computed in float32."""
 
@@ -30,9 +37,9 @@ class Guest:
         # dualcodec imports cached_path to download files; the guest passes local files, so it is not installed.
         sys.modules.setdefault("cached_path", ModuleType("cached_path")).cached_path = str  # type: ignore[attr-defined]
         name = card["settings"]["model"]
-        folder = guest_tools.weights_folder(card, (f"{name}.safetensors", STATISTICS))
+        folder, listener = (guest_tools.weights_folder(card, *files) for files in weights(card))
         self._open_codec(card["settings"]["configuration"], folder / f"{name}.safetensors")
-        self._open_listener(guest_tools.weights_folder(card, LISTENER, origin=card["settings"]["listener"]), folder)
+        self._open_listener(listener, folder)
         dac = self.model.dac
         self.hop = int(dac.hop_length)
         sizes = [self.model.semantic_vq.codebook_size] + [dac.codebook_size] * dac.n_codebooks

@@ -9,6 +9,11 @@ import guest_tools
 CHECKPOINT = "encodec_24khz-d7cc33bc.th"
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Download]:
+    """Return what the guest opens."""
+    return [guest_tools.Download(CHECKPOINT)]
+
+
 class Guest:
     """The first codebooks of the model, as many as the card's bitrate selects."""
 
@@ -18,7 +23,7 @@ class Guest:
 
         self.device = guest_tools.Device(device)
         model = EncodecModel.encodec_model_24khz(pretrained=False)
-        state = torch.load(guest_tools.weights_file(card, CHECKPOINT), map_location="cpu", weights_only=True)
+        state = torch.load(guest_tools.weights_file(card, *weights(card)[0]), map_location="cpu", weights_only=True)
         model.load_state_dict(state)
         model.set_target_bandwidth(card["nominal_kbps"])
         self.model = model.to(device)

@@ -10,6 +10,11 @@ import numpy as np
 FILES = ("config.json", "model.safetensors")
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
+
+
 class Guest:
     """One token of binary digits per frame, between layers of WavLM as encoder and a waveform decoder."""
 
@@ -19,7 +24,7 @@ class Guest:
         from safetensors.torch import load_file
 
         self.torch, self.device = torch, guest_tools.Device(device)
-        folder = guest_tools.weights_folder(card, FILES)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         # FlexAttention computes the same attention through torch.compile, which needs a C++ compiler on a CPU.
         plain = {"encoder_config.use_flex_attention": False}
         model = FocalCodec.from_config(str(folder / FILES[0]), pretrained=False, overrides=plain)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import guest_tools
 import numpy as np
 
 FILES = ("config.yaml", "model.pth")
-ONLY_FOR_TRAINING = ("discriminator.", "mel_spec_transforms.", "phaseaug.")
-"""Prefixes of parameters of training losses, which the publisher's file holds beside the codec's."""
+
+
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
 
 
 class Guest:
@@ -19,13 +23,11 @@ class Guest:
         import torch
 
         self.torch, self.device = torch, guest_tools.Device(device)
-        folder = guest_tools.weights_folder(card, FILES)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         self.model = without_losses(folder / FILES[0])
         state = torch.load(folder / FILES[1], map_location="cpu", weights_only=True)
         refuse_untrained(state)
-        self.model.load_state_dict(
-            {name: value for name, value in state.items() if not name.startswith(ONLY_FOR_TRAINING)}
-        )
+        load_matching(self.model, state)
         self.model.eval().to(device)
         self.spectrum = getattr(self.model, "enc_trans_func", None)
         hop = int(self.model.encoder.hop_length) * (self.spectrum.hop_length if self.spectrum else 1)
@@ -72,6 +74,26 @@ def refuse_untrained(state: Any) -> None:
     for name, value in state.items():
         if name.endswith("inited") and not bool(value.all()):
             raise ValueError(f"expected trained codebooks in {FILES[1]}, got {name} 0")
+
+
+def load_matching(model: Any, state: dict[str, Any]) -> None:
+    """Load what has its name and size in the model, as the package's own loader does, and report the rest.
+
+    Raises ValueError for a parameter or codebook that the file does not give: the package leaves it as it was drawn.
+    """
+    own = model.state_dict()
+    fitting = {name: value for name, value in state.items() if name in own and own[name].shape == value.shape}
+    needed = {name for name, _ in model.named_parameters()} | {name for name in own if name.endswith("embed")}
+    if lacking := sorted(needed - fitting.keys()):
+        raise ValueError(f"expected all parameters of the codec in {FILES[1]}, got none that fits {', '.join(lacking)}")
+    model.load_state_dict({**own, **fitting})
+    guest_tools.skip(skipped(sorted(state.keys() - fitting.keys()), own))
+
+
+def skipped(names: list[str], own: Any) -> list[str]:
+    """Return what was left out: parts that the model lacks with their number of tensors, and names of another size."""
+    parts = Counter(name.partition(".")[0] for name in names if name not in own)
+    return [f"{part} ({count})" for part, count in parts.items()] + [name for name in names if name in own]
 
 
 def without_losses(config: Any) -> Any:

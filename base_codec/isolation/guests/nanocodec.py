@@ -38,12 +38,16 @@ BUILT_IN: dict[str, dict[str, Any]] = {
 """Settings that are fixed in the package; a file with other values is refused."""
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files((card["settings"]["file"],))]
+
+
 class Guest:
     """Parallel FSQ codebooks (finite scalar quantisation) of one size; the decoder is causal, the encoder is not."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
-        name = card["settings"]["file"]
-        file = guest_tools.weights_folder(card, (name,)) / name
+        file = guest_tools.weights_folder(card, *weights(card)[0]) / card["settings"]["file"]
         self.device = guest_tools.Device(device)
         config, state = _read(file)
         model = _model(config)

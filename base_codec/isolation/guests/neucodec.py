@@ -18,21 +18,31 @@ LISTENER_FOLDER = "distilhubert"
 HEARD = 16000
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens: the codec, and DistilHuBERT from its own repository."""
+    codec = guest_tools.Files((CHECKPOINT,))
+    if "weights" in card["settings"]:  # the user's folder holds both
+        return [codec, guest_tools.Files(tuple(f"{LISTENER_FOLDER}/{name}" for name in LISTENER))]
+    return [codec, guest_tools.Files(LISTENER, origin=card["settings"]["listener"])]
+
+
 class Guest:
     """One FSQ codebook at 50 Hz, of an acoustic encoder and DistilHuBERT; computed in float32."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
 
-        file = guest_tools.weights_folder(card, (CHECKPOINT,)) / CHECKPOINT
-        listener, extractor = _open_listener(_listener_folder(card))
+        codec, heard = weights(card)
+        file = guest_tools.weights_folder(card, *codec) / CHECKPOINT
+        folder = guest_tools.weights_folder(card, *heard)
+        listener, extractor = _open_listener(folder / LISTENER_FOLDER if "weights" in card["settings"] else folder)
         _stand_in_for_torchtune()
         from neucodec import model as package  # type: ignore[import-not-found]  # in the private environment alone
 
         # The class would fetch both by their names on the hub.
         package.HubertModel = SimpleNamespace(from_pretrained=lambda *_, **__: listener)
         package.AutoFeatureExtractor = SimpleNamespace(from_pretrained=lambda *_, **__: extractor)
-        self.torch, self.rate = torch, int(card["sampling_rate"])
+        self.torch, self.device, self.rate = torch, guest_tools.Device(device), int(card["sampling_rate"])
         model = package.DistillNeuCodec(24000, 480)
         missing, _ = model.load_state_dict(torch.load(file, map_location="cpu", weights_only=True), strict=False)
         # As in the package, DistilHuBERT keeps its own parameters where the checkpoint has none for it.
@@ -55,21 +65,12 @@ class Guest:
         frames = ceil(audio.shape[1] / self.model.hop_length)
         heard = soxr.resample(audio[0], self.rate, HEARD, quality="VHQ")
         with self.torch.inference_mode():
-            return self.model.encode_code(self.torch.from_numpy(heard)[None, None])[0, :, :frames].numpy()
+            return self.device.get(self.model.encode_code(self.device.put(heard)[None, None])[0, :, :frames])
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
         with self.torch.inference_mode():
-            return self.model.decode_code(self.torch.from_numpy(tokens)[None])[0].numpy()
-
-
-def _listener_folder(card: dict[str, Any]) -> Path:
-    given = card["settings"].get("weights")
-    if given is None:
-        found: Path = guest_tools.weights_folder(card, LISTENER, origin=card["settings"]["listener"])
-        return found
-    guest_tools.weights_folder(card, tuple(f"{LISTENER_FOLDER}/{name}" for name in LISTENER))
-    return Path(given).expanduser() / LISTENER_FOLDER
+            return self.device.get(self.model.decode_code(self.device.put(tokens)[None])[0])
 
 
 def _open_listener(folder: Path) -> tuple[Any, Any]:

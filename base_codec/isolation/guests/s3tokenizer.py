@@ -11,6 +11,11 @@ FEWEST_SAMPLES = 201
 """Shortest clip: the STFT pads half a window of 400 samples by reflection at both ends."""
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Download]:
+    """Return what the guest opens."""
+    return [guest_tools.Download(f"{card['settings']['model']}.onnx")]
+
+
 class Guest:
     """One codebook, or FSQ with eight ternary digits (versions 2 and 3); trained by speech recognition."""
 
@@ -20,7 +25,7 @@ class Guest:
 
         self.torch, self.device, self.package = torch, guest_tools.Device(device), s3tokenizer
         name = card["settings"]["model"]
-        file = guest_tools.weights_file(card, f"{name}.onnx")
+        file = guest_tools.weights_file(card, *weights(card)[0])
         guest_tools.expect_hash(card, file)
         version = name.removeprefix("speech_tokenizer_")[:2]
         kinds = {"v1": s3tokenizer.S3Tokenizer, "v2": s3tokenizer.S3TokenizerV2, "v3": s3tokenizer.S3TokenizerV3}

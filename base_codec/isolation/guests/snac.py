@@ -16,6 +16,11 @@ Drawn on the CPU and the same for all clips of a batch, the noise depends neithe
 """
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
+
+
 class Guest:
     """Codebooks of several frame rates, grouped by the slowest: 1 + 2 + 4 (+ 8) tokens per frame, coarse to fine."""
 
@@ -25,7 +30,7 @@ class Guest:
 
         self.torch, self.device = torch, guest_tools.Device(device)
         layers.NoiseBlock.forward = with_noise
-        self.model = SNAC.from_pretrained(str(guest_tools.weights_folder(card, FILES))).to(device)
+        self.model = SNAC.from_pretrained(str(guest_tools.weights_folder(card, *weights(card)[0]))).to(device)
         coarsest = self.model.vq_strides[0]
         self.block = int(self.model.hop_length) * lcm(coarsest, self.model.attn_window_size or 1)
         self.repeats = [coarsest // stride for stride in self.model.vq_strides]

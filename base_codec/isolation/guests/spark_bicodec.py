@@ -21,6 +21,11 @@ NEEDLESS = ("mel_transformer.", "masked_spec_embed")
 """Parameters that may be missing: the computed window and mel filters, and the mask embedding of training."""
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
+
+
 class Guest:
     """One semantic token per 20 ms, and 32 global tokens per clip for the voice as side information."""
 
@@ -31,7 +36,7 @@ class Guest:
         )
 
         self.torch, self.device = torch, guest_tools.Device(device)
-        folder = guest_tools.weights_folder(card, FILES)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         self.tokenizer = BiCodecTokenizer(folder, torch.device(device))
         refuse_gaps(self.tokenizer.model, folder)
         self.tokenizer.feature_extractor.eval()

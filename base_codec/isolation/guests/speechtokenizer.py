@@ -9,6 +9,12 @@ import guest_tools
 CONFIG, CHECKPOINT = "config.json", "SpeechTokenizer.pt"
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    settings = card["settings"]
+    return [guest_tools.Files((CONFIG, settings.get("checkpoint", CHECKPOINT)), settings.get("subfolder", ""))]
+
+
 class Guest:
     """Eight codebooks at 50 Hz; the first is distilled from HuBERT."""
 
@@ -16,9 +22,8 @@ class Guest:
         from speechtokenizer import SpeechTokenizer
 
         self.device = guest_tools.Device(device)
-        files = (CONFIG, card["settings"].get("checkpoint", CHECKPOINT))
-        folder = guest_tools.weights_folder(card, files, card["settings"].get("subfolder", ""))
-        config, checkpoint = (str(folder / name) for name in files)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
+        config, checkpoint = (str(folder / name) for name in weights(card)[0].names)
         self.model = SpeechTokenizer.load_from_checkpoint(config, checkpoint).eval().to(device)
         guest_tools.expect(
             card,

@@ -8,6 +8,15 @@ from typing import Any
 
 import guest_tools
 
+PARTS = ("encoder", "quantizer", "decoder", "en_encoder", "en_decoder")
+"""Parts of the package's network; each has a file of its own."""
+
+
+def weights(card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    names = tuple(f"{part}.pt" for part in PARTS)
+    return [guest_tools.Files(names, f"weights/{card['settings']['model']}.v0")]
+
 
 class Guest:
     """One FSQ codebook of six digits with seven or nine levels each; clips are coded in whole attention blocks."""
@@ -22,12 +31,13 @@ class Guest:
         config = tomllib.loads((sq_codec.CONFIG_DIR / f"{name}.toml").read_text())["network_config"]
         self.codec = sq_codec.SQCodec(SimpleNamespace(network_config=sq_codec.ModelConfig(**config)))
         network = self.codec.network
-        parts = network.trainable_modules
-        files = tuple(f"{part}.pt" for part in parts)
-        folder = guest_tools.weights_folder(card, files, f"weights/{name}.v0")
-        for part, file in zip(parts.values(), files, strict=True):
+        if network.trainable_modules.keys() != set(PARTS):
+            raise ValueError(f"expected the parts {', '.join(PARTS)}, got {', '.join(network.trainable_modules)}")
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
+        for part in PARTS:
             # The package leaves a part whose file is missing randomly initialised.
-            part.load_state_dict(torch.load(folder / file, map_location="cpu", weights_only=True))
+            state = torch.load(folder / f"{part}.pt", map_location="cpu", weights_only=True)
+            network.trainable_modules[part].load_state_dict(state)
         network.eval().to(device)  # in training the quantizer adds noise
         quantizer = network.quantizer.vq
         self._check_levels(quantizer, config["vq_config"]["codebook_dim"])

@@ -12,11 +12,16 @@ BLOCK = 512
 """Queries per block of attention; bounds the memory, changes nothing else."""
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
+
+
 class Guest:
     """One FSQ codebook or several residual ones; the quantizer is inserted after training (post-hoc bottleneck)."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
-        folder = guest_tools.weights_folder(card, FILES)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         import torch
         from safetensors.torch import load_file
         from stable_codec import StableCodec  # type: ignore[import-not-found]  # in the private environment alone

@@ -17,6 +17,11 @@ PARTS = ("feature_extractor.", "backbone.", "head.")
 """Prefixes of the codec's parameters; the file also holds discriminators and the state of the training."""
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files((CHECKPOINT,))]
+
+
 class Guest:
     """One codebook with a part for each domain; the card's setting ``domain`` says which part is searched."""
 
@@ -27,7 +32,7 @@ class Guest:
         from unicodec.decoder import pretrained  # type: ignore[import-not-found]  # in the private environment alone
 
         self.torch, self.device = torch, guest_tools.Device(device)
-        checkpoint = _read(torch, guest_tools.weights_folder(card, (CHECKPOINT,)) / CHECKPOINT)
+        checkpoint = _read(torch, guest_tools.weights_folder(card, *weights(card)[0]) / CHECKPOINT)
         model = pretrained.Unicodec.from_hparams0802(str(Path(pretrained.__file__).parents[2] / CONFIG))
         model.load_state_dict({name: value for name, value in checkpoint.items() if name.startswith(PARTS)})
         self.model, self.domain = model.eval().to(device), DOMAINS[card["settings"]["domain"]]

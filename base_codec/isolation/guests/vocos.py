@@ -10,6 +10,11 @@ FILES = ("config.yaml", "pytorch_model.bin")
 ENCODEC = "encodec_24khz-d7cc33bc.th"
 
 
+def weights(card: dict[str, Any]) -> tuple[guest_tools.Files, guest_tools.Download]:
+    """Return what the guest opens: Vocos, and EnCodec of other publishers."""
+    return guest_tools.Files(FILES), guest_tools.Download(ENCODEC, card["settings"]["encodec"])
+
+
 class Guest:
     """The first codebooks of EnCodec, as the card's bitrate selects, and a decoder trained for several bitrates."""
 
@@ -19,10 +24,9 @@ class Guest:
         from vocos import Vocos  # type: ignore[import-not-found]  # in the private environment alone
 
         self.device = guest_tools.Device(device)
-        folder = guest_tools.weights_folder(card, FILES)
-        encodec = torch.load(
-            guest_tools.weights_file(card, ENCODEC, card["settings"]["encodec"]), map_location="cpu", weights_only=True
-        )
+        own, encodec_file = weights(card)
+        folder = guest_tools.weights_folder(card, *own)
+        encodec = torch.load(guest_tools.weights_file(card, *encodec_file), map_location="cpu", weights_only=True)
         # The package downloads EnCodec's weights itself and ignores the user's folder and the offline flags.
         empty = EncodecModel.encodec_model_24khz
         EncodecModel.encodec_model_24khz = staticmethod(lambda pretrained: empty(pretrained=False))  # noqa: ARG005

@@ -17,6 +17,15 @@ CLASSES = {
 """Classes that a configuration may name; the package's loader would import any class."""
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files | guest_tools.Download]:
+    """Return what the guest opens: a checkpoint with its configuration, which may have an address of its own."""
+    settings = card["settings"]
+    checkpoint, config = settings["checkpoint"], settings["config"]
+    if "config_address" in settings:
+        return [guest_tools.Files((checkpoint,)), guest_tools.Download(config, settings["config_address"])]
+    return [guest_tools.Files((checkpoint, config))]
+
+
 class Guest:
     """One codebook at 40 or 75 Hz: an encoder and quantizer as in EnCodec, and a decoder as in Vocos with attention."""
 
@@ -76,13 +85,10 @@ def folder_of_the_code() -> Path:
 
 def files_of(card: dict[str, Any]) -> tuple[Path, Path]:
     """Return the checkpoint and its configuration, which for some models comes from another repository."""
-    settings = card["settings"]
-    checkpoint, config = settings["checkpoint"], settings["config"]
-    if "config_address" not in settings:
-        folder = guest_tools.weights_folder(card, (checkpoint, config))
-        return folder / checkpoint, folder / config
-    folder = guest_tools.weights_folder(card, (checkpoint,))
-    return folder / checkpoint, guest_tools.weights_file(card, config, settings["config_address"])
+    files, *elsewhere = weights(card)
+    folder = guest_tools.weights_folder(card, *files)
+    checkpoint, config = (folder / card["settings"][name] for name in ("checkpoint", "config"))
+    return checkpoint, guest_tools.weights_file(card, *elsewhere[0]) if elsewhere else config
 
 
 def refuse_other_classes(config: Path) -> None:

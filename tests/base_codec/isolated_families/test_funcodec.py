@@ -110,3 +110,41 @@ def test_codebooks_that_were_never_trained_are_refused(folder: Path, tmp_path: P
     (tmp_path / "config.yaml").symlink_to(folder / "config.yaml")
     with pytest.raises(CodecUnusable, match=r"expected trained codebooks in model\.pth"):
         random_codec(NAME, tmp_path).load()
+
+
+def test_what_does_not_match_is_skipped_as_the_publisher_does_and_listed(
+    folder: Path, codec: IsolatedCodec, tmp_path: Path
+) -> None:
+    """Losses, names that the model lacks and statistics of another size change no token; the card lists them."""
+    import torch
+
+    state = torch.load(folder / "model.pth", weights_only=True)
+    state[BOOKS + "cluster_size"] = torch.zeros(1)
+    state |= {"unheard.of": torch.zeros(2), "unheard.too": torch.zeros(2)}
+    torch.save(state, tmp_path / "model.pth")
+    (tmp_path / "config.yaml").symlink_to(folder / "config.yaml")
+    other = random_codec(NAME, tmp_path).load()
+    try:
+        tokens = [np.asarray(each.encode(clip(), 16000).payload) for each in (codec, other)]
+        assert np.array_equal(*tokens)
+        assert other.card.weights is not None
+        assert other.card.weights.skipped is not None
+        assert other.card.weights.skipped.endswith(f"mel_spec_transforms (2), unheard (2), {BOOKS}cluster_size")
+    finally:
+        other.close()
+    assert codec.card.weights is not None
+    assert (codec.card.weights.skipped or "").endswith("mel_spec_transforms (2)")
+
+
+def test_a_file_that_lacks_a_parameter_is_refused(folder: Path, tmp_path: Path) -> None:
+    """The package leaves what the file does not give as it was drawn: no trained codec, so it is named."""
+    import torch
+
+    state = torch.load(folder / "model.pth", weights_only=True)
+    lost = next(name for name in sorted(state) if name.startswith("decoder."))
+    state[lost] = torch.zeros(1)
+    del state[BOOKS + "embed"]
+    torch.save(state, tmp_path / "model.pth")
+    (tmp_path / "config.yaml").symlink_to(folder / "config.yaml")
+    with pytest.raises(CodecUnusable, match=rf"got none that fits {lost}, {BOOKS}embed"):
+        random_codec(NAME, tmp_path).load()

@@ -10,7 +10,7 @@ import pytest
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import MissingDependency, MissingWeights
 from codec_superb.base_codec.options import CodecOptions
-from codec_superb.base_codec.registry import check_obtainable
+from codec_superb.base_codec.readiness import check_ready
 from codec_superb.base_codec.weight_folders import VARIABLE
 from codec_superb.base_codec.weights import locate_weights
 
@@ -40,7 +40,7 @@ def _lacks(name: str) -> str:
     if folder is None:
         return f"the published weights of {name} are not here: {VARIABLE}=DIR names a folder of weights by codec"
     try:
-        check_obtainable(name, CodecOptions(weights=str(folder)))
+        check_ready([name], CodecOptions(weights=str(folder)))
     except MissingDependency as error:
         return str(error)
     return ""
