@@ -111,7 +111,7 @@ def locate_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS, *, downl
 
 
 def check_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> None:
-    """Raise MissingWeights where the weights of ``card`` are neither here nor to be had; fetch no checkpoint of a hub."""
+    """Raise MissingWeights where the weights of ``card`` are neither here nor to be had; fetch no hub's checkpoint."""
     given, own = options.weights, card.weights
     if own is not None and own.files:  # single files, small enough to be fetched at once
         locate_weights(card, options)
