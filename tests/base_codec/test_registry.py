@@ -19,6 +19,7 @@ from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import merge, read_catalogue
 from codec_superb.base_codec.errors import CatalogueError, MissingDependency, RefusedSetting, UnknownCodec
+from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call
 from codec_superb.plugins import PluginWarning
 
@@ -288,7 +289,7 @@ def test_no_card_waits_for_less_than_a_frame() -> None:
 
 def test_the_guides_codec_runs_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twenty lines of docs/adding-a-codec.md, saved as a file, are a codec, and the guide's test of it passes."""
-    codec, test = guide_blocks("python")
+    codec, test, _ = guide_blocks("python")
     assert len(codec.strip().splitlines()) <= 22
     (tmp_path / "pcm8.py").write_text(codec)
     monkeypatch.chdir(tmp_path)
@@ -298,6 +299,23 @@ def test_the_guides_codec_runs_from_its_file(tmp_path: Path, monkeypatch: pytest
     check = scope["test_pcm8_keeps_length_place_and_bits"]
     assert callable(check)
     check()
+
+
+def test_the_guides_weights_reach_its_codec(tmp_path: Path) -> None:
+    """The guide's class with a checkpoint reads it beside its file, and in a folder that is given."""
+    codec, _, trained = guide_blocks("python")
+    (tmp_path / "pcm8.py").write_text(codec + trained)
+    (tmp_path / "other").mkdir()
+    np.save(tmp_path / "ckpt.npy", np.float32(0.5))
+    np.save(tmp_path / "other" / "ckpt.npy", np.float32(0.25))
+    clip = (0.1 * np.random.default_rng(0).standard_normal((1, 3200))).astype(np.float32)
+    opened = [
+        registry.open_codec(f"{tmp_path / 'pcm8.py'}:{name}", options=CodecOptions(weights=folder))
+        for name, folder in (("Pcm8", None), ("Trained8", None), ("Trained8", str(tmp_path / "other")))
+    ]
+    whole, half, quarter = (each.decode(each.encode(clip, 16000)) for each in opened)
+    assert np.array_equal(half, whole / 2)
+    assert np.array_equal(quarter, whole / 4)
 
 
 def test_the_guides_catalogue_is_valid() -> None:

@@ -50,7 +50,7 @@ def test_the_folder_reaches_the_guest_and_its_place_stays_here(tmp_path: Path, c
     card = RunFolder(outcome.path).info().card
     listed = f"{hashlib.sha256(b'0.5').hexdigest()}  gain.txt\n"
     assert card.weights is not None
-    assert card.weights.model_dump(exclude={"config_sha256", "files"}) == {
+    assert card.weights.model_dump(exclude={"config_sha256", "files", "skipped"}) == {
         "source": "local:mine", "revision": None, "sha256": hashlib.sha256(listed.encode()).hexdigest(),
     }  # fmt: skip
     assert str(tmp_path) not in card.model_dump_json()
