@@ -117,8 +117,20 @@ class Card(BaseModel):
     """None for a codec that runs in the environment of this package."""
     encode_only: bool = False
     """True for a tokeniser without a decoder."""
+    evidence: Literal["seen", "compared", "neither"] = "neither"
+    """For a neural codec: ``seen`` - its published weights were run here and gave known figures; ``compared`` - its
+    wrapper was compared with the publisher's code on random weights; ``neither``."""
+    evidence_date: str | None = Field(default=None, pattern=r"^\d{4}-\d{2}-\d{2}$")
+    """Date of that check (ISO 8601); None where there was none."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings that the wrapper passes to its library."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return the fields that make its runs what they are, without defaults: a new optional field changes no run.
+
+        What was checked about a codec is not among them: a check of today changes no result of yesterday.
+        """
+        return self.model_dump(mode="json", exclude_defaults=True, exclude={"evidence", "evidence_date"})
 
     @property
     def token_kbps(self) -> float | None:
@@ -177,6 +189,17 @@ class Card(BaseModel):
             raise ValueError(
                 f"{self.name}: expected latency_ms as a number, for a causal codec, got none; "
                 "state frame plus look-ahead in milliseconds, or causal: false"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _evidence_is_dated(self) -> Self:
+        """Refuse a check without a date, a date without a check, and either of a codec without trained weights."""
+        checked = self.evidence != "neither"
+        if checked != (self.evidence_date is not None) or (checked and self.kind != "neural"):
+            raise ValueError(
+                f"{self.name}: expected evidence of a neural codec together with its evidence_date, or neither "
+                f"of them, got evidence {self.evidence}, evidence_date {self.evidence_date}, kind {self.kind}"
             )
         return self
 

@@ -15,6 +15,8 @@ from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
 
+EVIDENCE = {"seen": "published weights run", "compared": "code compared", "neither": "neither"}
+"""Words of a table for ``Card.evidence``."""
 app = typer.Typer(help="List codecs, show one codec's card, or manage private environments.", no_args_is_help=True)
 app.add_typer(codecs_env.app, name="env")
 
@@ -32,12 +34,16 @@ def list_codecs(
         print_json([card.model_dump(mode="json") | {"origin": registry.distribution(card.name)} for card in cards])
         return
     rows = [
-        (card.name, card.title, _kbps(card), _rate(card), card.standard, card.licence, registry.distribution(card.name))
+        (
+            card.name, card.title, _kbps(card), _rate(card), _seen(card), card.standard, card.licence,
+            registry.distribution(card.name),
+        )
         for card in cards
-    ]
-    head = ("codec", "title", "kbps", "kHz", "standard", "licence", "from")
+    ]  # fmt: skip
+    head = ("codec", "title", "kbps", "kHz", "seen", "standard", "licence", "from")
     shown = slice(None) if any(row[-1] for row in rows) else slice(-1)  # a column that is empty says nothing
-    print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head), spare=("standard", "licence"))
+    spare = ("seen", "standard", "licence")
+    print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head), spare=spare)
     total = f"{count(len(cards), 'codec')} in {count(len({card.family for card in cards}), 'family', 'families')}"
     typer.echo(f"{total}; `codec-superb codecs show NAME` shows a card")
 
@@ -49,10 +55,13 @@ def show(name: str, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(card.model_dump(mode="json"))
         return
-    fields = card.model_dump(mode="json", exclude_none=True)
+    fields = card.model_dump(mode="json", exclude_none=True, exclude=None if card.kind == "neural" else {"evidence"})
     fields.update(tokens_per_second=card.tokens_per_second) if card.tokens_per_second else None
     if card.latency_ms is None:
         fields["latency_ms"] = "the whole clip"
+    if card.kind == "neural":
+        fields["evidence"] = f"{_seen(card)}{f', {card.evidence_date}' if card.evidence_date else ''}"
+        fields.pop("evidence_date", None)
     rows = [(key, _text(value)) for key, value in fields.items() if value not in ({}, [])]
     print_table(
         card.title, ("field", "value"), [*rows, *_repositories(card), *_published(card)], numbers_from=2, folds=True
@@ -75,6 +84,11 @@ def _published(card: Card) -> list[tuple[str, str]]:
         told = ", ".join(f"{key}={value:.4g}" for key, value in figures.items())
         found.append((f"published: {table.label}, {row.id}", told))
     return found
+
+
+def _seen(card: Card) -> str:
+    """Say what was checked about a neural codec; '' for any other."""
+    return EVIDENCE[card.evidence] if card.kind == "neural" else ""
 
 
 def _kbps(card: Card) -> str:

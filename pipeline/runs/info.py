@@ -156,7 +156,7 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"") -> str:
     """
     spec = {
         "format": RUN_FORMAT,
-        "card": card.model_dump(mode="json", exclude_defaults=True),  # a new optional field changes no run
+        "card": card.identity(),
         "manifest_hash": manifest_hash,
         "source": hashlib.sha256(source).hexdigest() if source else None,
     }

@@ -167,7 +167,7 @@ def _refuse(runs: Sequence[_Run]) -> None:
     versions: dict[str, str] = {}
     for run, previous in zip(runs, [None, *runs], strict=False):
         info, where = run.info, run.folder.path
-        if info.card != first.card:
+        if info.card.identity() != first.card.identity():
             got = info.card.name if info.card.name != first.card.name else "another card of the same name"
             raise SubmissionError(f"{where}: expected runs of one codec, {first.card.name}; got {got}: pack it apart")
         if previous and info.dataset.name == previous.info.dataset.name:

@@ -1,0 +1,65 @@
+"""What was checked of each neural codec: cards, listings and the guide say the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+from support.codecs.cards import make_card
+
+from codec_superb.base_codec import registry
+from codec_superb.cli.commands.codecs import EVIDENCE
+from codec_superb.cli.main import call
+from codec_superb.pipeline.runs.info import spec_hash
+
+GUIDE = Path(__file__).parents[2] / "docs" / "neural-codecs.md"
+ROW = re.compile(r"^\| `(\w+)` \| ([a-z ]+) \| ([\d-]*) ?\|", re.MULTILINE)
+
+
+def test_the_guides_table_is_that_of_the_cards() -> None:
+    """Each neural family has one row, with the evidence and the date that all of its cards state."""
+    cards = [card for card in map(registry.card, registry.names()) if card.kind == "neural"]
+    stated = {(card.family, EVIDENCE[card.evidence], card.evidence_date or "") for card in cards}
+    section = GUIDE.read_text(encoding="utf-8").partition("## What was checked")[2]
+    rows = ROW.findall(section)
+    assert sorted(rows) == sorted(stated)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "neural", "evidence": "compared"},
+        {"kind": "neural", "evidence_date": "2026-11-22"},
+        {"kind": "classical", "evidence": "seen", "evidence_date": "2026-11-22"},
+        {"kind": "neural", "evidence": "seen", "evidence_date": "yesterday"},
+        {"kind": "neural", "evidence": "trusted", "evidence_date": "2026-11-22"},
+    ],
+)
+def test_evidence_has_a_date_and_is_of_a_neural_codec(changes: dict[str, str]) -> None:
+    """A check without a date, a date without a check and words of one's own are refused."""
+    with pytest.raises(ValidationError, match="evidence"):
+        make_card("checked", **changes)
+
+
+def test_a_check_changes_no_run() -> None:
+    """What was checked today leaves the runs of yesterday theirs."""
+    before = make_card("checked", kind="neural")
+    after = make_card("checked", kind="neural", evidence="seen", evidence_date="2026-11-22")
+    assert spec_hash(before, "a" * 64) == spec_hash(after, "a" * 64)
+
+
+def test_listings_say_what_was_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    """`codecs list` has it for neural codecs alone, `codecs show` with the date."""
+    assert call(["codecs", "list"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert " seen " in lines["codec"]
+    assert " code compared " in lines["snac_24k"]
+    assert " neither " in lines["mimi_8cb"]
+    assert not any(word in lines["opus_12k"] for word in EVIDENCE.values())
+    for name, expected in (("snac_24k", "evidence code compared, 2026-11-22"), ("mimi_8cb", "evidence neither")):
+        assert call(["codecs", "show", name]) == 0
+        assert expected in " ".join(capsys.readouterr().out.split())
+    assert call(["codecs", "show", "opus_12k"]) == 0
+    assert "evidence" not in capsys.readouterr().out
