@@ -6,7 +6,7 @@ A guest imports it with ``import guest_tools``. It needs only the standard libra
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,6 +155,16 @@ def expect(card: dict[str, Any], **found: Any) -> None:
     for field, value in found.items():
         if card[field] != value:
             raise ValueError(f"expected weights of a model with {field} {card[field]} ({card['name']}), got {value}")
+
+
+def refuse_gaps(file: str, missing: Iterable[str], unused: tuple[str, ...] = ()) -> None:
+    """Raise ValueError where the publisher's ``file`` lacks parameters, which a package would leave random.
+
+    ``missing`` names what was not found; names that contain one of ``unused`` may be missing.
+    """
+    gaps = sorted(name for name in missing if not any(part in name for part in unused))
+    if gaps:
+        raise ValueError(f"expected the publisher's {file}, got one without {', '.join(gaps[:3])}")
 
 
 def weights_file(card: dict[str, Any], name: str, address: str | None = None) -> Path:

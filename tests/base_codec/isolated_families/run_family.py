@@ -7,6 +7,7 @@ Each family is a module of ``families/``:
 * ``FILE``: the file that an error must name when it is missing;
 * ``LOOKS_AT_ONSET = True``, where random causal filters ring for so long that a burst changes most what comes later:
   the test of the place then asks where the change begins;
+* ``SETTINGS = {...}``, where some of the card's settings would make its tests too slow: others in their place;
 * ``make(folder)``: write a small model with random weights as its publisher lays it out, so that tokens depend on the
   sound;
 * ``run(folder, audio)``: what the package itself makes of float32 ``(1, samples)`` at its own rate: the tokens, and the

@@ -74,6 +74,10 @@ class Made(NamedTuple):
     card: Card
     codec: IsolatedCodec
 
+    def another(self, folder: Path, **changes: Any) -> IsolatedCodec:
+        """Return its codec again, not loaded, with the model of ``folder`` and the family's settings."""
+        return random_codec(self.card.name, folder, settings=self.card.settings, **changes)
+
 
 @pytest.fixture(scope="module", params=families())
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
@@ -82,7 +86,8 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     name, folder = fact(family, "CODEC"), tmp_path_factory.mktemp(family)
     lock = lock_of(name)
     python = make_model(family, lock.name, folder)
-    codec = random_codec(name, folder).load()
+    settings = registry.card(name).settings | fact(family, "SETTINGS", default={})
+    codec = random_codec(name, folder, settings=settings).load()
     yield Made(family, python, folder, codec.card, codec)
     codec.close()
     remove(find_environment(lock))  # twenty of them take 20 GB where their files cannot be shared with uv's cache
@@ -181,7 +186,7 @@ def test_other_processes_and_other_clips_before_change_nothing(made: Made) -> No
     first = made.codec.encode(clip, rate)
     sound = made.codec.decode(first)
     made.codec.decode(made.codec.encode(noise(made, 0.3)[:, ::-1].copy(), rate))
-    fresh = random_codec(made.card.name, made.folder).load()
+    fresh = made.another(made.folder).load()
     for codec in (made.codec, fresh):
         again = codec.encode(clip, rate)
         assert np.array_equal(first.payload, again.payload)
@@ -250,7 +255,7 @@ def test_a_missing_file_is_named(made: Made, tmp_path: Path) -> None:
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).symlink_to(file)
     with pytest.raises(CodecUnusable, match=f"no file {missing} in the folder of weights"):
-        random_codec(made.card.name, tmp_path).load()
+        made.another(tmp_path).load()
 
 
 def test_without_weights_the_publisher_is_named(made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -268,7 +273,7 @@ def test_weights_of_another_model_are_refused(made: Made) -> None:
     """A checkpoint whose model is not the card's is an error at load, not other tokens."""
     several = made.card.codebook_sizes
     field, size = ("codebook_sizes", (2048,) * len(several)) if several else ("codebook_size", 2048)
-    codec = random_codec(made.card.name, made.folder, **{field: size})
+    codec = made.another(made.folder, **{field: size})
     with pytest.raises(CodecUnusable, match=rf"expected weights of a model with {field} \[?2048"):
         codec.load()
 

@@ -72,3 +72,13 @@ def test_files_of_another_repository_are_named_with_it(tmp_path: Path, monkeypat
 
 def _offline(*_: object, **__: object) -> str:
     raise ConnectionError
+
+
+def test_a_file_that_lacks_parameters_is_refused() -> None:
+    """Three of the missing names are told; what the model does not use may be missing."""
+    guest_tools.refuse_gaps("model.bin", {"losses.weight"}, ("losses.",))
+    names = {"losses.weight", "layer.3", "layer.1", "layer.2", "layer.0"}
+    with pytest.raises(
+        ValueError, match=r"expected the publisher's model.bin, got one without layer.0, layer.1, layer.2$"
+    ):
+        guest_tools.refuse_gaps("model.bin", names, ("losses.",))

@@ -1,0 +1,100 @@
+"""Guest for the tokenizer of MiMo-Audio, with the code of its authors' repository ``MiMo-Audio``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec
+from importlib.util import module_from_spec
+from typing import Any
+
+import guest_tools
+
+FILES = ("config.json", "model.safetensors")
+HEARD, SPOKEN = 6000, 1500
+"""Frames of the spectrum, and tokens, that the authors' own program passes at one go: a minute of sound."""
+BLOCK = 512
+"""Queries per block of attention; bounds the memory, changes nothing else."""
+
+
+class Guest:
+    """Residual codebooks of 1,024 and 128 entries at 25 Hz between transformers; computed in float32."""
+
+    def __init__(self, card: dict[str, Any], device: str) -> None:
+        import torch
+        from torchaudio.transforms import MelSpectrogram
+
+        self.torch, self.used = torch, card["codebooks"]
+        provide_attention()
+        from mimo_audio_tokenizer import MiMoAudioTokenizer  # type: ignore[import-not-found]  # in the private environment alone
+
+        folder = guest_tools.weights_folder(card, FILES)
+        model, report = MiMoAudioTokenizer.from_pretrained(folder, torch_dtype=torch.float32, output_loading_info=True)
+        guest_tools.refuse_gaps(FILES[1], report["missing_keys"])
+        self.model, config = model.eval().to(device), model.config
+        self.spectrum = MelSpectrogram(
+            sample_rate=config.sampling_rate, n_fft=config.nfft, hop_length=config.hop_length, n_mels=config.n_mels,
+            win_length=config.window_size, f_min=config.fmin, f_max=config.fmax, power=1.0, center=True,
+        ).to(device)  # fmt: skip
+        self.hop = int(self.model.downsample_rate)
+        guest_tools.expect(
+            card, sampling_rate=config.sampling_rate, frame_rate=config.sampling_rate / self.hop,
+            codebook_sizes=[*config.codebook_size[: self.used]],
+        )  # fmt: skip
+
+    def encode(self, audio: Any) -> Any:
+        """Return tokens ``(codebooks, frames)`` of mono audio.
+
+        Where the clip ends with a frame, the package codes one more for the window centred on its end; it is left out.
+        """
+        with self.torch.inference_mode():
+            frames: Any = self.torch.log(self.spectrum(self.torch.from_numpy(audio)).clip(min=1e-7))[0].T
+            frames = frames[: -1 if audio.shape[1] % self.hop == 0 else None]
+            whole, rest = divmod(len(frames), HEARD)
+            lengths = self.torch.tensor([HEARD] * whole + [rest] * (rest > 0))
+            pieces = [
+                self.model.encoder.encode(piece, input_lens=lengths[[index]], return_codes_only=True, n_q=self.used)[0]
+                for index, piece in enumerate(frames.split(lengths.tolist()))
+            ]
+        return self.torch.cat(pieces, dim=1).numpy()
+
+    def decode(self, tokens: Any, _channels: int) -> Any:
+        """Return audio ``(1, samples)``."""
+        codes: Any = self.torch.from_numpy(tokens).long()
+        with self.torch.inference_mode():
+            pieces = [self.model.decode(piece)[0] for piece in codes.split(SPOKEN, dim=1)]
+        return self.torch.cat(pieces, dim=1).numpy()
+
+
+def provide_attention() -> None:
+    """Let the package import ``flash_attn``, which runs on GPUs only: the function that it calls, for any device."""
+    module = module_from_spec(ModuleSpec("flash_attn", None))
+    module.flash_attn_varlen_func = attention  # type: ignore[attr-defined]
+    sys.modules.setdefault("flash_attn", module)
+
+
+def attention(
+    q: Any, k: Any, v: Any, starts: Any, _k_starts: Any, *_longest: Any, causal: bool, window_size: Any
+) -> Any:
+    """Compute what ``flash_attn_varlen_func`` of the package flash-attn computes where queries are keys, on any device.
+
+    ``q``, ``k``, ``v``: ``(frames, heads, width)`` of sequences end to end, the n-th from ``starts[n]`` to
+    ``starts[n + 1]``. Frame i of one attends to its frames i - window_size[0] to i + window_size[1], -1 being no limit,
+    and if causal to none behind i.
+    """
+    import torch
+
+    sequences = []
+    for first, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        before, after = (end - first if reach < 0 else reach for reach in window_size)
+        after = 0 if causal else after
+        own = [part[first:end].transpose(0, 1) for part in (q, k, v)]
+        for start in range(0, end - first, BLOCK):
+            stop = min(start + BLOCK, end - first)
+            low, high = max(0, start - before), min(end - first, stop + after)
+            distance = torch.arange(low, high)[None] - torch.arange(start, stop)[:, None]
+            mask = (distance >= -before) & (distance <= after)
+            seen = own[1][:, low:high], own[2][:, low:high]
+            sequences.append(
+                torch.nn.functional.scaled_dot_product_attention(own[0][:, start:stop], *seen, attn_mask=mask)
+            )
+    return torch.cat(sequences, dim=1).transpose(0, 1)
