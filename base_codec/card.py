@@ -192,13 +192,6 @@ class Card(BaseModel):
         """
         return self.model_dump(mode="json", exclude_defaults=True, exclude=set(UNESSENTIAL))
 
-    def identity(self) -> dict[str, Any]:
-        """Return the fields that make its runs what they are, without defaults: a new optional field changes no run.
-
-        What was checked about a codec is not among them: a check of today changes no result of yesterday.
-        """
-        return self.model_dump(mode="json", exclude_defaults=True, exclude={"evidence", "evidence_date"})
-
     @property
     def token_kbps(self) -> float | None:
         """Bitrate computed from frame rate x codebooks x log2(codebook size), None where there are no tokens."""

@@ -15,8 +15,6 @@ from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
 
-EVIDENCE = {"seen": "published weights run", "compared": "code compared", "neither": "neither"}
-"""Words of a table for ``Card.evidence``."""
 app = typer.Typer(help="List codecs, show one codec's card, or manage private environments.", no_args_is_help=True)
 app.add_typer(codecs_env.app, name="env")
 
