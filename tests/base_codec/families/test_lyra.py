@@ -264,3 +264,24 @@ def test_tokens_go_out_and_come_back_as_resynth_has_them(
         found, rate = soundfile.read(out / f"{row.clip}.flac", dtype="int32")
         assert rate == 8000
         assert np.array_equal(found, expected)
+
+
+def test_lost_frames_fade_out_as_in_its_own_decoder() -> None:
+    """Full level for 80 ms, a raised cosine of 40 ms to silence, and one of 40 ms back when frames arrive again."""
+    from codec_superb.base_codec.families import lyra  # its package is an extra
+
+    codec = opened(SMALLEST)
+    encoded = codec.encode(real_speech(RATE, 2.0), RATE)
+    lost = np.zeros(tokens_of(encoded).shape[1], dtype=np.bool_)
+    clean = codec.decode(encoded)[0]
+    assert np.array_equal(codec.decode_lossy(encoded, lost)[0], clean)
+    lost[30:42] = True
+    concealed = codec.decode_lossy(encoded, lost)[0].reshape(-1, FRAME)
+    assert np.array_equal(concealed[:30].ravel(), clean[: 30 * FRAME])
+    assert not concealed[36:42].any()
+    assert concealed[30:36].any(axis=1).all()
+    weights = lyra._weights(lost)
+    assert np.array_equal(weights[:34], np.ones((34, FRAME)))
+    assert weights[34:36].ravel() == pytest.approx((1 + np.cos(np.pi * np.arange(640) / 640)) / 2, abs=1e-6)
+    assert weights[42:44].ravel() == pytest.approx((1 - np.cos(np.pi * np.arange(640) / 640)) / 2, abs=1e-6)
+    assert np.array_equal(weights[44:], np.ones_like(weights[44:]))
