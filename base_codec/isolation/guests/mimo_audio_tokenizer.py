@@ -45,10 +45,12 @@ class Guest:
         """Return tokens ``(codebooks, frames)`` of mono audio.
 
         Where the clip ends with a frame, the package codes one more for the window centred on its end; it is left out.
+        Silence fills a clip that is shorter than a frame: the package refuses one shorter than half a window.
         """
+        sound = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, max(0, self.hop - audio.shape[1])))
         with self.torch.inference_mode():
-            frames: Any = self.torch.log(self.spectrum(self.torch.from_numpy(audio)).clip(min=1e-7))[0].T
-            frames = frames[: -1 if audio.shape[1] % self.hop == 0 else None]
+            frames: Any = self.torch.log(self.spectrum(sound).clip(min=1e-7))[0].T
+            frames = frames[: -1 if sound.shape[1] % self.hop == 0 else None]
             whole, rest = divmod(len(frames), HEARD)
             lengths = self.torch.tensor([HEARD] * whole + [rest] * (rest > 0))
             pieces = [

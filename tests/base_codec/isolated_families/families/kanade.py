@@ -50,7 +50,12 @@ def make(folder):  # noqa: ANN001, ANN201
     import yaml
     from safetensors.torch import save_file
 
-    torch.save(torchaudio.models.wavlm_base().state_dict(), folder / WAVLM)
+    listener = torchaudio.models.wavlm_base()
+    with torch.inference_mode():
+        for name, weight in listener.named_parameters():
+            if name.endswith("attention.out_proj.weight"):  # random attention is even: what is far would count as much
+                weight.mul_(0.1)
+    torch.save(listener.state_dict(), folder / WAVLM)
     top = Path(next(iter(find_spec("kanade_tokenizer").submodule_search_locations))).parents[1]
     config = yaml.safe_load((top / "config/model/25hz.yaml").read_text())
     for name, part in config["model"]["init_args"].items():
@@ -62,8 +67,8 @@ def make(folder):  # noqa: ANN001, ANN201
     with torch.inference_mode():
         model.local_quantizer.proj_in.weight.mul_(3)  # else few of the levels are met
         for name, weight in model.mel_decoder.named_parameters():
-            if "condition_proj" in name:  # drawn as zeros, which make the decoder deaf to tokens and voice
-                weight.normal_(std=0.05)
+            if "condition_proj" in name:  # drawn as zeros, which make the decoder deaf to the voice
+                weight.normal_(std=0.002)
     save_file(model.weights_to_save(include_modules=["feature_decoder", "conv_upsample"]), folder / FILE)
     (folder / "vocos-mel-24khz").mkdir()
     (folder / "vocos-mel-24khz" / "config.yaml").write_text(yaml.safe_dump(VOCOS))

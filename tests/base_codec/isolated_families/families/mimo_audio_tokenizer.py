@@ -12,7 +12,7 @@ from families.drawing import draw_residual
 CODEC = "mimo_audio_tokenizer_8cb"
 FILE = "model.safetensors"
 CODEBOOKS = 8
-SETTINGS = {
+CONFIG = {
     "avg_pooler": 2, "d_model": 48, "encoder_layers": 4, "encoder_skip_layer_id": 3, "encoder_attention_heads": 4,
     "encoder_ffn_dim": 96, "decoder_layers": 2, "decoder_attention_heads": 4, "decoder_ffn_dim": 96, "nfft": 960,
     "vocoder_dim": 32, "vocoder_intermediate_dim": 64, "vocoder_num_layers": 2, "n_mels": 128, "hop_length": 240,
@@ -56,7 +56,7 @@ def spectrum(audio):  # noqa: ANN001, ANN201
 def make(folder):  # noqa: ANN001, ANN201
     """Write config.json and model.safetensors."""
     code = package()
-    model = code.MiMoAudioTokenizer(code.MiMoAudioTokenizerConfig(**SETTINGS)).eval()
+    model = code.MiMoAudioTokenizer(code.MiMoAudioTokenizerConfig(**CONFIG)).eval()
     frames = spectrum(0.1 * torch.randn(1, 96000))
     with torch.inference_mode():
         heard = model.encoder.encode(frames, input_lens=torch.tensor([len(frames)]), use_quantizer=False)[1]
