@@ -19,25 +19,32 @@ from codec_superb.base_codec.errors import MissingWeights
 from codec_superb.base_codec.isolation import guest_tools
 from codec_superb.base_codec.isolation.guest_tools import Download, Files
 from codec_superb.base_codec.isolation.host import guest_file
+from codec_superb.base_codec.isolation.user_weights import SETTING
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.files import file_stamp
 from codec_superb.data_manifests.hub.hub_files import check_hub_files, is_offline
 from codec_superb.data_manifests.hub.reach import refusal
 
 
-def wanted(card: Card) -> Sequence[Files | Download]:
-    """Return the weights that the guest of an isolated codec opens; nothing where it does not say."""
+def wanted(card: Card, folder: Path | None = None) -> Sequence[Files | Download]:
+    """Return the weights that the guest of an isolated codec opens; nothing where it does not say.
+
+    Of ``folder``, the user's own, they are the names in it: what comes from several repositories lies in folders there.
+    """
     if card.isolation is None or card.weights is None:
         return ()
     path = guest_file(card.isolation)
     guest = _module(path, file_stamp(path))
     says = getattr(guest, "weights", None)
-    return says(card.model_dump(mode="json")) if callable(says) else ()
+    description = card.model_dump(mode="json")
+    if folder is not None:
+        description["settings"][SETTING] = str(folder)
+    return says(description) if callable(says) else ()
 
 
 def check_weights(card: Card, folder: Path | None = None) -> None:
     """Raise MissingWeights for what neither ``folder``, the user's own, nor this machine, nor the source has."""
-    for part in wanted(card):
+    for part in wanted(card, folder):
         if folder is not None:
             _check_folder(card, part, folder)
         elif isinstance(part, Files):

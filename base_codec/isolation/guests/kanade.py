@@ -18,6 +18,17 @@ LOST = 135
 """Samples by which the sound may be shorter than its tokens: the spectrum has whole hops of 256."""
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files | guest_tools.Download]:
+    """Return what the guest opens: Kanade, WavLM and Vocos."""
+    settings = card["settings"]
+    listener = guest_tools.Download(WAVLM, settings["listener"])
+    if "weights" in settings:  # the user's folder holds all
+        vocoder = guest_tools.Files(tuple(f"{vocoder_folder(card)}/{name}" for name in VOCOS))
+    else:
+        vocoder = guest_tools.Files(VOCOS, origin=settings["vocoder"])
+    return [guest_tools.Files(FILES), listener, vocoder]
+
+
 class Guest:
     """One FSQ codebook for the content of speech, and a vector of 128 numbers per clip for the voice."""
 
@@ -25,15 +36,15 @@ class Guest:
         import torch
         import torchaudio
 
-        self.torch, self.device = torch, device
-        folder = guest_tools.weights_folder(card, FILES)
-        listener = torch.load(
-            guest_tools.weights_file(card, WAVLM, card["settings"]["listener"]), map_location="cpu", weights_only=True
-        )
+        self.torch, self.device = torch, guest_tools.Device(device)
+        own, heard, spoken = weights(card)
+        folder = guest_tools.weights_folder(card, *own)
+        listener = torch.load(guest_tools.weights_file(card, *heard), map_location="cpu", weights_only=True)
         bundle = torchaudio.pipelines.WAVLM_BASE_PLUS
         bundle._get_state_dict = lambda _: listener  # noqa: SLF001 - else torchaudio fetches it, the folder or not
         self.model = self._open_model(folder)
-        self.vocoder = self._open_vocoder(card)
+        vocoder = guest_tools.weights_folder(card, *spoken)
+        self.vocoder = self._open_vocoder(vocoder / vocoder_folder(card) if "weights" in card["settings"] else vocoder)
         config, extractor = self.model.config, self.model.ssl_feature_extractor
         hop = extractor.hop_size * config.downsample_factor * config.sample_rate / extractor.ssl_sample_rate
         self.hop, self.voice = int(hop), int(self.model.global_encoder.output_dim)
@@ -59,35 +70,36 @@ class Guest:
             # Without flash-attn the package drops a tenth of attention at random, in training and after it.
             if isinstance(part, Attention):
                 part.dropout = 0.0
-        return model.eval().to(self.device)
+        return model.eval().to(self.device.name)
 
-    def _open_vocoder(self, card: dict[str, Any]) -> Any:
-        """Open Vocos, which a user's folder has in a folder of its own: both have a ``config.yaml``."""
+    def _open_vocoder(self, folder: Path) -> Any:
         from vocos import Vocos  # type: ignore[import-not-found]  # in the private environment alone
 
-        origin, settings = card["settings"]["vocoder"], card["settings"]
-        if settings.get("weights") is not None:
-            settings = {**settings, "weights": str(Path(settings["weights"]) / origin["source"].split("/")[1])}
-        folder = guest_tools.weights_folder({**card, "settings": settings}, VOCOS, origin=origin)
         vocoder = Vocos.from_hparams(str(folder / VOCOS[0]))
         vocoder.load_state_dict(self.torch.load(folder / VOCOS[1], map_location="cpu", weights_only=True))
-        return vocoder.eval().to(self.device)
+        return vocoder.eval().to(self.device.name)
 
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(1, frames)`` of mono audio, zero-padded to whole frames, and its voice as 128 float32."""
         frames = ceil((audio.shape[1] + LOST) / self.hop)
         padded = np.pad(audio[0], (0, frames * self.hop - audio.shape[1]))
-        features = self.model.encode(self.torch.from_numpy(padded).to(self.device))
-        return features.content_token_indices[None].numpy(), features.global_embedding.numpy().astype("<f4").tobytes()
+        features = self.model.encode(self.device.put(padded))
+        voice = self.device.get(features.global_embedding).astype("<f4").tobytes()
+        return self.device.get(features.content_token_indices[None]), voice
 
     def decode(self, tokens: Any, _channels: int, side: bytes) -> Any:
         """Return audio ``(1, samples)``."""
         if len(side) != 4 * self.voice:
             raise ValueError(f"expected {4 * self.voice} bytes beside the tokens, got {len(side)}")
-        voice = self.torch.from_numpy(np.frombuffer(side, "<f4").copy()).to(self.device)
-        spectrum = self.model.decode(voice, content_token_indices=self.torch.from_numpy(tokens[0]).long())
+        voice = self.device.put(np.frombuffer(side, "<f4").copy())
+        spectrum = self.model.decode(voice, content_token_indices=self.device.put(tokens[0]).long())
         with self.torch.inference_mode():
-            return self.vocoder.decode(spectrum[None]).numpy()
+            return self.device.get(self.vocoder.decode(spectrum[None]))
+
+
+def vocoder_folder(card: dict[str, Any]) -> str:
+    """Return where Vocos lies in a folder given by the user, whose top has a file of the same name."""
+    return str(card["settings"]["vocoder"]["source"]).split("/")[1]
 
 
 def refuse_other_classes(config: Any) -> None:

@@ -21,6 +21,11 @@ LONGEST = 30
 """Seconds that the package takes at one go, by its authors' instructions."""
 
 
+def weights(card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files((f"ckpts/{ENCODER}.pt", STATISTICS, f"ckpts/{decoder_of(card)}.pt"))]
+
+
 class Guest:
     """One semantic codebook and up to three acoustic ones at 16.7 Hz; 16 kHz go in, 16 or 24 kHz come out."""
 
@@ -28,16 +33,15 @@ class Guest:
         import torch
         from networks.semantic_codec import model_loader  # type: ignore[import-not-found]  # in the private environment alone
 
-        self.torch, self.acoustic = torch, card["codebooks"] - 1
-        decoder = f"LongCatAudioCodec_decoder_{card['settings']['decoder']}"
-        files = (f"ckpts/{ENCODER}.pt", STATISTICS, f"ckpts/{decoder}.pt")
-        folder = guest_tools.weights_folder(card, files)
+        self.torch, self.device, self.acoustic = torch, guest_tools.Device(device), card["codebooks"] - 1
+        (files,) = weights(card)
+        folder = guest_tools.weights_folder(card, *files)
         with TemporaryDirectory() as place, chdir(place):
             _lay_out(folder)
             self.encoder = model_loader.load_encoder(f"configs/{ENCODER}.yaml", torch.device(device))
-            self.decoder = model_loader.load_decoder(f"configs/{decoder}.yaml", torch.device(device))
-        stored = torch.load(folder / files[0], map_location="cpu", weights_only=True, mmap=True)
-        guest_tools.refuse_gaps(files[0], self.encoder.state_dict().keys() - stored.keys(), (COMPUTED,))
+            self.decoder = model_loader.load_decoder(f"configs/{decoder_of(card)}.yaml", torch.device(device))
+        stored = torch.load(folder / files.names[0], map_location="cpu", weights_only=True, mmap=True)
+        guest_tools.refuse_gaps(files.names[0], self.encoder.state_dict().keys() - stored.keys(), (COMPUTED,))
         self.rates = (int(self.decoder.output_rate), int(self.encoder.input_sample_rate))
         self.hop = int(self.encoder.hop_length)
         self.longest = LONGEST * self.rates[1] // self.hop
@@ -58,21 +62,26 @@ class Guest:
 
             whole = -audio.shape[1] % round(self.hop * self.rates[0] / self.rates[1])
             heard = soxr.resample(np.pad(audio, ((0, 0), (0, whole))).T, *self.rates, quality="VHQ").T
-        sound: Any = self.torch.from_numpy(np.ascontiguousarray(heard))
+        sound = self.device.put(heard)
         with self.torch.inference_mode():
             pieces = [self._tokens(piece) for piece in sound.split(self.longest * self.hop, dim=1)]
         return np.concatenate(pieces, axis=1)
 
     def _tokens(self, sound: Any) -> Any:
         semantic, acoustic = self.encoder(sound[None], self.rates[1], self.acoustic)
-        return np.concatenate([semantic.numpy(), acoustic[0].numpy()])
+        return np.concatenate([self.device.get(semantic), self.device.get(acoustic[0])])
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
-        codes: Any = self.torch.from_numpy(tokens).long()
+        codes = self.device.put(tokens).long()
         with self.torch.inference_mode():
             pieces = [self.decoder(piece[:1], piece[None, 1:])[0] for piece in codes.split(self.longest, dim=1)]
-        return self.torch.cat(pieces, dim=1).numpy()
+        return self.device.get(self.torch.cat(pieces, dim=1))
+
+
+def decoder_of(card: dict[str, Any]) -> str:
+    """Return the name of the decoder's files."""
+    return f"LongCatAudioCodec_decoder_{card['settings']['decoder']}"
 
 
 def _lay_out(folder: Path) -> None:

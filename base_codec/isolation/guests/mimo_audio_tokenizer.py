@@ -8,12 +8,18 @@ from importlib.util import module_from_spec
 from typing import Any
 
 import guest_tools
+import numpy as np
 
 FILES = ("config.json", "model.safetensors")
 HEARD, SPOKEN = 6000, 1500
 """Frames of the spectrum, and tokens, that the authors' own program passes at one go: a minute of sound."""
 BLOCK = 512
 """Queries per block of attention; bounds the memory, changes nothing else."""
+
+
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
 
 
 class Guest:
@@ -23,11 +29,11 @@ class Guest:
         import torch
         from torchaudio.transforms import MelSpectrogram
 
-        self.torch, self.used = torch, card["codebooks"]
+        self.torch, self.device, self.used = torch, guest_tools.Device(device), card["codebooks"]
         provide_attention()
         from mimo_audio_tokenizer import MiMoAudioTokenizer  # type: ignore[import-not-found]  # in the private environment alone
 
-        folder = guest_tools.weights_folder(card, FILES)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         model, report = MiMoAudioTokenizer.from_pretrained(folder, torch_dtype=torch.float32, output_loading_info=True)
         guest_tools.refuse_gaps(FILES[1], report["missing_keys"])
         self.model, config = model.eval().to(device), model.config
@@ -47,24 +53,24 @@ class Guest:
         Where the clip ends with a frame, the package codes one more for the window centred on its end; it is left out.
         Silence fills a clip that is shorter than a frame: the package refuses one shorter than half a window.
         """
-        sound = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, max(0, self.hop - audio.shape[1])))
+        sound = self.device.put(np.pad(audio, ((0, 0), (0, max(0, self.hop - audio.shape[1])))))
         with self.torch.inference_mode():
             frames: Any = self.torch.log(self.spectrum(sound).clip(min=1e-7))[0].T
             frames = frames[: -1 if sound.shape[1] % self.hop == 0 else None]
             whole, rest = divmod(len(frames), HEARD)
-            lengths = self.torch.tensor([HEARD] * whole + [rest] * (rest > 0))
+            lengths = self.torch.tensor([HEARD] * whole + [rest] * (rest > 0), device=self.device.name)
             pieces = [
                 self.model.encoder.encode(piece, input_lens=lengths[[index]], return_codes_only=True, n_q=self.used)[0]
                 for index, piece in enumerate(frames.split(lengths.tolist()))
             ]
-        return self.torch.cat(pieces, dim=1).numpy()
+        return self.device.get(self.torch.cat(pieces, dim=1))
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
-        codes: Any = self.torch.from_numpy(tokens).long()
+        codes = self.device.put(tokens).long()
         with self.torch.inference_mode():
             pieces = [self.model.decode(piece)[0] for piece in codes.split(SPOKEN, dim=1)]
-        return self.torch.cat(pieces, dim=1).numpy()
+        return self.device.get(self.torch.cat(pieces, dim=1))
 
 
 def provide_attention() -> None:
@@ -93,7 +99,8 @@ def attention(
         for start in range(0, end - first, BLOCK):
             stop = min(start + BLOCK, end - first)
             low, high = max(0, start - before), min(end - first, stop + after)
-            distance = torch.arange(low, high)[None] - torch.arange(start, stop)[:, None]
+            distance = torch.arange(low, high, device=q.device)[None]
+            distance = distance - torch.arange(start, stop, device=q.device)[:, None]
             mask = (distance >= -before) & (distance <= after)
             seen = own[1][:, low:high], own[2][:, low:high]
             sequences.append(

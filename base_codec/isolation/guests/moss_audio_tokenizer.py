@@ -14,14 +14,19 @@ INDEX = "model.safetensors.index.json"
 FILES = ("config.json", INDEX, "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
+
+
 class Guest:
     """Up to 32 residual codebooks between causal transformers, without convolutions."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
 
-        self.torch, self.used = torch, card["codebooks"]
-        folder = guest_tools.weights_folder(card, FILES)
+        self.torch, self.device, self.used = torch, guest_tools.Device(device), card["codebooks"]
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         tokenizer: Any = model_class()  # output_loading_info makes from_pretrained return a pair
         model, report = tokenizer.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
         guest_tools.refuse_gaps(INDEX, report["missing_keys"])
@@ -38,14 +43,14 @@ class Guest:
 
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(codebooks, frames)`` of mono audio, zero-padded: the package masks an incomplete frame."""
-        padded = self.torch.nn.functional.pad(self.torch.from_numpy(audio), (0, -audio.shape[1] % self.hop))
+        padded = self.device.put(guest_tools.filled(audio, self.hop))
         with self.torch.inference_mode():
-            return self.model.encode(padded[None], num_quantizers=self.used).audio_codes[:, 0].numpy()
+            return self.device.get(self.model.encode(padded[None], num_quantizers=self.used).audio_codes[:, 0])
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
         with self.torch.inference_mode():
-            return self.model.decode(self.torch.from_numpy(tokens)).audio[0].numpy()
+            return self.device.get(self.model.decode(self.device.put(tokens)).audio[0])
 
 
 def model_class() -> Any:

@@ -12,14 +12,19 @@ import guest_tools
 FILES = ("config.json", "model.safetensors")
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files(FILES)]
+
+
 class Guest:
     """Sixteen codebooks by the encoder of Mimi, and a decoder of its own; computed in float32."""
 
     def __init__(self, card: dict[str, Any], device: str) -> None:
         import torch
 
-        self.torch = torch
-        folder = guest_tools.weights_folder(card, FILES)
+        self.torch, self.device = torch, guest_tools.Device(device)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         tokenizer: Any = tokenizer_class()  # output_loading_info makes from_pretrained return a pair
         model, report = tokenizer.from_pretrained(folder, dtype=torch.float32, output_loading_info=True)
         # The mark that a codebook was initialised belongs to training.
@@ -36,14 +41,15 @@ class Guest:
 
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(16, frames)`` of mono audio; the package pads the last frame with silence."""
-        sound = self.torch.from_numpy(audio)
+        sound = self.device.put(audio)
         with self.torch.inference_mode():
-            return self.model.encode(sound, self.torch.ones_like(sound, dtype=int)).audio_codes[0].T.numpy()
+            whole = self.torch.ones_like(sound, dtype=int)
+            return self.device.get(self.model.encode(sound, whole).audio_codes[0].T)
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
         with self.torch.inference_mode():
-            return self.model.decode(self.torch.from_numpy(tokens).T[None].long()).audio_values[0][None].numpy()
+            return self.device.get(self.model.decode(self.device.put(tokens).T[None].long()).audio_values[0][None])
 
 
 def tokenizer_class() -> Any:

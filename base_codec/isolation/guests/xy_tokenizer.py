@@ -14,6 +14,11 @@ CHECKPOINT = "xy_tokenizer.ckpt"
 CONFIGURATION = "xy_tokenizer_config.yaml"
 
 
+def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
+    """Return what the guest opens."""
+    return [guest_tools.Files((CHECKPOINT,))]
+
+
 class Guest:
     """Eight residual codebooks over a semantic and an acoustic Whisper encoder."""
 
@@ -25,13 +30,13 @@ class Guest:
         sys.modules.setdefault("librosa", module_from_spec(ModuleSpec("librosa", None)))
         from xy_tokenizer.model import XY_Tokenizer  # type: ignore[import-not-found]  # in the private environment alone
 
-        self.torch, self.device = torch, torch.device(device)
-        folder = guest_tools.weights_folder(card, (CHECKPOINT,))
+        self.device = guest_tools.Device(device)
+        folder = guest_tools.weights_folder(card, *weights(card)[0])
         config = yaml.safe_load(configuration(folder).read_text())["generator_params"]
         stored = torch.load(folder / CHECKPOINT, map_location="cpu", weights_only=True)
         self.model = XY_Tokenizer(config)
         self.model.load_state_dict(stored.get("generator", stored))
-        self.model.eval().to(self.device)
+        self.model.eval().to(device)
         quantizer = self.model.quantizer
         if not all(bool(layer.inited) for layer in quantizer.quantizers):
             raise ValueError(f"expected trained codebooks in {CHECKPOINT}, got some that are not initialised")
@@ -43,14 +48,13 @@ class Guest:
 
     def encode(self, audio: Any) -> Any:
         """Return tokens ``(8, frames)`` of mono audio, zero-padded: the package drops an incomplete last frame."""
-        sound = self.torch.from_numpy(audio[0]).to(self.device)
-        padded = self.torch.nn.functional.pad(sound, (0, -len(sound) % self.hop))
-        return self.model.encode([padded], device=self.device)["codes_list"][0].numpy()
+        padded = self.device.put(guest_tools.filled(audio, self.hop)[0])
+        return self.device.get(self.model.encode([padded], device=self.device.name)["codes_list"][0])
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
-        codes = self.torch.from_numpy(tokens)
-        return self.model.decode([codes], device=self.device)["syn_wav_list"][0][None].numpy()
+        codes = self.device.put(tokens)
+        return self.device.get(self.model.decode([codes], device=self.device.name)["syn_wav_list"][0][None])
 
 
 def configuration(folder: Path) -> Path:
