@@ -38,7 +38,7 @@ class Guest:
         """Return tokens ``(16, frames)`` of mono audio; the package pads the last frame with silence."""
         sound = self.torch.from_numpy(audio)
         with self.torch.inference_mode():
-            return self.model.encode(sound, self.torch.ones_like(sound, dtype=int)).audio_codes[0].T.numpy()
+            return self.model.encode(sound, self.torch.ones_like(sound, dtype=self.torch.long)).audio_codes[0].T.numpy()
 
     def decode(self, tokens: Any, _channels: int) -> Any:
         """Return audio ``(1, samples)``."""
