@@ -27,7 +27,7 @@ serve: $(VENV)/.server ## run the leaderboard on http://127.0.0.1:8000, on SQLit
 	@$(VENV)/bin/codec-superb serve
 
 test: $(TEST_VENV)/.installed chromium postgres libraries ## set up the test environment (torch included) and run the tests, of the long ones a fixed part
-	@$(TEST_VENV)/bin/python tests/support/compile_loops.py
+	@$(TEST_VENV)/bin/python -P tests/support/compile_loops.py
 	$(TEST_VENV)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow and not isolated"
 
 test-all: export CODEC_SUPERB_TESTS := all

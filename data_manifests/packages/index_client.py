@@ -83,6 +83,8 @@ class IndexClient:
             response = self._session.get(url, headers=headers, stream=True)
             response.raise_for_status()
         except OSError as error:
+            if isinstance(error, requests.HTTPError):
+                error.response.close()  # its body was not read: the session does not know that it is done with
             raise FetchError(f"{_without_password(url)}: {_reason(error)}") from error
         with response:
             try:

@@ -188,7 +188,7 @@ class TestInstalled:
     def test_another_distribution_adds_a_codec(self, installed: Path, tmp_path: Path) -> None:
         """A package installed beside this one is listed, and its codec runs in the workers of a real run."""
         file = tmp_path / "other_codecs-3.1-py3-none-any.whl"
-        file.write_bytes(make_wheel("other-codecs", "3.1", {name: text.encode() for name, text in OTHER.items()}))
+        file.write_bytes(make_wheel("other_codecs", "3.1", {name: text.encode() for name, text in OTHER.items()}))
         _pip(installed, "install", "--no-deps", file)
         program = installed / "bin/codec-superb"
         card = json.loads(_run(program, "codecs", "show", "other_256k", "--json", cwd=tmp_path))

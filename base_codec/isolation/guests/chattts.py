@@ -35,6 +35,7 @@ class Guest:
         for model, name in zip((self.dvae, self.vocos), FILES, strict=True):
             load(model, folder / name)
             model.eval().to(device)
+        self.dvae.preprocessor_mel.device = torch.device(device)  # where the package puts the sound
         quantizer, mel = self.dvae.vq_layer, self.dvae.preprocessor_mel.mel_spec
         self.hop = mel.hop_length
         self.frame = self.hop * self.dvae.downsample_conv[2].stride[0]

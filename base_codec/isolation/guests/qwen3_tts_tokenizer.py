@@ -43,7 +43,7 @@ class Guest:
         """Return tokens ``(16, frames)`` of mono audio; the package pads the last frame with silence."""
         sound = self.device.put(audio)
         with self.torch.inference_mode():
-            whole = self.torch.ones_like(sound, dtype=int)
+            whole = self.torch.ones_like(sound, dtype=self.torch.long)
             return self.device.get(self.model.encode(sound, whole).audio_codes[0].T)
 
     def decode(self, tokens: Any, _channels: int) -> Any:

@@ -7,6 +7,7 @@ tensor that becomes an array of numpy without ``.cpu()``. What it leaves unprove
 from __future__ import annotations
 
 import torch
+from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
@@ -48,9 +49,10 @@ def register():  # noqa: ANN201
     """Make ``torch.device("standin")`` known; return its name.
 
     ``inference_mode`` becomes ``no_grad``: a view of a tensor that describes another cannot be made in it. What makes
-    tensors of numbers does so on the CPU, and moves them.
+    tensors of numbers does so on the CPU, and moves them. A package may ask for a block without mixed precision.
     """
     _setup_privateuseone_for_python_backend(NAME)
+    getattr(torch, NAME).get_amp_supported_dtype = lambda: [torch.float16, torch.bfloat16]
     torch.inference_mode = torch.no_grad
     torch.tensor, torch.as_tensor = moved(torch.tensor), moved(torch.as_tensor)
     return NAME
@@ -106,6 +108,9 @@ def computed(function, args, kwargs):  # noqa: ANN001, ANN201
     given = tree_map(lambda each: each.held if isinstance(each, OnCard) else each, (args, kwargs))
     result = REPLACED.get(function, function)(*given[0], **given[1])
     if function.__name__.split(".")[0].endswith("_") and args and isinstance(args[0], OnCard):
+        if torch.Tag.inplace_view in function.tags:  # transpose_ of torch.stft: the description has to follow
+            with no_dispatch():
+                function(*args, **kwargs)
         return args[0]
     return tree_map(lambda each: OnCard(each) if on_card and isinstance(each, torch.Tensor) else each, result)
 
