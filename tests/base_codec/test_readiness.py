@@ -173,14 +173,19 @@ def test_weights_in_the_cache_are_not_asked_for(tmp_path: Path, monkeypatch: pyt
 def test_a_folder_of_ones_own_is_looked_through_as_the_guest_does(tmp_path: Path, name: str, inner: str) -> None:
     """Files of several repositories lie in folders there; where they do, nothing is missing."""
     card = registry.card(name)
-    with pytest.raises(MissingWeights, match=inner):
-        wanted.check_weights(card, tmp_path)
-    for part in wanted.wanted(card, tmp_path):
-        for file in (part.name,) if isinstance(part, wanted.Download) else part.names:
-            (tmp_path / file).parent.mkdir(exist_ok=True)
-            (tmp_path / file).touch()
-    assert (tmp_path / inner).is_file()
+    names = [
+        name
+        for part in wanted.wanted(card, tmp_path)
+        for name in ((part.name,) if isinstance(part, wanted.Download) else part.names)
+    ]
+    assert inner in names
+    for file in names:
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
     wanted.check_weights(card, tmp_path)
+    (tmp_path / inner).unlink()
+    with pytest.raises(MissingWeights, match=f"got no {inner}"):
+        wanted.check_weights(card, tmp_path)
 
 
 def test_every_guest_says_what_it_opens() -> None:

@@ -147,7 +147,7 @@ def test_a_package_adds_codecs_by_entry_point(other_package: Path) -> None:
 def test_a_name_taken_twice_shows_both_targets(other_package: Path) -> None:
     """A package that brings a codec called opus_12k is refused, with both classes and both files named."""
     (other_package / "codecs.yaml").write_text(CATALOGUE.format(family="opus", target="os.path:join", name="opus_12k"))
-    with pytest.raises(CatalogueError, match=r"named opus_12k: .*libav:LibavCodec in opus.yaml and os.path:join in"):
+    with pytest.raises(CatalogueError, match=r"named opus_12k: .*opus:OpusCodec in opus.yaml and os.path:join in"):
         registry.names()
 
 
@@ -241,9 +241,9 @@ def test_showing_a_card_says_what_its_samples_wait_for(capsys: pytest.CaptureFix
 
 
 def test_blocks_are_as_long_as_their_notes_say() -> None:
-    """SQ-Codec and SNAC fill a clip to blocks of so many seconds, as their notes on bitrate say; others to frames."""
+    """Three families fill a clip to blocks of so many seconds, as their notes on bitrate say; others to frames."""
     blocks = [card for card in map(registry.card, registry.names()) if card.block_frames > 1]
-    assert {card.family for card in blocks} == {"sqcodec", "snac"}
+    assert {card.family for card in blocks} == {"semanticodec", "snac", "sqcodec"}
     for card in blocks:
         assert card.frame_rate is not None
         seconds = card.block_frames / card.frame_rate
@@ -276,10 +276,11 @@ def test_no_card_waits_for_less_than_a_frame() -> None:
     cards = [registry.card(name) for name in registry.names()]
     whole = {card.family for card in cards if card.latency_ms is None}
     assert whole == {
-        "academicodec", "auv", "dualcodec", "focalcodec", "funcodec", "higgs_audio_v2", "llmcodec", "neucodec",
-        "neucodec_distilled", "s3tokenizer", "spark_bicodec", "speechtokenizer", "speechtokenizer_snake", "sqcodec",
-        "stable_codec", "stable_codec_base", "unicodec", "wavtokenizer", "xcodec", "xcodec2", "xcodec_hubert_general",
-        "xcodec_hubert_general_balanced", "xcodec_wavlm_mls", "xcodec_wavlm_more_data",
+        "academicodec", "auv", "dualcodec", "focalcodec", "funcodec", "higgs_audio_v2", "kanade", "l3ac", "llmcodec",
+        "longcat_audio_codec", "mimo_audio_tokenizer", "neucodec", "neucodec_distilled", "s3tokenizer", "semanticodec",
+        "spark_bicodec", "speechtokenizer", "speechtokenizer_snake", "sqcodec", "stable_codec", "stable_codec_base",
+        "unicodec", "wavtokenizer", "xcodec", "xcodec2", "xcodec_hubert_general", "xcodec_hubert_general_balanced",
+        "xcodec_wavlm_mls", "xcodec_wavlm_more_data", "xy_tokenizer",
     }  # fmt: skip
     for card in cards:
         if card.latency_ms is not None and card.frame_rate is not None:
