@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
@@ -58,10 +59,11 @@ class Guest:
             frames: Any = self.torch.log(self.spectrum(sound).clip(min=1e-7))[0].T
             frames = frames[: -1 if sound.shape[1] % self.hop == 0 else None]
             whole, rest = divmod(len(frames), HEARD)
-            lengths = self.torch.tensor([HEARD] * whole + [rest] * (rest > 0), device=self.device.name)
+            lengths = [HEARD] * whole + [rest] * (rest > 0)
+            inputs = self.torch.tensor(lengths, device=self.device.name)[:, None]
             pieces = [
-                self.model.encoder.encode(piece, input_lens=lengths[[index]], return_codes_only=True, n_q=self.used)[0]
-                for index, piece in enumerate(frames.split(lengths.tolist()))
+                self.model.encoder.encode(piece, input_lens=length, return_codes_only=True, n_q=self.used)[0]
+                for piece, length in zip(frames.split(lengths), inputs, strict=True)
             ]
         return self.device.get(self.torch.cat(pieces, dim=1))
 
@@ -92,7 +94,7 @@ def attention(
     import torch
 
     sequences = []
-    for first, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+    for first, end in itertools.pairwise(starts.cpu().numpy().tolist()):
         before, after = (end - first if reach < 0 else reach for reach in window_size)
         after = 0 if causal else after
         own = [part[first:end].transpose(0, 1) for part in (q, k, v)]
