@@ -164,7 +164,10 @@ def test_a_guest_computes_on_the_device_that_it_is_given(made: Made, tmp_path: P
     assert done.returncode == 0, done.stderr[-3000:]
     found = np.load(files[-1])
     assert np.mean(found["tokens"] == tokens) >= 0.95  # an LSTM adds up in another order there
-    assert np.abs(found["sound"] - sound).max() < 1e-4
+    # The random model of Qwen3-TTS clips at full scale; float32 and float64 differ by 1.1e-3 in some of its samples.
+    difference = np.abs(found["sound"] - sound)
+    assert difference.max() < 2e-3
+    assert np.sqrt(np.mean(difference**2)) < 1e-4
 
 
 @pytest.mark.skipif(cards_here() is None, reason="this machine has no graphics card")
