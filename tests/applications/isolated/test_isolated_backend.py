@@ -115,8 +115,8 @@ def test_a_dead_worker_costs_one_clip(listener: Listener, fault: int, message: s
         (4, "ValueError: this clip is not to my taste"),
         (7, r"expected a text or numbers in one row, got float64 of shape \(1, 1\)"),
         (8, "expected finite numbers"),
-        (9, "expected a text or an array from the guest's predict, got neither"),
-        (10, "expected a text or an array from the guest's predict, got neither"),
+        (9, "expected an array or bytes from the guest, got NoneType"),
+        (10, "expected an array from the guest, got bytes"),
         (11, r"numbers in one row, got float64 of shape \(0,\)"),
     ],
 )

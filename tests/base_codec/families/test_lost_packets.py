@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.audio import speech_like
 from support.codecs.cards import make_card
+from support.codecs.opening import opened
 from support.profile import examples
 
 from codec_superb.base_codec.card import Card
@@ -37,7 +38,7 @@ def _speech(seconds: float = 1.0, channels: int = 1) -> Audio:
 @pytest.mark.sample(12, over="name")
 def test_nothing_lost_changes_no_sample(name: str) -> None:
     """Without a loss the two decoders give the same, bit by bit, and packets begin in order within the clip."""
-    codec = open_codec(name, "cpu")
+    codec = opened(name)
     encoded = codec.encode(_speech(), RATE)
     times = codec.packet_times(encoded)
     assert np.array_equal(codec.decode_lossy(encoded, _none(codec, encoded)), codec.decode(encoded))
@@ -51,7 +52,7 @@ def test_nothing_lost_changes_no_sample(name: str) -> None:
 @pytest.mark.parametrize("channels", [1, 2])
 def test_libopus_called_directly_gives_what_ffmpeg_gives(name: str, rate: int, channels: int) -> None:
     """The same library by two ways: SILK, hybrid and CELT, mono and stereo, at all rates, bit by bit."""
-    codec = open_codec(name, "cpu")
+    codec = opened(name)
     assert isinstance(codec, OpusCodec)
     audio = np.stack([speech_like(0.7, rate, seed=channel) for channel in range(channels)])
     encoded = codec.encode(audio, rate)
@@ -61,7 +62,7 @@ def test_libopus_called_directly_gives_what_ffmpeg_gives(name: str, rate: int, c
 @pytest.mark.parametrize("name", ["opus_12k", "opus_64k", "amrnb_12.2k", "lc3_32k"])
 def test_a_codec_that_conceals_continues_the_sound(name: str) -> None:
     """In the place of one lost packet is sound, not silence; before it nothing changes; the card says who does it."""
-    codec = open_codec(name, "cpu")
+    codec = opened(name)
     assert codec.card.conceals_loss
     audio = _speech(2.0)
     encoded = codec.encode(audio, RATE)
@@ -82,7 +83,7 @@ def test_a_codec_that_conceals_continues_the_sound(name: str) -> None:
 @pytest.mark.parametrize("name", ["g711_alaw", "codec2_3200", "mp3_64k", "aac_64k"])
 def test_a_codec_that_does_not_is_silent_in_that_place(name: str) -> None:
     """Three packets lost in a row leave silence as long; the sound after them is in its place."""
-    codec = open_codec(name, "cpu")
+    codec = opened(name)
     assert codec.card.conceals_loss is None
     assert codec.card.lost_packets == "silence takes the place of a lost packet"
     encoded = codec.encode(_speech(2.0), RATE)
@@ -102,7 +103,7 @@ def test_a_codec_that_does_not_is_silent_in_that_place(name: str) -> None:
 @examples(20)
 def test_any_pattern_of_losses_gives_a_clip_of_the_right_length(name: str, seed: int, share: float) -> None:
     """Also where the first packets are lost, or all; nothing is NaN, and twice is the same."""
-    codec = open_codec(name, "cpu")
+    codec = opened(name)
     encoded = codec.encode(_speech(0.5), RATE)
     lost = np.random.default_rng(seed).random(codec.packet_times(encoded).size) < share
     damaged = codec.decode_lossy(encoded, lost)

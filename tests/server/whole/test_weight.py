@@ -24,7 +24,7 @@ KEPT = (
     "/api/v1/charts/metrics?source=tiny", "/api/v1/charts/distribution?dataset=voices",
 )  # fmt: skip
 """Answers of the API that come from memory."""
-MADE_ANEW = ("clip", "custom", "diff", "listen", "login", "submission", "submit")
+MADE_ANEW = ("clip", "conditions", "custom", "diff", "listen", "login", "submission", "submit")
 """Pages that carry a form of this visitor, or that few look at twice: all others come from memory."""
 GZIP = {"accept-encoding": "gzip"}
 
