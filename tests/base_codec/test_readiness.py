@@ -14,6 +14,7 @@ from support.codecs.loopback_hub import hub, variables
 from support.datasets.package_files import closed_port
 from support.pipeline.runs import speech_folder
 
+import codec_superb
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.errors import MissingWeights
 from codec_superb.base_codec.isolation import wanted
@@ -46,9 +47,7 @@ def without_packages(folder: Path) -> str:
     for entry in Path(sysconfig.get_path("purelib")).iterdir():
         if not entry.name.startswith(ABSENT) and entry.suffix != ".pth":
             (folder / entry.name).symlink_to(entry)
-    return os.pathsep.join(
-        [str(folder), *(path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path)]
-    )
+    return os.pathsep.join([str(folder), str(Path(codec_superb.__file__).parents[1])])
 
 
 def test_all_that_is_missing_is_said_at_once_packages_first(tmp_path: Path, clips: Path) -> None:
