@@ -57,7 +57,7 @@ def print_failures(outcomes: Sequence[RunOutcome]) -> None:
         for failed in outcome.failed:
             by_cause.setdefault((outcome.dataset, failed), {})[outcome.codec] = None
     for (dataset, failed), codecs in list(by_cause.items())[:SHOWN]:
-        who = next(iter(codecs)) if len(codecs) == 1 else f"{len(codecs)} codecs"
+        who = next(iter(codecs)) if len(codecs) == 1 else f"{len(codecs)} runs"
         note(f"  failed: {who} / {dataset} / {failed.clip} ({failed.stage}): {failed.reason}")
     if len(by_cause) > SHOWN:
         note(f"  and {len(by_cause) - SHOWN} more; all are in clips.parquet, and in the output of --json")

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from codec_superb.base_codec import registry, system
-from codec_superb.base_codec.errors import UnknownCodec
+from codec_superb.base_codec.errors import MissingDependency, UnknownCodec
 from codec_superb.cli.console import note
 from codec_superb.pipeline.conditions.record import Condition, parse_condition
 from codec_superb.pipeline.errors import PipelineError
@@ -16,8 +16,8 @@ from codec_superb.pipeline.errors import PipelineError
 def codec_names(given: Sequence[str]) -> list[str]:
     """Resolve patterns such as ``opus_*`` against the registry; other names are returned unchanged, once each.
 
-    Of a pattern's codecs those are left out that lack a library of the system, unless all of them do.
-    Raises UnknownCodec when a pattern matches nothing.
+    Of a pattern's codecs those are left out that lack a library of the system. Raises UnknownCodec when a pattern
+    matches nothing, MissingDependency where nothing is left.
     """
     chosen: dict[str, None] = {}
     for name in given:
@@ -25,9 +25,11 @@ def codec_names(given: Sequence[str]) -> list[str]:
             matches = [known for known in registry.names() if fnmatchcase(known, name)]
             if not matches:
                 raise UnknownCodec(f"no codec matches {name!r}; `codec-superb codecs list` shows all names")
-            chosen.update(dict.fromkeys(usable(matches) or matches))
+            chosen.update(dict.fromkeys(usable(matches)))
         else:
             chosen[name] = None
+    if given and not chosen:
+        raise MissingDependency(f"{', '.join(given)}: none of these codecs can run here; install what they need")
     return list(chosen)
 
 

@@ -59,16 +59,21 @@ def decode_received(codec: Codec, encoded: Encoded, condition: Condition | None,
         return codec.decode(encoded)
     bits, share = stream(condition.kind.key, clip.id), condition.strength / 100
     if condition.kind.key == "loss":
-        try:
-            times = codec.packet_times(encoded)
-        except RefusedSetting as error:  # the same for every clip
-            raise PipelineError(f"{error}; run it without the condition {condition.name}") from error
+        times = packet_times(codec, encoded, condition)
         return codec.decode_lossy(encoded, payload.lost_at(bits, share, times))
     if isinstance(encoded.payload, bytes):
         damaged = payload.inverted(bits, encoded.payload, share)
         return codec.decode(replace(encoded, payload=damaged))
     sizes = codec.card.codebook_entries or ()
     return codec.decode(replace(encoded, payload=payload.inverted_tokens(bits, encoded.payload, sizes, share)))
+
+
+def packet_times(codec: Codec, encoded: Encoded, condition: Condition) -> NDArray[np.float64]:
+    """Return when each packet begins, in seconds. Raises PipelineError for a codec without packets to lose."""
+    try:
+        return codec.packet_times(encoded)
+    except RefusedSetting as error:  # the same for every clip
+        raise PipelineError(f"{error}; run it without the condition {condition.name}") from error
 
 
 def codings(condition: Condition | None) -> int:

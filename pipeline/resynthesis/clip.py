@@ -23,7 +23,7 @@ from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import open_codec
 from codec_superb.base_codec.weights import describe_weights
 from codec_superb.data_manifests import Category, Clip
-from codec_superb.pipeline.conditions.apply import Heard, codings, decode_received, heard
+from codec_superb.pipeline.conditions.apply import Heard, codings, decode_received, heard, packet_times
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
@@ -149,6 +149,19 @@ def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[OpenedCodec]:
     device = chosen_device(name, device)
     codec = _HOLDER.get(name, device, options)
     yield OpenedCodec(device, codec.gains_from_batches, codec.card.weights, _HOLDER.watch.hashes)
+
+
+def check_packets(task: tuple[str, CodecOptions, Condition]) -> Iterator[None]:
+    """Code half a second of a tone, so that a codec without packets to lose is refused before any run.
+
+    Raises PipelineError.
+    """
+    name, options, condition = task
+    codec = _HOLDER.get(name, "cpu", options)
+    rate = codec.card.sampling_rate
+    tone = 0.1 * np.sin(2 * np.pi * 440 / rate * np.arange(rate // 2))
+    packet_times(codec, codec.encode(tone[None].astype(np.float32), rate), condition)
+    yield None
 
 
 def resynthesise_clips(task: ResynthTask) -> Iterator[ResynthesisRow | OpenedLate]:

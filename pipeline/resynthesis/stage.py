@@ -17,7 +17,14 @@ from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.resynthesis.batches import SECONDS_ON_CUDA, plan_batches
-from codec_superb.pipeline.resynthesis.clip import OpenedCodec, ResynthTask, Target, prepare_codec, resynthesise_clips
+from codec_superb.pipeline.resynthesis.clip import (
+    OpenedCodec,
+    ResynthTask,
+    Target,
+    check_packets,
+    prepare_codec,
+    resynthesise_clips,
+)
 from codec_superb.pipeline.resynthesis.codec_files import LateFiles, OpenedLate, changed_files, unseen
 from codec_superb.pipeline.resynthesis.plan import Asked, Plan, plan_runs
 from codec_superb.pipeline.runs.dataset_access import location_of
@@ -73,7 +80,23 @@ def resynthesise(
     plans = plan_runs(codecs, datasets, conditions, asked, progress)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers, timeout=timeout))
+        _refuse_streams(plans, pool)
         return [_run(plan, device, pool, progress, overwrite=overwrite) for plan in plans]
+
+
+def _refuse_streams(plans: Sequence[Plan], pool: Executor) -> None:
+    """Refuse the loss of packets for codecs that have none, before any run. Raises PipelineError."""
+    # tokens have frames; a codec in an environment of its own has tokens
+    asked = {
+        plan.codec: (plan.codec, plan.options, plan.condition)
+        for plan in plans
+        if plan.condition is not None
+        and plan.condition.kind.key == "loss"
+        and plan.card.codebooks is None
+        and plan.card.isolation is None
+    }
+    for _ in pool.stream(check_packets, list(asked.values())):
+        pass
 
 
 def _run(plan: Plan, device: Device, pool: Executor, progress: Progress, *, overwrite: bool) -> RunOutcome:

@@ -260,6 +260,9 @@ def import_file(full: Path) -> ModuleType:
         raise UnknownPlugin(f"{full} cannot be imported as Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules[key] = module
+    # modules beside the file are found, as for `python FILE`, but after everything that is installed
+    if (folder := str(full.parent)) not in sys.path:
+        sys.path.append(folder)
     try:
         spec.loader.exec_module(module)
     except BaseException as error:

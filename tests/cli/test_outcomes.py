@@ -19,7 +19,7 @@ def outcome(codec: str, stage: str, *clips: str) -> RunOutcome:
 def test_a_clip_that_no_codec_reads_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """Not one a codec and a stage: the same cause is told once, with the number of codecs."""
     print_failures([outcome(codec, stage, "a.wav") for stage in ("resynth", "score") for codec in ("one", "two")])
-    assert capsys.readouterr().err == "  failed: 2 codecs / birds / a.wav (load): no audio\n"
+    assert capsys.readouterr().err == "  failed: 2 runs / birds / a.wav (load): no audio\n"
 
 
 def test_what_is_not_shown_is_counted_once(capsys: pytest.CaptureFixture[str]) -> None:

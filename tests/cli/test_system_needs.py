@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from codec_superb.base_codec import registry, system
+from codec_superb.base_codec import system
+from codec_superb.base_codec.errors import MissingDependency
 from codec_superb.cli.selection import codec_names, usable
 
 WITHOUT = (
@@ -52,4 +53,6 @@ def test_patterns_leave_out_what_cannot_run(
     )
     assert lines[1].startswith("left out: speex_nb_8k, speex_wb_12.8k needs the library")
     assert codec_names(["speex_nb_8k"]) == ["speex_nb_8k"]
-    assert codec_names(["speex_*"]) == [name for name in registry.names() if name.startswith("speex_")]
+    assert codec_names(["speex_*", "opus_8k"]) == ["opus_8k"]
+    with pytest.raises(MissingDependency, match=r"^speex_\*: none of these codecs can run here"):
+        codec_names(["speex_*"])

@@ -144,6 +144,7 @@ def test_a_codec_without_packets_is_refused(tmp_path: Path, clips: Path) -> None
     """In one sentence, which says what to do; bit errors it takes."""
     with pytest.raises(PipelineError, match=r"without packets to lose; run it without the condition loss:20"):
         _run(clips, tmp_path, parse_condition("loss:20"), codec=PLAIN)
+    assert not list(tmp_path.glob("*@loss*"))
     (_, run) = _run(clips, tmp_path, parse_condition("bits:0.1"), codec=PLAIN)
     assert {row.status for row in RunFolder(run).rows()} == {"ok"}
 
