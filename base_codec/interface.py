@@ -157,7 +157,7 @@ class Codec(ABC):
         seconds = encoded.samples / rate + self._delay(rate) / self._own_rate(rate)
         framed = self.card.frame_rate or 0.0
         # the last packet is padded, and some encoders add one
-        return np.arange(count) / (framed if abs(count - seconds * framed) <= 2 else count / seconds)  # noqa: PLR2004
+        return np.arange(count) / (framed if framed and abs(count - seconds * framed) <= 2 else count / seconds)  # noqa: PLR2004
 
     def _packet_count(self, encoded: Encoded) -> int:
         """Count the packets of a payload of bytes; a packet holds all channels."""

@@ -30,6 +30,14 @@ def _none(codec: Codec, encoded: Encoded) -> NDArray[np.bool_]:
     return np.zeros(codec.packet_times(encoded).size, dtype=np.bool_)
 
 
+@pytest.mark.parametrize("seconds", [0.3, 1.0, 2.0])
+def test_few_packets_without_a_frame_rate_share_the_time(seconds: float) -> None:
+    """WavPack's card states none, and a short clip has one or two packets: they begin at equal distances."""
+    codec = opened("wavpack")
+    times = codec.packet_times(codec.encode(_speech(seconds), RATE))
+    assert np.allclose(times, seconds * np.arange(times.size) / times.size)
+
+
 def _speech(seconds: float = 1.0, channels: int = 1) -> Audio:
     return np.stack([speech_like(seconds, RATE, seed=5 + channel) for channel in range(channels)])
 
