@@ -20,7 +20,14 @@ from codec_superb import plugins
 from codec_superb.base_codec import weights
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
-from codec_superb.base_codec.errors import CatalogueError, MissingDependency, RefusedSetting, UnknownCodec
+from codec_superb.base_codec.errors import (
+    CatalogueError,
+    CodecError,
+    CodecUnusable,
+    MissingDependency,
+    RefusedSetting,
+    UnknownCodec,
+)
 from codec_superb.base_codec.file_weights import card_with_files, declared
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
@@ -79,15 +86,10 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
     """Import the wrapper of ``name`` (or ``path/to/file.py:Class``) and load it, with the weights of ``options``.
 
     Raises UnknownCodec with near matches, MissingDependency with the install command, MissingWeights with the missing
-    files, RefusedSetting when the wrapper refuses its card.
+    files, RefusedSetting when the wrapper refuses its card, CodecUnusable for whatever a file's class raises.
     """
     if plugins.is_file_name(name):
-        codec_class, own_card = _file_class(name)
-        if issubclass(codec_class, CheckpointCodec) and not _of_transformers(codec_class, own_card):
-            file = plugins.file_of(name)
-            own_card, folder = card_with_files(own_card, codec_class.weights_files(), file, options.weights)
-            return codec_class(own_card, folder).load(device)
-        return _load(codec_class, own_card, device, options)
+        return _open_file(name, device, options)
     entry = _entry(name)
     module, _, attribute = entry.target.partition(":")
     try:
@@ -99,6 +101,20 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
     except AttributeError as error:
         raise _dead_target(entry) from error
     return _load(codec_class, entry.card, device, options)
+
+
+def _open_file(name: str, device: str, options: CodecOptions) -> Codec:
+    codec_class, own_card = _file_class(name)
+    file = plugins.file_of(name)
+    try:
+        if issubclass(codec_class, CheckpointCodec) and not _of_transformers(codec_class, own_card):
+            own_card, folder = card_with_files(own_card, codec_class.weights_files(), file, options.weights)
+            return codec_class(own_card, folder).load(device)
+        return _load(codec_class, own_card, device, options)
+    except (CodecError, MemoryError):
+        raise
+    except Exception as error:  # code of the user's, which may raise anything
+        raise CodecUnusable(f"{name} cannot be loaded: {plugins.fault(file, error)}; mend it and call again") from error
 
 
 def reload_catalogue() -> None:

@@ -269,11 +269,11 @@ def import_file(full: Path) -> ModuleType:
         del sys.modules[key]
         if isinstance(error, ModuleNotFoundError) or not isinstance(error, Exception):
             raise
-        raise PluginError(f"{full} cannot be imported: {_fault(full, error)}; mend it and call again") from error
+        raise PluginError(f"{full} cannot be imported: {fault(full, error)}; mend it and call again") from error
     return module
 
 
-def _fault(file: Path, error: Exception) -> str:
+def fault(file: Path, error: Exception) -> str:
     """Describe an error in a user's file, with its line."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
     if isinstance(error, SyntaxError) and error.filename == str(file):
