@@ -18,13 +18,7 @@ from support.timing import quickest
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import merge, read_catalogue
-from codec_superb.base_codec.errors import (
-    CatalogueError,
-    CodecUnusable,
-    MissingDependency,
-    RefusedSetting,
-    UnknownCodec,
-)
+from codec_superb.base_codec.errors import CatalogueError, MissingDependency, RefusedSetting, UnknownCodec
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call
 from codec_superb.plugins import PluginWarning
@@ -391,17 +385,3 @@ def test_files_of_one_name_do_not_meet(tmp_path: Path) -> None:
         sounds.append(codec.decode(codec.encode(clip, 16000)))
     assert np.unique(sounds[0]).size > 200
     assert np.unique(sounds[1]).size == 15
-
-
-def test_what_a_class_of_a_file_raises_is_told_in_one_line(tmp_path: Path) -> None:
-    """Not as an error of this program: a checkpoint that cannot be read names the file and its line."""
-    (tmp_path / "mine.py").write_text(
-        "from support.codecs.every_codec import Delayed\n"
-        "from support.codecs.cards import make_card\n"
-        "class Mine(Delayed):\n"
-        "    card = make_card('mine')\n"
-        "    def load(self, device='cpu'):\n"
-        "        raise ValueError('ckpt.npy is no array')\n"
-    )
-    with pytest.raises(CodecUnusable, match=r"mine.py:Mine cannot be loaded: ValueError: ckpt.npy .* \(line 6\); mend"):
-        registry.open_codec(f"{tmp_path}/mine.py:Mine")

@@ -11,7 +11,7 @@ import pytest
 from support.pipeline.runs import speech_folder
 
 from codec_superb.base_codec import registry
-from codec_superb.base_codec.errors import MissingWeights, RefusedSetting
+from codec_superb.base_codec.errors import CodecUnusable, MissingWeights, RefusedSetting
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call
 from codec_superb.files_read import modules_of, noticing
@@ -225,3 +225,17 @@ def test_modules_that_were_loaded_before_are_found_by_the_imports(
     __import__("own_tools_for_test.deep")
     __import__("own_tools_for_test.unused")
     assert modules_of(tmp_path / "codec.py") == {package / name for name in ("__init__.py", "deep.py", "other.py")}
+
+
+def test_what_a_class_of_a_file_raises_is_told_in_one_line(tmp_path: Path) -> None:
+    """Not as an error of this program: a checkpoint that cannot be read names the file and its line."""
+    (tmp_path / "mine.py").write_text(
+        "from support.codecs.every_codec import Delayed\n"
+        "from support.codecs.cards import make_card\n"
+        "class Mine(Delayed):\n"
+        "    card = make_card('mine')\n"
+        "    def load(self, device='cpu'):\n"
+        "        raise ValueError('ckpt.npy is no array')\n"
+    )
+    with pytest.raises(CodecUnusable, match=r"mine.py:Mine cannot be loaded: ValueError: ckpt.npy .* \(line 6\); mend"):
+        registry.open_codec(f"{tmp_path}/mine.py:Mine")
