@@ -155,9 +155,11 @@ class Codec(ABC):
             raise RefusedSetting(f"{self.card.name}: its payload is one stream of bytes, without packets to lose")
         rate, count = encoded.sampling_rate, self._packet_count(encoded)
         seconds = encoded.samples / rate + self._delay(rate) / self._own_rate(rate)
-        framed = self.card.frame_rate or 0.0
+        framed = self.card.frame_rate
         # the last packet is padded, and some encoders add one
-        return np.arange(count) / (framed if framed and abs(count - seconds * framed) <= 2 else count / seconds)  # noqa: PLR2004
+        if not framed or abs(count - seconds * framed) > 2:  # noqa: PLR2004
+            framed = count / seconds
+        return np.arange(count) / framed
 
     def _packet_count(self, encoded: Encoded) -> int:
         """Count the packets of a payload of bytes; a packet holds all channels."""

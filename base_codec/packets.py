@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,13 @@ from numpy.typing import NDArray
 from codec_superb.base_codec.errors import CodingFailed
 
 
-def split_packets(payload: bytes, lengths: tuple[int, ...]) -> Iterator[bytes]:
-    """Cut a payload into its packets. Raises CodingFailed when the lengths do not add up to the payload."""
+def split_packets(payload: bytes | NDArray[np.integer[Any]], lengths: tuple[int, ...]) -> Iterator[bytes]:
+    """Cut a payload into its packets of ``lengths`` bytes.
+
+    Raises CodingFailed for tokens, and where the lengths do not add up to the payload.
+    """
+    if not isinstance(payload, bytes):
+        raise CodingFailed(f"expected a payload of bytes, got {type(payload).__name__}")
     if not lengths or sum(lengths) != len(payload):
         raise CodingFailed(f"expected packets of {sum(lengths)} bytes together, got a payload of {len(payload)}")
     start = 0
@@ -20,7 +26,9 @@ def split_packets(payload: bytes, lengths: tuple[int, ...]) -> Iterator[bytes]:
         start += length
 
 
-def arrived(payload: bytes, lengths: tuple[int, ...], lost: NDArray[np.bool_]) -> list[bytes | None]:
+def arrived(
+    payload: bytes | NDArray[np.integer[Any]], lengths: tuple[int, ...], lost: NDArray[np.bool_]
+) -> list[bytes | None]:
     """Cut a payload into its packets, None for a lost one. Raises CodingFailed as :func:`split_packets`."""
     return [None if gone else piece for piece, gone in zip(split_packets(payload, lengths), lost, strict=True)]
 

@@ -54,8 +54,6 @@ class FrameCodec(Codec):
         return self._decode_lossy(packets, np.zeros(len(packets.frames), dtype=np.bool_), channels)
 
     def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:  # noqa: ARG002 - mono
-        if not isinstance(packets.payload, bytes):
-            raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
         return self.decode_frames(arrived(packets.payload, packets.frames, lost))
 
     def decode_frames(self, frames: Iterable[bytes | None]) -> Audio:

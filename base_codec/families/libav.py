@@ -111,8 +111,6 @@ class LibavCodec(Codec):
 
     def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:
         """Decode packet by packet; a lost one is replaced by :attr:`LOST_PACKET`, or by as much silence."""
-        if not isinstance(packets.payload, bytes):
-            raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
         pieces = [piece or self.LOST_PACKET for piece in arrived(packets.payload, packets.frames, lost)]
         decoder = self._open_decoder(channels, next(filter(None, pieces)), packets.side)
         audio = decode_packets(decoder, pieces, self.card.name)

@@ -11,7 +11,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from codec_superb.base_codec.errors import CodingFailed
 from codec_superb.base_codec.families.libav import LAYOUTS, decode_packets, new_context, open_context
 from codec_superb.base_codec.fitting import Audio, nearest_rate
 from codec_superb.base_codec.interface import Codec, Packets
@@ -43,8 +42,6 @@ class NativeRateCodec(Codec):
         return Packets(payload, 8 * len(payload), tuple(map(len, packets)), side)
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
-        if not isinstance(packets.payload, bytes):
-            raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
         context = new_context(self.decoder, "r")
         context.sample_rate = int.from_bytes(packets.side[:_RATE_BYTES], "little")
         context.layout = LAYOUTS[channels]

@@ -32,8 +32,6 @@ class OpusCodec(LibavCodec):
         return super()._decode_lossy(packets, np.zeros(len(packets.frames), dtype=np.bool_), channels)
 
     def _decode_lossy(self, packets: Packets, lost: NDArray[np.bool_], channels: int) -> Audio:
-        if not isinstance(packets.payload, bytes):
-            raise CodingFailed(f"{self.card.name}: expected a payload of bytes, got {type(packets.payload).__name__}")
         usual = round(self.card.sampling_rate / (self.card.frame_rate or 1))
         sound = np.zeros((LONGEST, channels), dtype=np.float32)
         decoded = []
