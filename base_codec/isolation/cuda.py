@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from typing import NamedTuple
@@ -31,10 +32,11 @@ class Cards(NamedTuple):
     """The newest version of CUDA that the driver supports."""
 
 
+@functools.cache
 def cards_here() -> Cards | None:
     """Return the graphics cards of this machine, None where there is no driver or no card.
 
-    A process of its own asks: once a process has asked, its forks cannot use the card.
+    A process of its own asks: once a process has asked, its forks cannot use the card. The answer is kept.
     """
     try:
         asked = subprocess.run(

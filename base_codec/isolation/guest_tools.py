@@ -29,6 +29,8 @@ class Download(NamedTuple):
     """None: the card's source."""
 
 
+QUERIES = 512
+"""Queries of a block of attention."""
 opened: dict[str, Path] = {}
 """The publisher's weight files that this guest opened, by their names at the source."""
 skipped: list[str] = []
@@ -199,6 +201,29 @@ def weights_file(card: dict[str, Any], name: str, address: str | None = None) ->
         f"no file {name} of {address} ({reason}); fetch it to {cached}, or give the folder that holds it as `weights` "
         "(--weights DIR)"
     )
+
+
+def windowed_attention(q: Any, k: Any, v: Any, window: Sequence[int], *, causal: bool = False) -> Any:
+    """Compute what the package flash-attn, which runs on GPUs alone, does with a sliding window, on any device.
+
+    ``q``, ``k``, ``v``: ``(..., heads, frames, width)``. Frame i attends to those from i - window[0] to i + window[1],
+    -1 being no limit, and if causal to none behind i. Queries go in blocks, which bounds the memory and changes nothing
+    else.
+    """
+    import torch
+
+    frames = q.shape[-2]
+    before, after = (frames if reach < 0 else reach for reach in window)
+    after = 0 if causal else after
+    blocks = []
+    for start in range(0, frames, QUERIES):
+        end = min(start + QUERIES, frames)
+        first, last = max(0, start - before), min(frames, end + after)
+        distance = torch.arange(first, last, device=q.device)[None] - torch.arange(start, end, device=q.device)[:, None]
+        mask = (distance >= -before) & (distance <= after)
+        seen = k[..., first:last, :], v[..., first:last, :]
+        blocks.append(torch.nn.functional.scaled_dot_product_attention(q[..., start:end, :], *seen, attn_mask=mask))
+    return torch.cat(blocks, dim=-2)
 
 
 class Device:

@@ -14,8 +14,6 @@ import numpy as np
 FILES = ("config.json", "model.safetensors")
 HEARD, SPOKEN = 6000, 1500
 """Frames of the spectrum, and tokens, that the authors' own program passes at one go: a minute of sound."""
-BLOCK = 512
-"""Queries per block of attention; bounds the memory, changes nothing else."""
 
 
 def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
@@ -93,19 +91,10 @@ def attention(
     """
     import torch
 
-    sequences = []
-    for first, end in itertools.pairwise(starts.cpu().numpy().tolist()):
-        before, after = (end - first if reach < 0 else reach for reach in window_size)
-        after = 0 if causal else after
-        own = [part[first:end].transpose(0, 1) for part in (q, k, v)]
-        for start in range(0, end - first, BLOCK):
-            stop = min(start + BLOCK, end - first)
-            low, high = max(0, start - before), min(end - first, stop + after)
-            distance = torch.arange(low, high, device=q.device)[None]
-            distance = distance - torch.arange(start, stop, device=q.device)[:, None]
-            mask = (distance >= -before) & (distance <= after)
-            seen = own[1][:, low:high], own[2][:, low:high]
-            sequences.append(
-                torch.nn.functional.scaled_dot_product_attention(own[0][:, start:stop], *seen, attn_mask=mask)
-            )
+    sequences = [
+        guest_tools.windowed_attention(
+            *(part[first:end].transpose(0, 1) for part in (q, k, v)), window_size, causal=causal
+        )
+        for first, end in itertools.pairwise(starts.cpu().numpy().tolist())
+    ]
     return torch.cat(sequences, dim=1).transpose(0, 1)

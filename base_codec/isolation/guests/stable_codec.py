@@ -8,8 +8,6 @@ import guest_tools
 import numpy as np
 
 FILES = ("model_config.json", "model.safetensors")
-BLOCK = 512
-"""Queries per block of attention; bounds the memory, changes nothing else."""
 
 
 def weights(_card: dict[str, Any]) -> list[guest_tools.Files]:
@@ -74,20 +72,7 @@ def windowed_attention(q: Any, k: Any, v: Any, causal: bool, window_size: list[i
     i + window_size[1], -1 being no limit. The package passes half precision, as on a GPU; the result is float32, where
     flash-attn rounds it to half precision.
     """
-    import torch
-
     if causal:
         raise ValueError("expected attention to both sides, got causal")
-    frames = q.shape[1]
-    before, after = (frames if reach < 0 else reach for reach in window_size)
-    q, k, v = (part.transpose(1, 2).float() for part in (q, k, v))
-    blocks = []
-    for start in range(0, frames, BLOCK):
-        end = min(start + BLOCK, frames)
-        first, last = max(0, start - before), min(frames, end + after)
-        distance = torch.arange(first, last, device=q.device)[None] - torch.arange(start, end, device=q.device)[:, None]
-        mask = (distance >= -before) & (distance <= after)
-        seen = k[:, :, first:last], v[:, :, first:last]
-        attended = torch.nn.functional.scaled_dot_product_attention(q[:, :, start:end], *seen, attn_mask=mask)
-        blocks.append(attended)
-    return torch.cat(blocks, dim=2).transpose(1, 2)
+    heads = (part.transpose(1, 2).float() for part in (q, k, v))
+    return guest_tools.windowed_attention(*heads, window_size).transpose(1, 2)

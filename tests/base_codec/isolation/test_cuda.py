@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,7 @@ PutDriver = Callable[..., None]
 
 
 @pytest.fixture
-def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PutDriver:
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PutDriver]:
     """Return what puts a driver with so many cards, for that version of CUDA, where programs find it."""
 
     def put(cards: int, version: int, answer: int = 0) -> None:
@@ -46,8 +46,10 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PutDriver:
         command = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", folder / "libcuda.so.1"]
         subprocess.run(command, input=code, text=True, check=True)
         monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
+        cards_here.cache_clear()
 
-    return put
+    yield put
+    cards_here.cache_clear()
 
 
 class TestLocks:
