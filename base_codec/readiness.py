@@ -24,9 +24,9 @@ from codec_superb.missing_package import not_installed
 
 EXTRA_MODULES = {
     weights.EXTRA: ("torch", "transformers", "huggingface_hub", "safetensors"),
-    "lyra": ("ai-edge-litert",),
+    "lyra": ("ai_edge_litert",),
 }
-"""What an extra of this package installs."""
+"""What an extra of this package installs, by the names by which it is imported."""
 
 
 def check_ready(names: Sequence[str], options: CodecOptions = DEFAULT_OPTIONS) -> None:
@@ -66,9 +66,13 @@ def _name(requirement: str) -> str:
         return ""
 
 
+def _module(distribution: str) -> str:
+    return distribution.replace("-", "_").lower()
+
+
 def _install(users: Sequence[str], extra: str | None, requirements: Sequence[str]) -> str:
     """Return the sentence about missing packages: what installs an extra's is the extra."""
-    its = [line for line in requirements if _name(line) in EXTRA_MODULES.get(extra or "", ())]
+    its = [line for line in requirements if _module(_name(line)) in EXTRA_MODULES.get(extra or "", ())]
     others = [line for line in requirements if line not in its]
     wanted = [f"codec-superb[{extra}]", *others] if its else others
     return not_installed(_listed(users), _listed([_name(line) for line in requirements]), *wanted)
@@ -82,7 +86,7 @@ def _listed(names: Sequence[str]) -> str:
 def _installed(name: str) -> bool:
     """Whether a distribution is installed, or a package of its name lies on the import path; imports nothing."""
     try:
-        if importlib.util.find_spec(name.replace("-", "_").lower()) is not None:
+        if importlib.util.find_spec(_module(name)) is not None:
             return True
     except ValueError:  # blocked in sys.modules
         return False

@@ -68,18 +68,14 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
     plain = card(name)
     if plain.isolation is not None and plain.weights is not None:
         found = card_with_weights(plain, options.weights)
-        return (plain, DEFAULT_OPTIONS) if found is None else (found[0], _folder_alone(found[1]))
+        return (plain, DEFAULT_OPTIONS) if found is None else (found[0], CodecOptions(str(found[1])))
     if plugins.is_file_name(name):
         return _configured_file(name, options)
     if not weights.has_checkpoint(plain):
         return plain, DEFAULT_OPTIONS
     own, checkpoint = weights.configured_card(plain, options)
-    alone = _folder_alone(checkpoint.folder)
-    return own, options._replace(weights=alone.weights) if weights.takes_options(plain) else alone
-
-
-def _folder_alone(folder: Path) -> CodecOptions:
-    return DEFAULT_OPTIONS._replace(weights=str(folder))
+    taken = options if weights.takes_options(plain) else DEFAULT_OPTIONS
+    return own, taken._replace(weights=str(checkpoint.folder))
 
 
 def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_OPTIONS) -> Codec:

@@ -45,11 +45,6 @@ def takes_options(card: Card) -> bool:
     return card.extra == EXTRA and card.weights is not None
 
 
-def takes_folder(card: Card) -> bool:
-    """Whether ``card`` is of a codec with weights that accepts a folder of them and no other option."""
-    return card.weights is not None and (card.isolation is not None or bool(card.weights.files))
-
-
 def has_checkpoint(card: Card) -> bool:
     """Whether ``card`` is of a codec of the main environment with weights, which are found before it is opened."""
     return card.weights is not None and (takes_options(card) or bool(card.weights.files))

@@ -34,7 +34,6 @@ EXTRAS = {
     **EXTRA_MODULES,
     "probes": ("faster_whisper", "onnxruntime", "whisper_normalizer", "webrtcvad", "pocketsphinx"),
     "applications": ("torch", "transformers", "whisper", "speechbrain", "torchaudio", "visqol"),
-    "lyra": ("ai_edge_litert",),
     "praat": ("parselmouth",),
     "datasets": ("datasets",),
     "server": ("fastapi", "sqlalchemy"),
