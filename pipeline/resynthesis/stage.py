@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from math import inf
 from pathlib import Path
 
-from codec_superb.base_codec.card import Weights
+from codec_superb.base_codec.card import UNESSENTIAL, Weights
 from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
@@ -103,7 +103,7 @@ def _run(plan: Plan, device: Device, pool: Executor, progress: Progress, *, over
     """Execute one run under its lock; errors of the disk become PipelineError."""
     try:
         with plan.folder.lock():
-            before = _settle(plan, progress, overwrite=overwrite)
+            before = _settle(plan, device, pool, progress, overwrite=overwrite)
             with plan.folder.resynth_journal() as journal:
                 return _resume(plan, before, journal, device, pool, progress)
     except OSError as error:
@@ -112,7 +112,7 @@ def _run(plan: Plan, device: Device, pool: Executor, progress: Progress, *, over
         raise fatal from error
 
 
-def _settle(plan: Plan, progress: Progress, *, overwrite: bool) -> RunInfo | None:
+def _settle(plan: Plan, device: Device, pool: Executor, progress: Progress, *, overwrite: bool) -> RunInfo | None:
     """Remove or set aside results of another specification; return the info of a run that can be resumed."""
     folder = plan.folder
     if overwrite:
@@ -123,6 +123,8 @@ def _settle(plan: Plan, progress: Progress, *, overwrite: bool) -> RunInfo | Non
     changed = changed_files(before.codec_files, plan.codec)
     if before.spec_hash == plan.spec_hash and not changed:
         return before
+    # a codec that cannot be opened (damaged weights, say) sets nothing aside
+    _prepare(plan, device, pool, progress)
     # renamed, never deleted: what was computed for days may be wanted again
     place = folder.set_aside()
     progress.message(
@@ -136,7 +138,7 @@ def _changed(before: RunInfo, plan: Plan, files: Sequence[str]) -> str:
     if before.dataset.manifest_hash != plan.dataset.manifest_hash:
         return f"the dataset {plan.dataset.name} has changed"
     old, new = before.card.model_dump(), plan.card.model_dump()
-    fields = [*(name for name in new if old.get(name) != new[name]), *files]
+    fields = [*(name for name in new if old.get(name) != new[name] and name not in UNESSENTIAL), *files]
     if before.condition != plan.condition:
         fields.append("the condition")
     return f"the codec {plan.card.name} has changed ({', '.join(fields) or 'its file'})"
@@ -157,6 +159,8 @@ def _resume(
     stale = info.status == "started" or not plan.folder.has_table()
     if todo:
         on = _prepare(plan, device, pool, progress)
+        if told := unseen(plan.codec, plan.card, on.files):
+            progress.message(told)
         info = _with_weights(info, on.weights, before)
         seconds = _batch_seconds(plan, on, progress)
         new = stamp("resynth", on.device, batch_seconds=seconds)
@@ -235,8 +239,6 @@ def _prepare(plan: Plan, device: Device, pool: Executor, progress: Progress) -> 
         ensure_built(open_lock(plan.card.isolation.lock, chosen_device(plan.codec, device)), progress.message)
     (event,) = pool.stream(prepare_codec, [(plan.codec, device, plan.options)])
     if isinstance(event, TaskResult):
-        if told := unseen(plan.codec, plan.card, event.value.files):
-            progress.message(told)
         return event.value
     raise PipelineError(f"{plan.card.name} cannot be opened: {event.reason}\n{event.log}".rstrip())
 

@@ -260,17 +260,26 @@ def import_file(full: Path) -> ModuleType:
         raise UnknownPlugin(f"{full} cannot be imported as Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules[key] = module
-    # modules beside the file are found, as for `python FILE`, but after everything that is installed
-    if (folder := str(full.parent)) not in sys.path:
-        sys.path.append(folder)
     try:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[key]
+        if isinstance(error, ModuleNotFoundError) and _is_beside(full, error.name or ""):
+            # the folder is not put on the path here: a second file's module of that name would be the first one's
+            raise PluginError(
+                f"{full} imports {error.name}, which lies beside it, where Python does not look: put "
+                "sys.path.insert(0, str(Path(__file__).parent)) before that import"
+            ) from error
         if isinstance(error, ModuleNotFoundError) or not isinstance(error, Exception):
             raise
         raise PluginError(f"{full} cannot be imported: {fault(full, error)}; mend it and call again") from error
     return module
+
+
+def _is_beside(file: Path, module: str) -> bool:
+    """Whether a module that was not found is a file or a folder beside the user's file."""
+    place = file.parent / module.partition(".")[0]
+    return bool(module) and (place.is_dir() or place.with_suffix(".py").is_file())
 
 
 def fault(file: Path, error: Exception) -> str:

@@ -11,7 +11,13 @@ import pytest
 from support.pipeline.runs import speech_folder
 
 from codec_superb.base_codec import registry
-from codec_superb.base_codec.errors import CodecUnusable, MissingWeights, RefusedSetting
+from codec_superb.base_codec.errors import (
+    CatalogueError,
+    CodecUnusable,
+    MissingDependency,
+    MissingWeights,
+    RefusedSetting,
+)
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.cli.main import call
 from codec_superb.files_read import modules_of, noticing
@@ -239,3 +245,30 @@ def test_what_a_class_of_a_file_raises_is_told_in_one_line(tmp_path: Path) -> No
     )
     with pytest.raises(CodecUnusable, match=r"mine.py:Mine cannot be loaded: ValueError: ckpt.npy .* \(line 6\); mend"):
         registry.open_codec(f"{tmp_path}/mine.py:Mine")
+
+
+def test_weights_that_cannot_be_opened_set_no_result_aside(tmp_path: Path, codec: Path, clips: Path) -> None:
+    """A damaged checkpoint is told before anything is moved; with the former one all clips are finished."""
+    name, out = f"{codec}:Declared", tmp_path / "runs"
+    (first,) = resynthesise([name], [str(clips)], out=out, workers=1)
+    whole = (codec.parent / "ckpt.npy").read_bytes()
+    (codec.parent / "ckpt.npy").write_bytes(b"no array")
+    with pytest.raises(CodecUnusable, match=r"codec.py:Declared cannot be loaded: .* \(line \d+\); mend it"):
+        resynthesise([name], [str(clips)], out=out, workers=1)
+    (codec.parent / "ckpt.npy").write_bytes(whole)
+    (again,) = resynthesise([name], [str(clips)], out=out, workers=1)
+    assert (first.done, again.done, again.reused) == (2, 0, 2)
+    assert not [path for path in out.rglob("*") if ".old" in path.name]
+
+
+def test_a_helper_beside_the_file_is_no_package_to_install(tmp_path: Path, codec: Path) -> None:
+    """Python does not look beside a file that another program imports: the error says so, and what to write."""
+    (codec.parent / "lone_gain.py").write_text("GAIN = 1.0\n")
+    (codec.parent / "lean.py").write_text("from lone_gain import GAIN\n")
+    with pytest.raises(
+        CatalogueError, match=r"lean.py imports lone_gain, which lies beside it.*sys.path.insert\(0,"
+    ):
+        registry.open_codec(f"{codec.parent}/lean.py:Lean")
+    (tmp_path / "alone.py").write_text("import no_such_package_anywhere\n")
+    with pytest.raises(MissingDependency, match="pip install no_such_package_anywhere"):
+        registry.open_codec(f"{tmp_path}/alone.py:Alone")

@@ -140,6 +140,14 @@ def test_a_decoder_that_refuses_damage_costs_the_clip(tmp_path: Path, clips: Pat
     assert all(row.metrics["stft"].value is None and row.error for row in rows)
 
 
+def test_a_codec_that_refuses_a_tone_is_asked_by_its_clips(tmp_path: Path, clips: Path) -> None:
+    """Whether there are packets to lose is tried before any run; what fails then fails clip by clip, and is counted."""
+    (clean, under_loss) = resynthesise(
+        [f"{HERE}:Refusing"], [str(clips)], out=tmp_path, conditions=[parse_condition("loss:20")], workers=1
+    )
+    assert {failure.stage for failure in (*clean.failed, *under_loss.failed)} == {"encode"}
+
+
 def test_a_codec_without_packets_is_refused(tmp_path: Path, clips: Path) -> None:
     """In one sentence, which says what to do; bit errors it takes."""
     with pytest.raises(PipelineError, match=r"without packets to lose; run it without the condition loss:20"):

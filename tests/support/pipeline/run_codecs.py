@@ -140,6 +140,16 @@ class Together(Plain):
         return decoded
 
 
+class Refusing(Plain):
+    """Encodes nothing at all."""
+
+    card: ClassVar[Card] = make_card("refusing")
+
+    def _encode(self, audio: Audio) -> Packets:
+        """Refuse."""
+        raise ValueError(f"no sound of {audio.shape[1]} samples")
+
+
 class Unavailable(Plain):
     """Cannot be loaded here."""
 
