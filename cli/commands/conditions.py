@@ -7,8 +7,6 @@ from dataclasses import asdict
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 
-PLACES = {"sound": "the sound", "payload": "the payload", "chain": "the chain"}
-
 
 def command(as_json: JsonOption = False) -> None:
     """List the conditions of --condition: where each acts, its range, its definition and its source."""
@@ -22,7 +20,7 @@ def command(as_json: JsonOption = False) -> None:
         return
     rows = [
         (
-            key if not kind.parameter else f"{key}:X", PLACES[kind.place], span(kind),
+            key if not kind.parameter else f"{key}:X", f"the {kind.place}", span(kind),
             ", ".join(f"{value:g}" for value in kind.usual) or "–", kind.definition, kind.source,
         )
         for key, kind in KINDS.items()

@@ -6,7 +6,7 @@ They are drawn as SVG by the template, without a script: few points, which a tab
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.web.quantity import Quantity
@@ -162,7 +162,4 @@ def _apart(lines: Sequence[Line], bottom: float) -> tuple[Line, ...]:
         for at in range(len(places) - 2, -1, -1):
             places[at] = min(places[at], places[at + 1] - _LINE)
     moved = dict(zip(order, places, strict=True))
-    return tuple(
-        Line(line.name, line.colour_index, line.dash, line.points, line.marks, round(moved[index], 1))
-        for index, line in enumerate(lines)
-    )
+    return tuple(replace(line, label_y=round(moved[index], 1)) for index, line in enumerate(lines))

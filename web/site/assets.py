@@ -80,8 +80,10 @@ def _asset(name: str, content: bytes) -> Asset:
 
 
 def _style() -> bytes:
-    parts = files("codec_superb.web") / "static" / "site" / "style"
-    texts = [_colour_rules(), *((parts / f"{name}.css").read_text(encoding="utf-8") for name in _STYLE_PARTS)]
+    static = files("codec_superb.web") / "static"
+    # the report has the first part too
+    parts = [static / "multiples.css", *(static / "site" / "style" / f"{name}.css" for name in _STYLE_PARTS)]
+    texts = [_colour_rules(), *(part.read_text(encoding="utf-8") for part in parts)]
     return "\n".join(texts).encode()
 
 
