@@ -125,9 +125,10 @@ def command(
     print_failures(outcomes)
     page = report or out / "report.html"
     summary = _publish(runs, out, page)
+    _print(summary, outcomes, page, as_json=as_json)
     for why in dict.fromkeys(left_out.values()):
         note(f"left out: {why}")
-    _finish(summary, outcomes, page, as_json=as_json)
+    raise typer.Exit(exit_code(outcomes))
 
 
 def _unobtainable(names: Sequence[str], options: CodecOptions) -> dict[str, str]:
@@ -257,7 +258,7 @@ def _is_random(run: Path) -> bool:
     return (weights is not None and weights.source == "random") or any(of.random for of in info.probes.values())
 
 
-def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:
+def _print(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:
     from codec_superb.cli.application_matrix import print_matrix
 
     if as_json:
@@ -270,7 +271,6 @@ def _finish(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path,
         if summary["files"]:
             note(f"submissions: {len(summary['files'])} in {plain_path(Path(summary['files'][0]).parent)}/*.zip")
         typer.echo(f"report: {plain_path(page)}")
-    raise typer.Exit(exit_code(outcomes))
 
 
 def _rows(ranking: Sequence[dict[str, Any]]) -> list[CodecResult]:

@@ -265,9 +265,7 @@ def test_a_helper_beside_the_file_is_no_package_to_install(tmp_path: Path, codec
     """Python does not look beside a file that another program imports: the error says so, and what to write."""
     (codec.parent / "lone_gain.py").write_text("GAIN = 1.0\n")
     (codec.parent / "lean.py").write_text("from lone_gain import GAIN\n")
-    with pytest.raises(
-        CatalogueError, match=r"lean.py imports lone_gain, which lies beside it.*sys.path.insert\(0,"
-    ):
+    with pytest.raises(CatalogueError, match=r"lean.py imports lone_gain, which lies beside it.*sys.path.insert\(0,"):
         registry.open_codec(f"{codec.parent}/lean.py:Lean")
     (tmp_path / "alone.py").write_text("import no_such_package_anywhere\n")
     with pytest.raises(MissingDependency, match="pip install no_such_package_anywhere"):
