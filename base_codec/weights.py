@@ -116,11 +116,14 @@ def check_weights(card: Card, options: CodecOptions = DEFAULT_OPTIONS) -> None:
     except (MissingWeights, MissingDependency):
         if own is None or (given is not None and named_repository(given) is None):
             raise
-        repository, revision = named_repository(given or "") or (own.source, own.revision)
-        try:
-            check_hub_files(card.name, repository, FILES, revision)
-        except FetchError as error:
-            raise MissingWeights(str(error)) from error
+    else:
+        return
+    # after the handler: what failed there is no cause of what fails here
+    repository, revision = named_repository(given or "") or (own.source, own.revision)
+    try:
+        check_hub_files(card.name, repository, FILES, revision)
+    except FetchError as error:
+        raise MissingWeights(str(error)) from error
 
 
 def describe_weights(weights: Weights | None) -> str:
@@ -157,12 +160,15 @@ def _from_folder(card: Card, folder: Path) -> LocalCheckpoint:
     for place in below:  # a folder with a subfolder per model may hold the files of another model at its top
         if all((place / name).is_file() for name in files):
             return _checkpoint_in(place.resolve())
-    own = below[0] if len(below) > 1 else folder / card.weights.source.rpartition("/")[2]
-    place = folder if any((folder / name).is_file() for name in files) and not own.is_dir() else own
-    missing = " and no file ".join(str(place / name) for name in files if not (place / name).is_file())
     source = card.weights.source
     if card.weights.files:
-        raise MissingWeights(f"{card.name}: no file {missing}; fetch what {source} has there")
+        lacking = ", ".join(name for name in files if not (below[0] / name).is_file())
+        raise MissingWeights(
+            f"{card.name}: expected {', '.join(files)} in {below[0]}, got no {lacking}; fetch them from {source}"
+        )
+    own = below[0] if len(below) > 1 else folder / source.rpartition("/")[2]
+    place = folder if any((folder / name).is_file() for name in files) and not own.is_dir() else own
+    missing = " and no file ".join(str(place / name) for name in files if not (place / name).is_file())
     raise MissingWeights(
         f"{card.name}: no file {missing}; {how_to_fetch(source, files, card.weights.revision, place, folder)}"
     )

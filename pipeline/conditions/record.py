@@ -70,7 +70,7 @@ def suffix_of(condition: Condition | None) -> str:
 def _parsed(text: str) -> tuple[Kind, float]:
     kind = next((its for key, its in KINDS.items() if text == key or text.startswith(f"{key}:")), None)
     if kind is None:
-        raise PipelineError(f"expected a condition, one of {_examples()}; got {text!r}: see `codec-superb conditions`")
+        raise PipelineError(f"expected a condition, one of {_forms()}; got {text!r}: see `codec-superb conditions`")
     value = text[len(kind.key) + 1 :]
     if not kind.parameter and text == kind.key:
         return kind, 0.0
@@ -86,5 +86,5 @@ def _parsed(text: str) -> tuple[Kind, float]:
     return kind, strength + 0.0  # -0 is 0
 
 
-def _examples() -> str:
-    return ", ".join(f"{key}:{kind.usual[0]:g}" if kind.usual else key for key, kind in KINDS.items())
+def _forms() -> str:
+    return ", ".join(f"{key}:X" if kind.parameter else key for key, kind in KINDS.items())

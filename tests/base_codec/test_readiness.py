@@ -71,6 +71,17 @@ def test_all_that_is_missing_is_said_at_once_packages_first(tmp_path: Path, clip
     assert not (tmp_path / "runs").exists()
 
 
+def test_the_hub_that_does_not_answer_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what was tried before it: that the cache of the hub's client has no such file says nothing of the network."""
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{closed_port()}")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    for name in ("CODEC_SUPERB_WEIGHTS", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(MissingWeights, match=r"cannot be reached \(Connection refused\)"):
+        check_ready(["encodec_24k_6bps"])
+
+
 @pytest.mark.parametrize(("codec", "status"), [("stable_codec_400bps", 401), ("encodec_24k_6bps", 403)])
 def test_a_gated_repository_says_to_accept_the_licence(tmp_path: Path, clips: Path, codec: str, status: int) -> None:
     """One line names the page where it is accepted and the command of the login; no environment is built for it."""
