@@ -136,6 +136,11 @@ _ROWS = (
         "visqol", ("visqol",), f"{_ROOT}.quality.visqol:VisQol", "applications", "ViSQOL 3, speech and audio mode",
         packages=("visqol",), model=NO_FILE,
     ),
+    BackendEntry(
+        "minilm", ("text",), f"{_ROOT}.text.minilm:MiniLm", "probes",
+        "English sentences as 384 numbers; comes from a package file, runs without torch",
+        packages=("tokenizers",), model="minilm",
+    ),
     BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
         model=NO_FILE,
     ),

@@ -1,7 +1,8 @@
 """Interface of model backends and scorers: inputs, predictions, and the scores of a probe.
 
 Conventions: audio is float32 mono in [-1, 1], shape ``(samples,)``, at the backend's own ``rate`` in Hz. A prediction
-is a text (a transcript) or a float32 array of one dimension (an embedding, class scores, opinion scores).
+is a text (a transcript) or a float32 array of one dimension (an embedding, class scores, opinion scores). A second
+stage answers to the text that a recogniser gave.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.applications.errors import PredictionFailed
 from codec_superb.metrics.table import Category
 
 Samples = NDArray[np.float32]
@@ -127,6 +129,79 @@ class Backend(ABC):
 
     def close(self) -> None:  # noqa: B027 -- most have nothing to give back
         """Release the model."""
+
+
+TextRole = Literal["query", "document", "sentence"]
+"""What a text is to a search: asked for, found, or compared with its like (candidates, labels, spans)."""
+
+
+class TextQuestion(NamedTuple):
+    """One transcript and what is asked about it, the input of a second stage."""
+
+    item: Item
+    text: str
+    """The transcript; an empty one is an answer of the first stage like any other."""
+    title: str = ""
+    """Of ``context``."""
+    context: str = ""
+    """What a reader looks for its answer in."""
+
+
+class SecondStage(ABC):
+    """A model that takes the first stage's text: found by ``prepare`` in the calling process, run in a worker process.
+
+    ``__init__`` as of :class:`Backend`.
+    """
+
+    one_copy_per_worker: ClassVar[bool] = False
+    """Whether each worker process may load its own copy; otherwise one process runs it with all cores."""
+
+    def __init__(self, variant: str = "", weights: Path | None = None) -> None:
+        self.variant = variant
+        self.weights = weights
+
+    @abstractmethod
+    def prepare(self) -> Model:
+        """Find or fetch the model's files and return the model's identity, loading nothing; errors as a Backend's."""
+
+    @abstractmethod
+    def load(self, model: Model, device: str, threads: int) -> None:
+        """Load the model onto ``device`` (``cpu`` or ``cuda``); ``threads`` is how many cores it may use."""
+
+    @abstractmethod
+    def answer(self, batch: Sequence[TextQuestion]) -> Sequence[Prediction | Exception]:
+        """Answer each question, in order; an exception in place of an answer fails that question alone."""
+
+    def close(self) -> None:  # noqa: B027 -- most have nothing to give back
+        """Release the model."""
+
+
+class TextEncoder(SecondStage):
+    """A model that turns a text into a vector."""
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
+        """Return one vector for each of at least one text, shape ``(n, d)``, the same whatever stands beside it.
+
+        The empty text has a vector too.
+
+        Raises PredictionFailed where a text has none.
+        """
+
+    def document(self, title: str, text: str) -> str:  # noqa: ARG002 -- for models that take titles
+        """Return what ``embed`` is given for a document; its text alone unless the model was trained on titles."""
+        return text
+
+    def answer(self, batch: Sequence[TextQuestion]) -> Sequence[Prediction | Exception]:
+        """Embed each text as a query; one that has no vector costs itself alone."""
+        return [self._one(question.text) for question in batch]
+
+    def _one(self, text: str) -> Prediction | Exception:
+        try:
+            vector: NDArray[np.float32] = self.embed([text], "query")[0]
+        except PredictionFailed as error:
+            return error
+        return vector
 
 
 Status = Literal["ok", "left_out", "failed"]
