@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from codec_superb.data_manifests.collections import CollectionRow
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.files import write_atomically
 from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, locate
-from codec_superb.data_manifests.indexers.nearest_texts import nearest_texts
+from codec_superb.data_manifests.indexers.nearest_texts import candidate_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 from codec_superb.data_manifests.packages.archive import select_members
 
@@ -34,8 +34,6 @@ VOICES = ("be", "bg", "ca", "da", "el", "es", "fr", "ro", "ru")
 """Every language with at least :data:`OF_A_VOICE` recordings of :data:`VOICE_SECONDS` and a text."""
 OF_A_VOICE = 30
 VOICE_SECONDS = 1.2
-CANDIDATES = 24
-"""Texts beside the true one in a list to rerank."""
 ATTRIBUTION = "Bill Kendrick and contributors, Tux Paint stamps"
 
 _STAMPS = "usr/share/tuxpaint/stamps/"
@@ -78,7 +76,7 @@ def find(request: IndexRequest) -> Listing:
     spoken = sorted({package.texts[stamp] for stamp in english})
     listing.collections = {
         "passages": [CollectionRow(stamp, text=text) for stamp, text in sorted(package.texts.items())],
-        "candidates": list(_candidates(spoken, sorted(relevant))),
+        "candidates": list(candidate_rows(spoken, sorted(relevant))),
         "labels": [CollectionRow(name, text=name) for name in sorted({stamp.split("/")[1] for stamp in english})],
     }
     return listing
@@ -131,12 +129,6 @@ def _by_text(texts: Mapping[str, str]) -> dict[str, list[str]]:
     for stamp, text in sorted(texts.items()):
         stamps.setdefault(text, []).append(stamp)
     return stamps
-
-
-def _candidates(spoken: list[str], texts: list[str]) -> Iterator[CollectionRow]:
-    for truth in spoken:
-        for number, text in enumerate((truth, *nearest_texts(truth, texts, CANDIDATES))):
-            yield CollectionRow(str(number), list=truth, text=text)
 
 
 def _store(listing: Listing, name: str, content: bytes, labels: ManifestLabels) -> None:
