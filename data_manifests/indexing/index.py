@@ -103,7 +103,7 @@ def _find(
     if folder is None:
         at = source.url if isinstance(source, LocalSource) else manifest.homepage
         raise LayoutError(f"{manifest.name}: name its folder with --root DIR; it is published at {at}")
-    return find_clips(source.layout, IndexRequest(folder, manifest.partition, store, source.options))
+    return find_clips(source.layout, IndexRequest(folder, manifest.partition, store, source.options, progress))
 
 
 def _existing(root: Path, manifest: Manifest) -> Path:
