@@ -11,6 +11,7 @@ from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
 from codec_superb.data_manifests.clip import Labels
 from codec_superb.data_manifests.clusters import ALONE, UNIT, cluster_id
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
+from codec_superb.data_manifests.manifest import IndexedSource
 from codec_superb.data_manifests.stored_dataset import StoredDataset
 
 BY_SPEAKER = Labels(speaker="p226", extra=(("shot", "3"),))
@@ -40,7 +41,7 @@ def test_every_manifest_names_its_unit(name: str) -> None:
     manifest = load_manifest(name)
     assert "cluster" in manifest.model_fields_set
     if manifest.cluster not in (UNIT, ALONE):
-        assert manifest.source.kind == "local"
+        assert isinstance(manifest.source, IndexedSource)
         indexers = Path(__file__).parents[2] / "data_manifests" / "indexers"
         assert manifest.cluster in (indexers / f"{manifest.source.layout}.py").read_text()
 

@@ -42,6 +42,7 @@ EXPECTED = {
     "nsynth": "examples.json",
     "gtzan_genre": "blues/blues.*",
     "gtzan_music_speech": "music_wav/*",
+    "stamps": "tuxpaint-stamps-default_*_all.deb",
 }
 
 

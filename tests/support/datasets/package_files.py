@@ -61,6 +61,27 @@ def wheel(name: str, version: str, members: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
+def ar(members: dict[str, bytes]) -> bytes:
+    """Return an ``ar`` archive (ar(5)) with these members, written as dpkg-deb does."""
+    content = b"!<arch>\n"
+    for name, data in members.items():
+        header = f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(data):<10}`\n".encode()
+        content += header + data + b"\n" * (len(data) % 2)
+    return content
+
+
+def deb(members: dict[str, bytes], compression: str = "xz") -> bytes:
+    """Return a Debian package (deb(5)) with these members below its root."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=f"w:{compression}", format=tarfile.GNU_FORMAT) as archive:
+        for path, data in members.items():
+            info = tarfile.TarInfo(f"./{path}")
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    name = f"data.tar.{compression}".rstrip(".")
+    return ar({"debian-binary": b"2.0\n", "control.tar.xz": b"odd", name: buffer.getvalue()})
+
+
 def package_file(project: str, version: str, filename: str, content: bytes) -> PackageFile:
     """Return the entry of a manifest for a package file."""
     digest = hashlib.sha256(content).hexdigest()
