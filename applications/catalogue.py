@@ -111,6 +111,16 @@ _ROWS = (
         packages=("onnxruntime",), model="yamnet",
     ),
     BackendEntry(
+        "yamnet-frames", ("frames",), f"{_ROOT}.embed.yamnet_frames:YamNetFrames", "probes",
+        "the layer under YAMNet's classes, every 0.48 s; the files and the missing licence of yamnet",
+        packages=("onnxruntime",), model="yamnet",
+    ),
+    BackendEntry(
+        "yamnet-vectors", ("vectors",), f"{_ROOT}.embed.yamnet_frames:YamNetVectors", "probes",
+        "the same, one vector a clip",
+        packages=("onnxruntime",), model="yamnet",
+    ),
+    BackendEntry(
         "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's",
         packages=_TORCH,
     ),
