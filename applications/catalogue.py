@@ -77,22 +77,22 @@ _ROWS = (
         packages=("whisper_normalizer",),
     ),
     BackendEntry(
-        "resemblyzer", ("asv", "sim"), f"{_ROOT}.asv.resemblyzer:Resemblyzer", "probes",
+        "resemblyzer", ("asv", "sim", "vectors"), f"{_ROOT}.asv.resemblyzer:Resemblyzer", "probes",
         "GE2E speaker encoder; comes from a package file, runs without torch",
         packages=("webrtcvad",), model="resemblyzer",
     ),
     BackendEntry(
-        "speechbrain", ("asv", "sim"), f"{_ROOT}.asv.speechbrain_ecapa:SpeechBrainEcapa", "applications",
+        "speechbrain", ("asv", "sim", "vectors"), f"{_ROOT}.asv.speechbrain_ecapa:SpeechBrainEcapa", "applications",
         "ECAPA-TDNN trained on VoxCeleb, the paper's",
         packages=("speechbrain", "torch"),
     ),
     BackendEntry(
-        "wavlm-sv", ("asv", "sim"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
+        "wavlm-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
         "WavLM with an x-vector head; not UltraEval-Audio's",
         packages=_TORCH,
     ),
     BackendEntry(
-        "wavlm-large-sv", ("asv", "sim"), f"{_ROOT}.asv.wavlm_large_sv:WavLMLargeSV", "applications",
+        "wavlm-large-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_large_sv:WavLMLargeSV", "applications",
         "WavLM-Large under an ECAPA-TDNN, UltraEval-Audio's, from a local file",
         packages=_TORCH, model=OWN_FILE,
     ),
@@ -119,6 +119,11 @@ _ROWS = (
         "yamnet-vectors", ("vectors",), f"{_ROOT}.embed.yamnet_frames:YamNetVectors", "probes",
         "the same, one vector a clip",
         packages=("onnxruntime",), model="yamnet",
+    ),
+    BackendEntry(
+        "aisfx", ("vectors",), f"{_ROOT}.embed.aisfx:AiSfx", "applications",
+        "sound effects by category; comes from a package file",
+        packages=("torch",), model="aisfx",
     ),
     BackendEntry(
         "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's",
