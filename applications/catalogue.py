@@ -18,7 +18,7 @@ from codec_superb.applications.table import APPLICATIONS, PROBES, is_benchmark, 
 from codec_superb.missing_package import not_installed
 from codec_superb.plugins import Source, find, load, names, rows_of, targets
 
-NO_FILE, OWN_FILE = "no file", "own file"
+NO_FILE, OWN_FILE, CODEC = "no file", "own file", "codec"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class BackendEntry:
     """Modules that it and the scoring of its probes import, besides those of the core."""
     model: str = ""
     """Where its usual model comes from: a name of ``models.yaml``; :data:`NO_FILE` where it needs none;
-    :data:`OWN_FILE` for one that lies in no index and on no hub that is asked; '' where the user names one."""
+    :data:`OWN_FILE` for one that lies in no index and on no hub that is asked; :data:`CODEC` where the user names a
+    codec of the catalogue; '' where the user names a model."""
     origin: str = ""
     """'' for a row of the catalogue; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
@@ -135,6 +136,26 @@ _ROWS = (
         "aisfx", ("vectors",), f"{_ROOT}.embed.aisfx:AiSfx", "applications",
         "sound effects by category; comes from a package file",
         packages=("torch",), model="aisfx",
+    ),
+    BackendEntry(
+        "log-mel-frames", ("frames",), f"{_ROOT}.embed.log_mel:LogMelFrames", "",
+        "a log-mel spectrogram, 80 bands of 25 ms every 10 ms", model=NO_FILE,
+    ),
+    BackendEntry(
+        "log-mel-vectors", ("vectors",), f"{_ROOT}.embed.log_mel:LogMelVectors", "",
+        "the same, one vector a clip", model=NO_FILE,
+    ),
+    BackendEntry(
+        "codec-codes", ("codes",), f"{_ROOT}.embed.codec_encoder:CodecCodes", "",
+        "the tokens of a codec: codec-codes:mimi_8cb", model=CODEC,
+    ),
+    BackendEntry(
+        "codec-frames", ("frames",), f"{_ROOT}.embed.codec_encoder:CodecFrames", "",
+        "the latents of a codec, quantised or with ,latents=continuous", model=CODEC,
+    ),
+    BackendEntry(
+        "codec-vectors", ("vectors",), f"{_ROOT}.embed.codec_encoder:CodecVectors", "",
+        "the same, one vector a clip", model=CODEC,
     ),
     BackendEntry(
         "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's",
