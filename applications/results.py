@@ -17,6 +17,8 @@ class ApplicationAggregate(Record):
     """Key of the figure, see ``applications.table``."""
     dataset: str
     """Name of the dataset; '' for a figure over several datasets."""
+    slice: str = ""
+    """Recording condition of the clips; '' for all of them."""
     n: int
     """Clips that take part."""
     left_out: int

@@ -90,19 +90,23 @@ def task_name(dataset: str, of_type: str) -> str:
     if known is None:
         return f"{_capitals(dataset)}{of_type}"
     part = dataset.removeprefix(known["starts"])
-    if known.get("subset"):
-        ordered = (of_type, part.upper()) if of_type == "Clustering" else (part.upper(), of_type)
-        return f"{known['task']}{ordered[0]}{ordered[1]}"
-    return f"{known['task']}{_capitals(part)}{of_type}"
+    if "locales" in known:
+        return f"{known['task']}{_capitals(part)}{of_type}"
+    first, second = (of_type, part.upper()) if of_type == "Clustering" else (part.upper(), of_type)
+    return f"{known['task']}{first}{second}"
 
 
 def language_of(dataset: str) -> str:
     """Return the tag of a dataset that is named after its locale (``svq_ar_x_gulf`` is ``ar-x-gulf``), else ``und``."""
     known = _dataset(dataset)
-    if known is None or known.get("subset") or not (locale := dataset.removeprefix(known["starts"])):
+    if known is None or "locales" not in known:
         return UNKNOWN_LANGUAGE
-    first, *more = locale.split("_")
-    return "-".join([first, *(part.upper() if len(part) == 2 else part for part in more)])  # noqa: PLR2004 - a country
+    return _locales_by_name(known["locales"])[dataset.removeprefix(known["starts"])]
+
+
+def locales(name: str) -> tuple[str, ...]:
+    """Return the tags of a list of locales: ``in_language``, ``cross_language``, ``svq``, ``speech_massive``."""
+    return tuple(_table()["locales"][name])
 
 
 def exported(
@@ -193,7 +197,18 @@ def _counts(found: ApplicationAggregate) -> dict[str, Any]:
 
 
 def _dataset(dataset: str) -> Mapping[str, Any] | None:
-    return next((row for row in _table()["datasets"] if dataset.startswith(row["starts"])), None)
+    """Find the collection of datasets that one is of; None for one that only begins like it (``svq_ten``)."""
+    for row in _table()["datasets"]:
+        part = dataset.removeprefix(row["starts"])
+        if dataset.startswith(row["starts"]) and ("locales" not in row or part in _locales_by_name(row["locales"])):
+            found: Mapping[str, Any] = row
+            return found
+    return None
+
+
+def _locales_by_name(name: str) -> Mapping[str, str]:
+    """Return the tags by the end of a dataset's name: ``ar_x_gulf`` is ``ar-x-gulf``."""
+    return {tag.lower().replace("-", "_"): tag for tag in locales(name)}
 
 
 def _mseb_dataset(dataset: str) -> MsebDataset:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from codec_superb.applications.mseb.exchange import main_scores
+from codec_superb.applications.mseb.exchange import locales, main_scores
 from codec_superb.applications.mseb.result_json import MsebRow
 from codec_superb.pipeline.literature.read import read_description, read_figures
 
@@ -111,7 +111,7 @@ def super_task_of(of_type: str) -> str:
 def locales_of(task: str) -> tuple[str, ...]:
     """Return the locales of a task; none for one without, or one that is not known here."""
     named = mseb_about()["tasks"].get(task, {}).get("locales")
-    return tuple(mseb_about()["locales"][named]) if named else ()
+    return locales(named) if named else ()
 
 
 def write_rows(rows: Sequence[MsebRow]) -> bytes:

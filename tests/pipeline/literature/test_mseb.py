@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from codec_superb.applications.mseb.exchange import locales
 from codec_superb.applications.mseb.result_json import MsebRow
 from codec_superb.pipeline.literature.mseb import (
     LOWER_IS_BETTER,
@@ -207,7 +208,7 @@ def test_every_row_is_described() -> None:
         "retrieval", "reranking", "reasoning", "classification", "transcription", "segmentation", "clustering",
     }  # fmt: skip
     assert {row.lang for row in mseb_rows() if "Passage" in row.type} <= set(locales_of("SVQQueryReranking"))
-    assert {len(about["locales"][name]) for name in ("in_language", "cross_language", "svq", "speech_massive")} == {
+    assert {len(locales(name)) for name in ("in_language", "cross_language", "svq", "speech_massive")} == {
         17, 19, 26, 12,
     }  # fmt: skip
     assert about["date"] == "2026-08-20"
