@@ -37,10 +37,12 @@ def second_plan(
 
 def chained(first: Model, second: Model) -> Model:
     """Return the identity of a chain: both names, a hash over both models, and the settings of both."""
+    own = {f"second_{name}": value for name, value in second.settings.items()}
+    digest = model_digest(first)
     return Model(
         f"{first.name}+{second.name}",
-        hashlib.sha256(f"{model_digest(first)} {model_digest(second)}".encode()).hexdigest(),
-        {**first.settings, **{f"second_{name}": value for name, value in second.settings.items()}},
+        hashlib.sha256(f"{digest} {model_digest(second)}".encode()).hexdigest(),
+        {**first.settings, "first_sha256": digest, **own},
         random=first.random or second.random,
     )
 

@@ -242,6 +242,21 @@ class ClipBlock(Base):
     """Parquet, compressed with Zstandard, sorted by clip id."""
 
 
+class PublishedEncoder(Base):
+    """Results that somebody else published of an encoder of MSEB, imported by a maintainer: shown apart from codecs."""
+
+    __tablename__ = "published_encoders"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    encoder: Mapped[str] = mapped_column(String(300), unique=True)
+    """Name of the folder of its result files."""
+    source: Mapped[str] = mapped_column(Text)
+    """Where they come from, in the maintainer's words."""
+    added: Mapped[datetime] = mapped_column(default=now)
+    results: Mapped[list[Any]]
+    """Fields of :class:`~codec_superb.applications.mseb.result_json.MsebRow` without the encoder, in order."""
+
+
 class AuditEntry(Base):
     """One entry of the audit log: uploads, decisions, tokens, logins."""
 

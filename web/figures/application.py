@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isnan
 from typing import Any
 
 from codec_superb.web.figures.board import board_chart
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.quantity import Quantity
-from codec_superb.web.rows import BoardRow
+from codec_superb.web.rows import ApplicationRow, BoardRow, CodecResult
 from codec_superb.web.text import chart_text
 from codec_superb.web.theme import LIGHT
 
@@ -23,6 +24,8 @@ class Ceiling:
     label: str
     """Model that answered."""
     value: float
+    name: str = "original"
+    """Of the line; the true transcripts are another one."""
 
 
 def application_chart(rows: Sequence[BoardRow], quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:
@@ -34,6 +37,22 @@ def application_chart(rows: Sequence[BoardRow], quantity: Quantity, ceilings: Se
     if figure["data"]:
         figure["layout"]["xaxis"]["title"]["text"] = "Bitrate (kbps, logarithmic)"
     return with_ceilings(figure, quantity, ceilings)
+
+
+def drawn_result(row: ApplicationRow, result: CodecResult) -> CodecResult:
+    """Return a codec's result with the figure of ``row`` among its metrics, over the clips and at the bitrate of it."""
+    numbers = row.numbers
+    summary = result.summary.model_copy(
+        update={
+            "kbps": None if isnan(row.kbps) else row.kbps,
+            "metrics": {numbers.figure: row.value},
+            "clips": numbers.n + numbers.failed,
+            "ok": numbers.n,
+            "failed": numbers.failed,
+            "complete": not numbers.failed,
+        }
+    )
+    return replace(result, summary=summary)
 
 
 def with_ceilings(figure: Figure, quantity: Quantity, ceilings: Sequence[Ceiling]) -> Figure:
@@ -64,5 +83,5 @@ def _name(ceiling: Ceiling, quantity: Quantity, place: int) -> dict[str, Any]:
     """Write the name over the line; names of neighbouring lines stand left, right and in the middle by turns."""
     x, anchor = _NAMES_AT[place % len(_NAMES_AT)]
     position = {"xref": "paper", "x": x, "xanchor": anchor, "yref": "y", "y": ceiling.value, "yanchor": "bottom"}
-    text = f"original: {quantity.write(ceiling.value)} ({chart_text(ceiling.label, 30)})"
+    text = f"{ceiling.name}: {quantity.write(ceiling.value)} ({chart_text(ceiling.label, 30)})"
     return {**position, "text": text, "showarrow": False, "font": {"size": 12, "color": LIGHT.ink}}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from codec_superb.web.figures.layout import Figure, base_layout
+from codec_superb.web.figures.layout import Figure, base_layout, names_axis
 from codec_superb.web.text import MISSING, chart_text, number
 from codec_superb.web.theme import LIGHT
 
@@ -24,8 +23,8 @@ def correlation_chart(
     """
     names = [chart_text(label, _LABEL) for label in labels]
     layout = {**base_layout(), "height": _FRAME_HEIGHT + CELL * max(len(labels), 1)}
-    layout["xaxis"] = {**_axis(names), "tickangle": -40, "side": "bottom"}
-    layout["yaxis"] = {**_axis(names), "autorange": "reversed"}
+    layout["xaxis"] = {**names_axis(names), "tickangle": -40, "side": "bottom"}
+    layout["yaxis"] = {**names_axis(names), "autorange": "reversed"}
     layout["margin"] = {**layout["margin"], "l": 8, "b": 8}
     if not labels:
         place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
@@ -62,18 +61,3 @@ def _hover_texts(
         ]
         for one, row, row_counts in zip(names, coefficients, counts, strict=True)
     ]
-
-
-def _axis(names: Sequence[str]) -> dict[str, Any]:
-    """Stand at whole numbers, so that equal names stay apart and none is read as a number or a date."""
-    return {
-        "tickmode": "array",
-        "tickvals": list(range(len(names))),
-        "ticktext": list(names),
-        "tickfont": {"size": 12, "color": LIGHT.ink},
-        "showgrid": False,
-        "zeroline": False,
-        "ticks": "",
-        "automargin": True,
-        "fixedrange": True,
-    }

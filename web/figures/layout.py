@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from codec_superb.web.quantity import Quantity
@@ -49,6 +50,21 @@ def base_axis(title: str) -> dict[str, Any]:
         "tickfont": {"size": 12, "color": LIGHT.muted},
         "automargin": True,
         "fixedrange": False,
+    }
+
+
+def names_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Make an axis of names at whole numbers: equal names stay apart, and none is read as a number or a date."""
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(names))),
+        "ticktext": list(names),
+        "tickfont": {"size": 12, "color": LIGHT.ink},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "",
+        "automargin": True,
+        "fixedrange": True,
     }
 
 

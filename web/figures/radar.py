@@ -13,6 +13,7 @@ from codec_superb.web.theme import LIGHT
 
 LEAST_AXES = 3
 """Fewer axes enclose no area."""
+_MARKS = ("0", "", "0.5", "", "1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,11 @@ def radar_chart(title: str, axes: Sequence[RadarAxis]) -> Figure:
 
     Metrics without a value in the band leave a gap in the ring. Fewer than three axes give a text with the reason.
     """
-    layout = {**base_layout(), "polar": _polar(axes), "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 0}}
+    layout = {
+        **base_layout(),
+        "polar": polar_axes([_label(axis) for axis in axes], _MARKS),
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 0},
+    }
     if len(axes) < LEAST_AXES:
         layout["polar"]["angularaxis"]["visible"] = layout["polar"]["radialaxis"]["visible"] = False
         place = {"xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
@@ -62,7 +67,8 @@ def radar_chart(title: str, axes: Sequence[RadarAxis]) -> Figure:
     return {"data": [*traces, _own(title, axes)], "layout": layout}
 
 
-def _polar(axes: Sequence[RadarAxis]) -> dict[str, Any]:
+def polar_axes(labels: Sequence[str], marks: Sequence[str]) -> dict[str, Any]:
+    """Make the axes of a radar from 0 in the middle to 1 at the rim; ``marks`` name five places between them."""
     return {
         "bgcolor": "rgba(0,0,0,0)",
         # Names stand outside the rim, in lines of a word each; on a narrow screen too there must be room for them.
@@ -70,7 +76,7 @@ def _polar(axes: Sequence[RadarAxis]) -> dict[str, Any]:
         "radialaxis": {
             "range": [0, 1],
             "tickvals": [0, 0.25, 0.5, 0.75, 1],
-            "ticktext": ["0", "", "0.5", "", "1"],
+            "ticktext": list(marks),
             "tickfont": {"size": 11, "color": LIGHT.muted},
             "gridcolor": LIGHT.line,
             "linecolor": LIGHT.line,
@@ -80,7 +86,7 @@ def _polar(axes: Sequence[RadarAxis]) -> dict[str, Any]:
         },
         "angularaxis": {
             "type": "category",
-            "categoryarray": [_label(axis) for axis in axes],
+            "categoryarray": list(labels),
             "rotation": 90,
             "direction": "clockwise",
             "tickfont": {"size": 12, "color": LIGHT.ink},

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import isnan
+from dataclasses import dataclass
 
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.web.applications import APPLICATION_METRICS, Application, application_of
-from codec_superb.web.figures.application import Ceiling, with_ceilings
+from codec_superb.web.figures.application import Ceiling, drawn_result, with_ceilings
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.rate import rate_chart
 from codec_superb.web.quantity import Quantity
@@ -179,24 +178,9 @@ def _best_first(rows: Sequence[ApplicationRow]) -> list[ApplicationRow]:
 
 def _figure(group: RowGroup, codecs: Mapping[str, CodecResult], styles: Mapping[str, Style]) -> Figure:
     quantity, ceiling = group.quantity, group.largest.reference.value
-    figure = rate_chart([_as_result(row, codecs[row.codec]) for row in group.rows], quantity, styles)
+    figure = rate_chart([drawn_result(row, codecs[row.codec]) for row in group.rows], quantity, styles)
     ceilings = [] if ceiling is None else [Ceiling(group.model.backend, ceiling)]
     return with_ceilings(figure, quantity, ceilings)
-
-
-def _as_result(row: ApplicationRow, result: CodecResult) -> CodecResult:
-    numbers = row.numbers
-    summary = result.summary.model_copy(
-        update={
-            "kbps": None if isnan(row.kbps) else row.kbps,
-            "metrics": {numbers.figure: row.value},
-            "clips": numbers.n + numbers.failed,
-            "ok": numbers.n,
-            "failed": numbers.failed,
-            "complete": not numbers.failed,
-        }
-    )
-    return replace(result, summary=summary)
 
 
 def _part(dataset: str, groups: Sequence[RowGroup], codecs: Mapping[str, CodecResult]) -> DatasetPart:

@@ -180,6 +180,35 @@ def test_submissions_under_conditions_are_withdrawn_for_an_older_program(filled:
         assert all_rows(filled.engine) == before
 
 
+def test_slices_and_encoders_are_kept_aside_for_an_older_program(filled: Database, database_url: str) -> None:
+    """Before 0005 no application metric has a slice, which would be refused; after it all are back in their places."""
+    metric = {"probe": "asr", "figure": "asr_wer_pct", "n": 3}
+    with filled.transaction(write=True) as session:
+        first, second, third = session.scalars(select(Submission).order_by(Submission.id))
+        places = ["", "clean", "", "traffic_noise"]
+        sliced = [{**metric, "slice": part, "dataset": str(at)} for at, part in enumerate(places)]
+        first.document = {**first.document, "applications": sliced}
+        second.document = {**second.document, "applications": [metric]}
+        third.document = {key: value for key, value in third.document.items() if key != "applications"}
+        identities = [first.id, second.id, third.id]
+    before = all_rows(filled.engine)
+    downgrade(database_url, "0004")
+    assert "published_encoders" not in inspect(filled.engine).get_table_names()
+    table = sa.table("submissions", sa.column("id", sa.String()), sa.column("document", sa.JSON()))
+    with filled.engine.connect() as connection:
+        old = dict(connection.execute(select(table.c.id, table.c.document)).all())
+    assert old[identities[0]]["applications"] == [{**metric, "dataset": "0"}, {**metric, "dataset": "2"}]
+    assert old[identities[1]]["applications"] == [metric]
+    assert "applications" not in old[identities[2]]
+    upgrade(database_url)
+    after = all_rows(filled.engine)
+    with filled.transaction() as session:
+        assert session.get_one(Submission, identities[0]).document["applications"] == sliced
+    assert {name: rows for name, rows in after.items() if name != "submissions"} == {
+        name: rows for name, rows in before.items() if name != "submissions"
+    }
+
+
 def test_a_later_migration_keeps_every_row(filled: Database, database_url: str, later: Path) -> None:
     """A migration that changes tables to which others refer, there and back, loses nothing on either database."""
     before = all_rows(filled.engine)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, Text, cast, select
 from sqlalchemy.orm import Session
 from support.server.board import make_submission
 
-from codec_superb.server.database.models import Account, Base, ClipBlock, Dataset, Submission, Token
+from codec_superb.server.database.models import Account, Base, ClipBlock, Dataset, PublishedEncoder, Submission, Token
 from codec_superb.server.people.audit import record
 
 MOMENT = datetime(2026, 3, 29, 1, 59, 59, 123456, tzinfo=UTC)
@@ -38,6 +38,16 @@ def fill_tables(session: Session, files: Path) -> list[str]:
             counts={"speech": 20, "music": 20}, clips=BYTES, added=MOMENT,
         )
     )  # fmt: skip
+    mrr = [
+        "SVQSwPassageInLangRetrieval",
+        "PassageInLangRetrieval",
+        "passage_retrieval_in_lang",
+        "sw",
+        "MRR",
+        0.1 + 0.2,
+        None,
+    ]
+    session.add(PublishedEncoder(encoder=WORDS, source=WORDS, added=MOMENT, results=[mrr]))
     record(session, "command line", "token.created", "someone", note=WORDS, number=0.1 + 0.2, large=2**53 + 1)
     return identities
 

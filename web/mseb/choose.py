@@ -1,0 +1,126 @@
+"""Choose what stands for a super task: its main figure, over all locales where there is one, else on one dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isinf
+
+from codec_superb.applications.probe import Probe
+from codec_superb.metrics.results import Score
+from codec_superb.web.applications import APPLICATION_METRICS, Application
+from codec_superb.web.quantity import Quantity
+from codec_superb.web.rows import ApplicationRow
+
+SPOKES = (
+    "retrieval", "reranking", "reasoning", "classification", "transcription", "segmentation", "clustering",
+    "reconstruction",
+)  # fmt: skip
+"""The eight super tasks, in the order of their spokes."""
+ORACLE = "_oracle_"
+"""Stands between a probe and the figure whose value the true transcript has: the ceiling above the ceiling."""
+_HALF_WAY = {"mseb_reconstruction_spectrogram_fad": 50_000.0}
+"""Distance at half the axis: of powers 42,000 for Opus at 6 kbps, 140,000 for Codec2 at 700 bit/s."""
+_USUAL_HALF = 20.0
+"""Of all others: Fréchet distances of YAMNet's frames are 18 to 50 for the same codecs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoke:
+    """One super task of one codec."""
+
+    task: str
+    row: ApplicationRow | None
+    """None where it was not measured: drawn as missing, never as 0."""
+    oracle: Score | None = None
+    """With the true transcript in place of the sound; None where there is none."""
+
+    @property
+    def quantity(self) -> Quantity | None:
+        """What its figure is."""
+        return None if self.row is None else APPLICATION_METRICS[self.row.numbers.figure].quantity
+
+
+def is_mseb(row: ApplicationRow) -> bool:
+    """Whether a row is of one of MSEB's probes."""
+    found = probe_behind(row)
+    return found is not None and bool(found.group)
+
+
+def probe_behind(row: ApplicationRow) -> Probe | None:
+    """Return the probe that reports the figure of a row; None for a figure over several, and for a plug-in's."""
+    application: Application | None = APPLICATION_METRICS.get(row.numbers.figure)
+    return None if application is None else application.probe
+
+
+def spokes_of(rows: Iterable[ApplicationRow]) -> tuple[Spoke, ...]:
+    """Return the eight spokes of one codec, whatever is missing.
+
+    Of the main figures of a super task the one over several datasets is taken, else that over the most clips.
+    """
+    whole = [row for row in rows if not row.numbers.slice]
+    return tuple(_spoke(task, whole) for task in SPOKES)
+
+
+def _spoke(task: str, rows: Sequence[ApplicationRow]) -> Spoke:
+    first = next(iter(main_rows(rows, task)), None)
+    return Spoke(task, first, None if first is None else oracle_of(first, rows))
+
+
+def main_rows(rows: Iterable[ApplicationRow], task: str) -> list[ApplicationRow]:
+    """Return the pooled rows with a value of the main figures of a super task, the one that stands for it first."""
+    found = []
+    for row in rows:
+        probe = probe_behind(row)
+        has_value = row.numbers.resynthesis.value is not None
+        main = probe is not None and probe.group == task and probe.primary == row.numbers.figure
+        if main and has_value and not row.numbers.slice:
+            found.append(row)
+    places = {key: place for place, key in enumerate(APPLICATION_METRICS)}
+    return sorted(
+        found,
+        key=lambda row: (
+            row.numbers.dataset != "",
+            -row.numbers.n,
+            places[row.numbers.figure],
+            row.numbers.dataset,
+            row.model.name,
+        ),
+    )
+
+
+def oracle_of(row: ApplicationRow, rows: Iterable[ApplicationRow]) -> Score | None:
+    """Return the oracle beside a row: the same figure of the same clips and model, with the true transcripts."""
+    probe = probe_behind(row)
+    if probe is None:
+        return None
+    key = f"{probe.key}{ORACLE}{row.numbers.figure.removeprefix(f'{probe.key}_')}"
+    mine = (row.codec, row.numbers.dataset, row.numbers.slice, row.model)
+    for other in rows:
+        same = (other.codec, other.numbers.dataset, other.numbers.slice, other.model) == mine
+        if same and other.numbers.figure == key and other.numbers.reference.value is not None:
+            return other.numbers.reference
+    return None
+
+
+def place_of(quantity: Quantity, value: float) -> float:
+    """Return where a value stands on its spoke, 0 (middle, worst) to 1 (rim, best); see :func:`scale_words`."""
+    figure = APPLICATION_METRICS[quantity.key].figure
+    if quantity.higher_is_better:
+        return min(max((value - max(figure.minimum, 0.0)) / (figure.maximum - max(figure.minimum, 0.0)), 0.0), 1.0)
+    if quantity.unit == "%":
+        return min(max(1.0 - value / 100.0, 0.0), 1.0)
+    half = _HALF_WAY.get(quantity.key, _USUAL_HALF)
+    return 1.0 / (1.0 + max(value, 0.0) / half)
+
+
+def scale_words(quantity: Quantity) -> str:
+    """Say where the middle and the rim of a spoke lie."""
+    figure = APPLICATION_METRICS[quantity.key].figure
+    if quantity.higher_is_better:
+        assert not isinf(figure.maximum)  # every main figure of MSEB that grows is a share
+        return f"0 in the middle, {figure.maximum:g} at the rim"
+    if quantity.unit == "%":
+        return "100 % and more in the middle, 0 at the rim"
+    half = _HALF_WAY.get(quantity.key, _USUAL_HALF)
+    return f"0 at the rim, {half:,.0f} half way"
