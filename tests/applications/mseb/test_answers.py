@@ -55,7 +55,7 @@ def test_f1_of_distinct_words_is_that_of_scikit_learn(target: list[str], answer:
 def test_the_geometric_mean_is_weighted_by_counts(answerable: list[int], f1: list[float], expected: float) -> None:
     """The known answers; to say always that there is no answer is worth nothing, unless there never is one."""
     values = {"answerable": np.array(answerable, float), "f1": np.array(f1, float)}
-    assert geometric_mean_f1(Evidence(values), np.ones((1, len(f1))))[0] == pytest.approx(expected, abs=5e-6)
+    assert geometric_mean_f1(Evidence(values), np.ones((1, len(f1))), "f1")[0] == pytest.approx(expected, abs=5e-6)
 
 
 def test_the_threshold_of_the_known_answer() -> None:
