@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,24 +42,16 @@ def mean(values: Values) -> Floats:
     return np.asarray(np.mean(np.stack(list(values.values())), axis=0))
 
 
-def means_over(figures: Sequence[ProbeMetric], probe: str, datasets: Sequence[str]) -> list[Composite]:
-    """Return, for each figure, its unweighted mean over ``datasets`` (locales); none for fewer than two of these."""
-    if len(datasets) < 2:  # noqa: PLR2004 -- a mean of one is that one
-        return []
-    return [_mean_over(figure, probe, datasets) for figure in figures]
-
-
-def _mean_over(figure: ProbeMetric, probe: str, datasets: Sequence[str]) -> Composite:
-    stem, percent = figure.key.removesuffix("_pct"), "_pct" if figure.key.endswith("_pct") else ""
-    row = ProbeMetric(
-        f"{stem}_mean{percent}",
-        f"{figure.label}, mean of {len(datasets)} locales",
-        figure.unit,
-        figure.higher_is_better,
-        figure.minimum,
-        figure.maximum,
-        figure.decimals,
-        f"Unweighted mean over {len(datasets)} locales, given where one model was asked on all. {figure.definition}",
-        f"{mean.__module__}:{mean.__name__}",
+def mean_of(name: str, label: str, like: ProbeMetric, probe: str, parts: Sequence[Place]) -> Composite:
+    """Return the unweighted mean of ``parts``, figures like ``like``; its key ends in ``_mean_<name>``."""
+    stem, percent = like.key.removesuffix("_pct"), "_pct" if like.key.endswith("_pct") else ""
+    row = replace(
+        like,
+        key=f"{stem}_mean_{name}{percent}",
+        label=label,
+        definition=f"Unweighted mean, given where one model was asked for all. {like.definition}",
+        target=f"{mean.__module__}:{mean.__name__}",
+        field="",
+        per="",
     )
-    return Composite(row, probe, tuple((name, figure.key) for name in datasets))
+    return Composite(row, probe, tuple(parts))

@@ -1,8 +1,8 @@
 """Classification: the class of a clip by texts that name the classes, or by a head trained on the references.
 
 Options of the task: ``label``, as probes name labels (``speaker``, ``extra:intent``, ``events``); ``classes``, a
-collection whose ids are the classes and whose texts are what is encoded, else the labels themselves; ``only``, labels that count,
-separated by commas; ``none``, the label of a clip that has no class, where clips may have several.
+collection whose ids are the classes and whose texts are what is encoded, else the labels themselves; ``only``, labels
+that count, separated by commas; ``none``, the label of a clip that has no class, where clips may have several.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Classifiers on the vectors of references, by folds: who is asked about a clip has not heard it, nor its speaker.
 
 One linear layer on standardised numbers, trained on full batches from zeros by
-:mod:`codec_superb.applications.er.head`: multinomial where a clip has one class, else one decision a class. Nothing is drawn at random, so that the same
-references give the same head for every codec.
+:mod:`codec_superb.applications.er.head`: multinomial where a clip has one class, else one decision a class. Nothing is
+drawn at random, so that the same references give the same head for every codec.
 """
 
 from __future__ import annotations

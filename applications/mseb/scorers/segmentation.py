@@ -1,8 +1,8 @@
 """Segmentation: the salient terms of an utterance with their times, chosen from the words that a recogniser heard.
 
 Options of the task: ``collection`` and ``label``, the true terms and the clip's own label that names their list;
-``offered`` and ``offered_label``, for the variant in which terms with their times are given and only the choice is asked for.
-Rarity comes from the collection ``idf`` where the dataset has one (id = word, weight), else from wordfreq.
+``offered`` and ``offered_label``, for the variant in which terms with their times are given and only the choice is
+asked for. Rarity comes from the collection ``idf`` where the dataset has one (id = word, weight), else from wordfreq.
 """
 
 from __future__ import annotations
