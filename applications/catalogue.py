@@ -148,6 +148,16 @@ _ROWS = (
         packages=_TORCH,
     ),
     BackendEntry(
+        "clap-joint", ("joint", "vectors"), f"{_ROOT}.embed.clap_joint:ClapJoint", "applications",
+        "CLAP's two towers: sounds and texts in one space",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "perch", ("vectors",), f"{_ROOT}.embed.perch:Perch", "probes",
+        "Perch 2, bird song and other animals, from a file for ONNX Runtime or LiteRT",
+        packages=("onnxruntime",), model=OWN_FILE,
+    ),
+    BackendEntry(
         "log-mel-frames", ("frames",), f"{_ROOT}.embed.log_mel:LogMelFrames", "",
         "a log-mel spectrogram, 80 bands of 25 ms every 10 ms", model=NO_FILE,
     ),
