@@ -12,7 +12,7 @@ from codec_superb.applications.probe import Probe, Side
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
-from codec_superb.pipeline.probing.predictions import PredictionSet
+from codec_superb.pipeline.probing.predictions import PredictionSet, check_dimensions
 from codec_superb.pipeline.tables.rows import PairRow, ProbeValue
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def score_run(
 ) -> ProbeResult:
     """Score one probe on one run; ``items`` are the run's clips of all categories, sorted."""
     sides = answers.sides
+    if row.takes:
+        check_dimensions(model.name, sides)
     mine = [item for item in items if item.category in row.categories]
     ids = {item.clip for item in mine}
     question = ScoringInput(
