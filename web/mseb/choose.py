@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isinf
 
-from codec_superb.applications.table import Probe
+from codec_superb.applications.probe import Probe
 from codec_superb.metrics.results import Score
 from codec_superb.web.applications import APPLICATION_METRICS, Application
 from codec_superb.web.quantity import Quantity
