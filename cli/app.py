@@ -16,6 +16,7 @@ from codec_superb.cli.commands import (
     datasets,
     doctor,
     metrics,
+    mseb,
     pack,
     precision,
     probe,
@@ -38,6 +39,7 @@ app.add_typer(codecs.app, name="codecs")
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(metrics.app, name="metrics")
 app.add_typer(tokens.app, name="tokens")
+app.add_typer(mseb.app, name="mseb")
 app.add_typer(admin.app, name="admin")
 for module in (
     resynth,

@@ -33,6 +33,7 @@ from codec_superb.server.leaderboard.endpoints import router as leaderboard
 from codec_superb.server.leaderboard.pages import router as board_page
 from codec_superb.server.moderation.endpoints import router as moderation_api
 from codec_superb.server.moderation.pages import router as moderation_pages
+from codec_superb.server.mseb.endpoints import router as mseb
 from codec_superb.server.operations.endpoints import router as operations
 from codec_superb.server.operations.meters import Meters, meters
 from codec_superb.server.pages.endpoints import router as pages
@@ -115,6 +116,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def _routers() -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
     return (
-        operations, board_page, pages, leaderboard, codecs, compare, listening, charts, ingest, upload_page,
+        operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb, ingest, upload_page,
         submissions, submission_pages, people, moderation_api, moderation_pages,
     )  # fmt: skip

@@ -43,8 +43,8 @@ class Encoding:
     codec: str
     backend: str
     """Models that answered: ``faster-whisper:tiny.en+minilm``."""
-    mean_bytes: float
-    """Mean size of the codec's payload of a clip."""
+    mean_bytes: float | None
+    """Mean size of the codec's payload of a clip; None where it is not known."""
     flops: float | None = None
     """Operations to encode; None where they were not measured."""
     url: str | None = None
@@ -179,13 +179,16 @@ def _result(
 
 
 def _appended(encoding: Encoding) -> list[MsebScore]:
-    scores = [
-        MsebScore(metric=SIZE, description="Mean bytes of the codec's payload.", value=encoding.mean_bytes, min=0)
+    """Return what MSEB appends to all tasks; what was not measured is absent: 0 would say that it costs nothing."""
+    found = (
+        (SIZE, "Mean size of the codec's payload of a clip.", encoding.mean_bytes),
+        (FLOPS, "Operations to encode, a multiplication with addition as two.", encoding.flops),
+    )
+    return [
+        MsebScore(metric=metric, description=says, value=value, min=0.0)
+        for metric, says, value in found
+        if value is not None
     ]
-    if encoding.flops is not None:  # 0 would say that encoding costs nothing
-        says = "Operations to encode, a multiplication with addition as two."
-        scores.append(MsebScore(metric=FLOPS, description=says, value=encoding.flops, min=0.0))
-    return scores
 
 
 def _counts(found: ApplicationAggregate) -> dict[str, Any]:

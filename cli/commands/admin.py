@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from codec_superb.cli.commands import admin_backup, admin_codecs, admin_datasets, admin_submissions, admin_tokens
+from codec_superb.cli.commands import (
+    admin_backup,
+    admin_codecs,
+    admin_datasets,
+    admin_mseb,
+    admin_submissions,
+    admin_tokens,
+)
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.cli.server_database import server_transaction
@@ -19,6 +26,7 @@ app.add_typer(admin_tokens.app, name="token")
 app.add_typer(admin_submissions.app, name="submissions")
 app.add_typer(admin_codecs.app, name="codec")
 app.add_typer(admin_datasets.app, name="datasets")
+app.add_typer(admin_mseb.app, name="mseb")
 app.command("backup")(admin_backup.backup)
 app.command("restore")(admin_backup.restore)
 

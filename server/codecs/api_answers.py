@@ -6,7 +6,10 @@ from codec_superb.server.board.entries import BoardEntry
 from codec_superb.server.codecs import schemas
 from codec_superb.server.codecs.pages import FoundCodec
 from codec_superb.server.codecs.published import Published
+from codec_superb.server.codecs.service import NewestResults, applications_of, slices_of
 from codec_superb.server.database.models import Submission
+from codec_superb.server.leaderboard.answers import application_answer
+from codec_superb.web.mseb.choose import is_mseb
 from codec_superb.web.site.codec.view import BandView, CategoryView, SampleView
 
 
@@ -88,3 +91,12 @@ def _category(view: CategoryView) -> schemas.CodecCategory:
 def _band(band: BandView) -> schemas.BitrateBand:
     members = [schemas.BandMember(name=each.name, title=each.title, kbps=each.kbps) for each in band.members]
     return schemas.BitrateBand(low=band.low, high=band.high, members=members, other_datasets=band.other_datasets)
+
+
+def mseb(found: NewestResults) -> schemas.CodecMseb:
+    """Answer with a codec's figures of MSEB."""
+    return schemas.CodecMseb(
+        codec=found.card.name,
+        figures=[application_answer(row) for row in applications_of(found) if is_mseb(row)],
+        slices=[application_answer(row) for row in slices_of(found) if is_mseb(row)],
+    )

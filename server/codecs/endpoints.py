@@ -13,7 +13,7 @@ from codec_superb.server.answers.cache import HTML, JSON, UnsentAnswer, cached
 from codec_superb.server.board.current import board_of
 from codec_superb.server.board.snapshot import Snapshot
 from codec_superb.server.codecs import api_answers, schemas
-from codec_superb.server.codecs.figures import distribution_figure, radar_figure
+from codec_superb.server.codecs.figures import distribution_figure, locales_figure, radar_figure, spokes_figure
 from codec_superb.server.codecs.pages import find
 from codec_superb.server.codecs.sample_endpoints import router as sample_router
 from codec_superb.server.codecs.service import newest_results_or_not_found
@@ -22,6 +22,7 @@ from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import FigureAnswer
 from codec_superb.server.people.page_context import page_context_of, public_page_context
 from codec_superb.server.people.sessions import has_cookie
+from codec_superb.web.mseb.heat import Shown
 from codec_superb.web.site.codec.page import codec_page
 
 router = APIRouter()
@@ -112,3 +113,44 @@ async def distribution(
             return UnsentAnswer(distribution_figure(request.app.state, session, found, category, metric, dataset), JSON)
 
     return await cached(request, f"{category} {metric} {dataset}", make, counted=True)
+
+
+@router.get("/api/v1/codecs/{name}/figures/spokes", tags=["figures"], responses={200: {"model": FigureAnswer}})
+async def spokes(name: Name, request: Request) -> Response:
+    """Draw the super tasks of MSEB as eight spokes: the original sound, the resynthesis, and what is missing."""
+
+    def make(snapshot: Snapshot) -> UnsentAnswer:
+        with database_of(request).transaction() as session:
+            return UnsentAnswer(spokes_figure(newest_results_or_not_found(session, snapshot, name)), JSON)
+
+    return await cached(request, "", make, counted=True)
+
+
+@router.get("/api/v1/codecs/{name}/figures/locales", tags=["figures"], responses={200: {"model": FigureAnswer}})
+async def locales(
+    name: Name,
+    figure: Annotated[str, Query(max_length=100, description="Key of an application's metric.")],
+    request: Request,
+    model: Annotated[str, Query(max_length=200, description="Model that answered; any without.")] = "",
+    shown: Annotated[Shown, Query(description="The value, or what is lost of it.")] = "value",
+) -> Response:
+    """Draw a figure by dataset and recording condition as a heat map."""
+
+    def make(snapshot: Snapshot) -> UnsentAnswer:
+        with database_of(request).transaction() as session:
+            found = newest_results_or_not_found(session, snapshot, name)
+            return UnsentAnswer(locales_figure(found, figure, model, shown), JSON)
+
+    return await cached(request, f"{figure} {model} {shown}", make, counted=True)
+
+
+@router.get("/api/v1/codecs/{name}/mseb", tags=["mseb"], responses={200: {"model": schemas.CodecMseb}})
+async def mseb(name: Name, request: Request) -> Response:
+    """Return a codec's figures of MSEB on every dataset, and on the clips of each recording condition."""
+
+    def make(snapshot: Snapshot) -> UnsentAnswer:
+        with database_of(request).transaction() as session:
+            found = newest_results_or_not_found(session, snapshot, name)
+            return UnsentAnswer(api_answers.mseb(found).model_dump_json(), JSON)
+
+    return await cached(request, "", make)

@@ -17,6 +17,9 @@ from codec_superb.server.errors import NotFound
 from codec_superb.web.figures.cumulative import cumulative_chart, share_reaching
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.figures.radar import radar_chart
+from codec_superb.web.mseb.choose import spokes_of
+from codec_superb.web.mseb.heat import Shown, heat_chart, heat_maps
+from codec_superb.web.mseb.spokes import spokes_chart
 from codec_superb.web.quantity import from_metric
 
 
@@ -25,6 +28,24 @@ def radar_figure(snapshot: Snapshot, found: NewestResults, category: Category) -
     own = service.category_of(found, category)
     near = service.band(snapshot, found, own)
     return _json(radar_chart(found.card.title, axes(own, near.members if near else ())))
+
+
+def spokes_figure(found: NewestResults) -> bytes:
+    """Draw the super tasks of MSEB. Raises NotFound for a codec without any."""
+    spokes = spokes_of(service.applications_of(found))
+    if not any(spoke.row for spoke in spokes):
+        raise NotFound(f"{found.card.name} has no results of MSEB")
+    return _json(spokes_chart(found.card.title, spokes))
+
+
+def locales_figure(found: NewestResults, figure: str, model: str, shown: Shown) -> bytes:
+    """Draw a figure by dataset and recording condition. Raises NotFound, naming those that there are."""
+    heats = heat_maps([*service.applications_of(found), *service.slices_of(found)])
+    for heat in heats:
+        if heat.quantity.key == figure and model in {"", heat.model}:
+            return _json(heat_chart(heat, shown))
+    there = ", ".join(dict.fromkeys(heat.quantity.key for heat in heats))
+    raise NotFound(f"{found.card.name} has no {figure!r} by locale or condition; there are {there or 'none'}")
 
 
 def distribution_figure(

@@ -6,6 +6,7 @@ from typing import Any
 
 from codec_superb.metrics.table import Category
 from codec_superb.server.http.api_model import ApiModel
+from codec_superb.server.leaderboard.schemas import ApplicationAnswer
 from codec_superb.server.submissions.schemas import CategoryResults
 
 
@@ -152,3 +153,13 @@ class CodecDetail(ApiModel):
     samples: list[ListeningSample]
     history: list[CodecVersion]
     published: list[PublishedFigures]
+
+
+class CodecMseb(ApiModel):
+    """All figures of one codec."""
+
+    codec: str
+    figures: list[ApplicationAnswer]
+    """On each dataset."""
+    slices: list[ApplicationAnswer]
+    """The same on the clips of one recording condition."""

@@ -25,7 +25,7 @@ from codec_superb.server.submissions import repository as submissions
 from codec_superb.server.submissions.applications import stored_applications
 from codec_superb.server.submissions.conditions import categories_of, codec_result
 from codec_superb.web.figures.distribution import quantiles_of
-from codec_superb.web.rows import CodecResult
+from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.site.codec.view import (
     BandNeighbour,
     BandView,
@@ -140,6 +140,18 @@ def spreads(session: Session, found: NewestResults, category: str) -> list[Sprea
     return made
 
 
+def slices_of(found: NewestResults) -> list[ApplicationRow]:
+    """Return the application metrics on the clips of one recording condition."""
+    document = found.submission.document
+    return stored_applications(found.card.name, document.get("slices"), document["datasets"])
+
+
+def applications_of(found: NewestResults) -> list[ApplicationRow]:
+    """Return the application metrics on all clips of each dataset."""
+    document = found.submission.document
+    return stored_applications(found.card.name, document.get("applications"), document["datasets"])
+
+
 def published_entries(name: str, found: NewestResults | None) -> list[Published]:
     """Find the published tables that hold this configuration; of a measured codec, those of its own family."""
     return entries_of(name, None if found is None else found.card.family)
@@ -173,9 +185,8 @@ def view_of(
         categories=[view for each in CATEGORIES if (view := _category(snapshot, found, each, spreads_of)) is not None],
         conditions=categories_of(submissions.under_conditions(session, card.name), [submission]),
         custom=custom_results(submission.document),
-        applications=stored_applications(
-            card.name, submission.document.get("applications"), submission.document["datasets"]
-        ),
+        applications=applications_of(found),
+        slices=slices_of(found),
         published=published_views(published),
         samples=samples,
         machines=provenance.machines(found.datasets),

@@ -166,8 +166,9 @@ class Submission(Base):
     card: Mapped[dict[str, Any]]
     """The codec's card of this version."""
     document: Mapped[dict[str, Any]] = mapped_column(deferred=True)
-    """``submission.json`` without card and aggregates, but with ``aggregates.applications``: datasets with provenance,
-    metric versions, samples; with ``custom_results``, where a file has metrics of plug-ins."""
+    """``submission.json`` without card and aggregates, but with ``aggregates.applications`` and, where a dataset has
+    recording conditions, ``aggregates.slices``: datasets with provenance, metric versions, samples; with
+    ``custom_results``, where a file has metrics of plug-ins."""
     custom: Mapped[bool] = mapped_column(default=False)
     """On datasets that are not of the benchmark: shown as custom, never ranked, never the current version."""
     condition: Mapped[str] = mapped_column(String(100), default="")

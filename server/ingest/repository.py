@@ -56,7 +56,7 @@ def submission_columns(accepted: Accepted) -> dict[str, object]:
         "card": whole["codec"],
         "document": {
             **{name: value for name, value in whole.items() if name not in {"codec", "aggregates"}},
-            "applications": whole["aggregates"]["applications"],
+            **{name: whole["aggregates"][name] for name in ("applications", "slices") if name in whole["aggregates"]},
             **document_of(submission, accepted.datasets),
         },
         "metrics": {key: version for key, version in submission.metrics.items() if key in METRICS},

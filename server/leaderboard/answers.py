@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from codec_superb.server.http.single_flight import SingleFlightCache
+from codec_superb.server.leaderboard.schemas import ApplicationAnswer
 from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import BoardView, to_query
 
@@ -77,16 +78,18 @@ def _rest(row: BoardRow) -> dict[str, Any]:
         "lossless": result.lossless,
         "undefined": row.undefined,
         "result": result.summary.model_dump(mode="json"),
-        "applications": {key: _application(found) for key, found in row.applications.items()},
+        "applications": {
+            key: application_answer(found).model_dump(mode="json") for key, found in row.applications.items()
+        },
     }
 
 
-def _application(found: ApplicationRow) -> dict[str, Any]:
+def application_answer(found: ApplicationRow) -> ApplicationAnswer:
     """Describe a figure of an application, with its ceiling and the model that answered."""
-    return {
-        "numbers": found.numbers.model_dump(mode="json"),
-        "model": found.model.backend,
-        "model_sha256": found.model.sha256 or None,
-        "version": found.model.version or None,
-        "settings": dict(found.model.settings),
-    }
+    return ApplicationAnswer(
+        numbers=found.numbers,
+        model=found.model.backend,
+        model_sha256=found.model.sha256 or None,
+        version=found.model.version or None,
+        settings=dict(found.model.settings),
+    )

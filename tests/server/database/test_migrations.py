@@ -21,7 +21,7 @@ from support.server.rows import WORDS, all_rows, fill_tables
 from codec_superb.metrics.results import Estimate
 from codec_superb.server.database import migrate
 from codec_superb.server.database.migrate import downgrade, upgrade
-from codec_superb.server.database.models import Base, Result, Revision, Submission
+from codec_superb.server.database.models import AuditEntry, Base, PublishedEncoder, Result, Revision, Submission
 from codec_superb.server.database.session import Database, bump_revision
 
 REVISIONS = [
@@ -180,33 +180,20 @@ def test_submissions_under_conditions_are_withdrawn_for_an_older_program(filled:
         assert all_rows(filled.engine) == before
 
 
-def test_slices_and_encoders_are_kept_aside_for_an_older_program(filled: Database, database_url: str) -> None:
-    """Before 0005 no application metric has a slice, which would be refused; after it all are back in their places."""
-    metric = {"probe": "asr", "figure": "asr_wer_pct", "n": 3}
+def test_imported_encoders_are_kept_aside_for_an_older_program(filled: Database, database_url: str) -> None:
+    """Before 0005 there is no table for them, so that the audit log keeps them; after it each is back, to the digit."""
     with filled.transaction(write=True) as session:
-        first, second, third = session.scalars(select(Submission).order_by(Submission.id))
-        places = ["", "clean", "", "traffic_noise"]
-        sliced = [{**metric, "slice": part, "dataset": str(at)} for at, part in enumerate(places)]
-        first.document = {**first.document, "applications": sliced}
-        second.document = {**second.document, "applications": [metric]}
-        third.document = {key: value for key, value in third.document.items() if key != "applications"}
-        identities = [first.id, second.id, third.id]
+        row = ["SVQSwSpeechTranscription", "SpeechTranscription", "speech_transcription", "sw", "WER", 0.1 + 0.2, None]
+        session.add(PublishedEncoder(encoder="b", source=WORDS, results=[row]))
     before = all_rows(filled.engine)
+    assert len(before["published_encoders"]) == 2
     downgrade(database_url, "0004")
     assert "published_encoders" not in inspect(filled.engine).get_table_names()
-    table = sa.table("submissions", sa.column("id", sa.String()), sa.column("document", sa.JSON()))
-    with filled.engine.connect() as connection:
-        old = dict(connection.execute(select(table.c.id, table.c.document)).all())
-    assert old[identities[0]]["applications"] == [{**metric, "dataset": "0"}, {**metric, "dataset": "2"}]
-    assert old[identities[1]]["applications"] == [metric]
-    assert "applications" not in old[identities[2]]
-    upgrade(database_url)
-    after = all_rows(filled.engine)
     with filled.transaction() as session:
-        assert session.get_one(Submission, identities[0]).document["applications"] == sliced
-    assert {name: rows for name, rows in after.items() if name != "submissions"} == {
-        name: rows for name, rows in before.items() if name != "submissions"
-    }
+        kept = session.scalars(select(AuditEntry).where(AuditEntry.action == "published.kept")).all()
+        assert [entry.detail["source"] for entry in kept] == [WORDS, WORDS]
+    upgrade(database_url)
+    assert all_rows(filled.engine) == before
 
 
 def test_a_later_migration_keeps_every_row(filled: Database, database_url: str, later: Path) -> None:

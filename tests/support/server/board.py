@@ -52,6 +52,8 @@ class Probed:
     sha256: str = "ab" * 32
     failed: int = 0
     width: float = 0.5
+    slice: str = ""
+    """Recording condition of its clips."""
 
     @property
     def probe(self) -> str:
@@ -72,8 +74,8 @@ class Probed:
         )
         words = {"words": 400, "reference.substitutions": 9, "resynthesis.substitutions": 31}
         return ApplicationAggregate(
-            probe=self.probe, figure=self.figure, dataset=self.dataset, n=CLIPS - 2 - self.failed, left_out=2,
-            failed=self.failed, pairs=0, reference=reference, resynthesis=value, loss=loss,
+            probe=self.probe, figure=self.figure, dataset=self.dataset, slice=self.slice, left_out=2,
+            n=CLIPS - 2 - self.failed, failed=self.failed, pairs=0, reference=reference, resynthesis=value, loss=loss,
             totals=words if self.probe == "asr" else {},
         )  # fmt: skip
 
@@ -250,8 +252,11 @@ def _document(
         samples=tuple(samples),
         clips_sha256=_sha("clips"),
     )  # fmt: skip
-    figures = [entry.aggregate().model_dump(mode="json") for entry in applications]
-    return document.seal().model_dump(mode="json", exclude={"codec", "aggregates"}) | {"applications": figures}
+    parts = {"applications": [entry for entry in applications if not entry.slice]}
+    if sliced := [entry for entry in applications if entry.slice]:
+        parts["slices"] = sliced
+    figures = {name: [entry.aggregate().model_dump(mode="json") for entry in part] for name, part in parts.items()}
+    return document.seal().model_dump(mode="json", exclude={"codec", "aggregates"}) | figures
 
 
 def _probes(applications: Sequence[Probed], dataset: str) -> tuple[ProbeInfo, ...]:

@@ -12,6 +12,7 @@ from codec_superb.web.figures.distribution import Quantiles
 from codec_superb.web.figures.radar import LEAST_AXES, RadarAxis
 from codec_superb.web.rows import ApplicationRow, CodecResult
 from codec_superb.web.site.cells import TextTable
+from codec_superb.web.site.codec.mseb import of_mseb, without_mseb
 from codec_superb.web.site.custom import CustomRow
 
 
@@ -214,6 +215,9 @@ class CodecView:
     custom: Sequence[CustomRow] = ()
     conditions: Sequence[ConditionCategory] = ()
     applications: Sequence[ApplicationRow] = ()
+    """On all clips of each dataset."""
+    slices: Sequence[ApplicationRow] = ()
+    """On the clips of one recording condition."""
     published: Sequence[PublishedView] = ()
     samples: Sequence[SampleView] = ()
     machines: str = ""
@@ -243,7 +247,8 @@ class CodecView:
             ("results", "Results", self.categories),
             ("conditions", "Conditions", self.conditions),
             ("custom", "Custom metrics", self.custom),
-            ("applications", "Applications", self.applications),
+            ("mseb", "MSEB", of_mseb(self.applications)),
+            ("applications", "Applications", without_mseb(self.applications)),
             ("published", "Published figures", self.published),
             ("efficiency", "Efficiency", self.categories),
             ("listen", "Listen", self.samples),

@@ -1,0 +1,165 @@
+"""Puts the page of MSEB together: the codecs of the board on one dataset, and published encoders apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy.orm import Session
+
+from codec_superb.metrics.table import CATEGORIES
+from codec_superb.pipeline.literature.mseb import (
+    LOWER_IS_BETTER,
+    MsebSummary,
+    mseb_about,
+    mseb_reconstruction,
+    mseb_rows,
+    summaries,
+    super_task_of,
+)
+from codec_superb.server.board.entries import BoardEntry, board_row
+from codec_superb.server.board.snapshot import Snapshot
+from codec_superb.server.errors import NotFound
+from codec_superb.server.mseb import repository
+from codec_superb.web.figures.layout import Figure
+from codec_superb.web.mseb.choose import is_mseb
+from codec_superb.web.mseb.rate import mseb_rate_chart
+from codec_superb.web.rows import ApplicationRow, CodecResult
+from codec_superb.web.site.mseb.board import Measured, TaskColumn, task_columns
+from codec_superb.web.site.mseb.page import MsebSource, MsebView, Reconstruction
+from codec_superb.web.site.mseb.published import (
+    PublishedLine,
+    PublishedTask,
+    ReconstructionLine,
+    reconstruction_table,
+)
+
+
+def view_of(session: Session, snapshot: Snapshot, dataset: str | None) -> MsebView:
+    """Make the view of the page. Raises NotFound for a dataset without results, naming those that have some."""
+    datasets = datasets_with_results(snapshot)
+    chosen = _chosen(datasets, dataset)
+    codecs = codecs_on(snapshot, chosen)
+    return MsebView(
+        dataset=chosen,
+        datasets=datasets,
+        codecs=codecs,
+        columns=task_columns(codecs),
+        published=published_tasks(session),
+        source=_source(),
+        reconstruction=_reconstruction(),
+    )
+
+
+def datasets_with_results(snapshot: Snapshot) -> list[tuple[str, int]]:
+    """List the datasets with a figure of MSEB, over all locales ('') first, then by how many codecs they have."""
+    found: dict[str, int] = {}
+    for entry in snapshot.runs:
+        for dataset in entry.applications:
+            if any(is_mseb(row) and row.numbers.dataset == dataset for row in entry.applications[dataset].values()):
+                found[dataset] = found.get(dataset, 0) + 1
+    return sorted(found.items(), key=lambda item: (item[0] != "", -item[1], item[0]))
+
+
+def codecs_on(snapshot: Snapshot, dataset: str) -> list[Measured]:
+    """Return the codecs with figures of MSEB on a dataset, each with the bitrate measured there."""
+    found = ((entry, _rows(entry, dataset)) for entry in snapshot.runs)
+    return [_measured(entry, dataset, rows) for entry, rows in found if rows]
+
+
+def rate_figure(snapshot: Snapshot, figure: str, dataset: str) -> Figure:
+    """Draw a figure against bitrate. Raises NotFound where no codec has it, naming the figures that there are."""
+    codecs = codecs_on(snapshot, dataset)
+    columns = {column.quantity.key: column for column in task_columns(codecs)}
+    if figure not in columns:
+        raise NotFound(f"no codec has the figure {figure!r} on {dataset!r}; there are {', '.join(columns) or 'none'}")
+    results = {result.codec: result for result, _ in codecs}
+    drawn = [(results[row.codec], row) for row in columns[figure].rows]
+    return mseb_rate_chart(figure, drawn, [row for _, rows in codecs for row in rows])
+
+
+def columns_on(snapshot: Snapshot, dataset: str | None) -> tuple[str, Sequence[Measured], tuple[TaskColumn, ...]]:
+    """Return the dataset, its codecs and the super tasks that they have. Raises NotFound as :func:`view_of`."""
+    chosen = _chosen(datasets_with_results(snapshot), dataset)
+    codecs = codecs_on(snapshot, chosen)
+    return chosen, codecs, task_columns(codecs)
+
+
+def published_summaries(session: Session) -> list[MsebSummary]:
+    """Return the means of all published encoders, those of the program and imported ones."""
+    more = [row for encoder in repository.imported(session) for row in repository.rows_of(encoder)]
+    return summaries([*mseb_rows(), *more])
+
+
+def published_tasks(session: Session) -> list[PublishedTask]:
+    """Return a table a task of the main metrics of all published encoders."""
+    more = {encoder.encoder: encoder for encoder in repository.imported(session)}
+    rows = [*mseb_rows(), *(row for encoder in more.values() for row in repository.rows_of(encoder))]
+    sources = {name: encoder.source for name, encoder in more.items()}
+    groups: dict[tuple[str, str, str, str], list[PublishedLine]] = {}
+    for each in summaries(rows, main_only=True):
+        key = (super_task_of(each.type), each.task, each.sub_task, each.metric)
+        groups.setdefault(key, []).append(_published_line(each, sources))
+    order = {task: place for place, task in enumerate(mseb_about()["tasks"])}
+    return [
+        PublishedTask(super_task, _label(task, part), metric, metric not in LOWER_IS_BETTER, tuple(lines))
+        for (super_task, task, part, metric), lines in sorted(
+            groups.items(), key=lambda item: (order.get(item[0][1], len(order)), item[0][1:])
+        )
+    ]
+
+
+def _chosen(datasets: Sequence[tuple[str, int]], dataset: str | None) -> str:
+    names = [name for name, _ in datasets]
+    if dataset is None:
+        return names[0] if names else ""
+    if dataset not in names:
+        raise NotFound(
+            f"no codec has results of MSEB on {dataset!r}; there are {', '.join(filter(None, names)) or 'none'}"
+        )
+    return dataset
+
+
+def _rows(entry: BoardEntry, dataset: str) -> list[ApplicationRow]:
+    rows = entry.applications.get(dataset, {}).values()
+    return [row for row in rows if is_mseb(row) and row.numbers.dataset == dataset]
+
+
+def _measured(entry: BoardEntry, dataset: str, rows: Sequence[ApplicationRow]) -> Measured:
+    results: list[CodecResult] = [
+        board_row(entry, category, dataset, None, "").result
+        for category in CATEGORIES
+        if (category, dataset) in entry.figures
+    ]
+    first = results[0]
+    return first, tuple(replace(row, kbps=first.kbps) for row in rows)
+
+
+def _published_line(each: MsebSummary, sources: dict[str, str]) -> PublishedLine:
+    about = mseb_about()["encoders"].get(each.encoder, {"title": each.encoder, "kind": ""})
+    source = sources.get(each.encoder, "")
+    return PublishedLine(
+        about["title"], about["kind"], source, each.mean, each.lowest, each.highest, each.n, each.missing
+    )
+
+
+def _label(task: str, part: str) -> str:
+    label = str(mseb_about()["tasks"].get(task, {}).get("label", task))
+    base, _, condition = part.partition(":")
+    if condition:
+        return f"{label}, {condition.replace('_', ' ')}"
+    return f"{label}, {base.replace('_', ' ')}" if base.startswith("speaker_") else label
+
+
+def _source() -> MsebSource:
+    about = mseb_about()
+    return MsebSource(about["label"], about["citation"], about["url"], about["date"], about["differs"])
+
+
+def _reconstruction() -> Reconstruction:
+    about = mseb_about()["reconstruction"]
+    lines = [
+        ReconstructionLine(f"{row.dataset}, {row.condition.replace('_', ' ')}", row.mean_fad, row.lowest, row.highest)
+        for row in mseb_reconstruction()
+    ]
+    return Reconstruction(about["statement"], about["differs"], reconstruction_table(about["label"], lines))
