@@ -38,10 +38,10 @@ class Folder:
     def rows(
         self, name: str, columns: tuple[str, ...], more: tuple[str, ...] = (), *, locale: str | None = None
     ) -> Iterator[tuple[Path, str, Row]]:
-        """Yield file, place for errors, and row of the table ``name``; with ``locale``, those of that locale and those that name none.
+        """Yield file, place for errors, and row of the table ``name``.
 
-        ``more`` are columns that a table need not have. Raises LayoutError for a file that is no table or lacks one of
-        ``columns``.
+        With ``locale``, rows of that locale and rows that name none. ``more`` are columns that a table need not have.
+        Raises LayoutError for a file that is no table or lacks one of ``columns``.
         """
         for path in self.named(name):
             for number, row in enumerate(read_table(path, columns, more, locale), start=1):

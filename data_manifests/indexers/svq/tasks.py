@@ -205,7 +205,7 @@ def _take_documents(tasks: Tasks, folder: Folder, table: str, collection: str, i
     documents = tasks.documents[collection] = Documents(folder, table, id_column)
     if lacking := relevant - documents.ids():
         tasks.notes.append(
-            f"{table} lacks {len(lacking)} of {len(relevant)} relevant documents: {min(lacking)} and others"
+            f"{table} lacks {len(lacking)} of {len(relevant)} relevant documents, the first {min(lacking)}"
         )
     if documents.without_text:
         tasks.notes.append(f"{table}: {documents.without_text} documents without text are left out")

@@ -20,7 +20,7 @@ import soundfile
 from numpy.typing import NDArray
 from support.timing import PATIENCE_S
 
-from codec_superb.data_manifests.manifest import Manifest, PackageFile
+from codec_superb.data_manifests.manifest import Manifest, PackageFile, PinnedFile
 
 
 def noise(seconds: float = 0.5, rate: int = 16_000, channels: int = 1, seed: int = 0) -> NDArray[np.float32]:
@@ -146,6 +146,13 @@ class IndexServer:
         """Serve a file; return its entry for a manifest."""
         self.files[filename] = (project, content)
         return package_file(project, version, filename, content)
+
+    def pin(self, path: str, content: bytes) -> PinnedFile:
+        """Serve a file that is no package's; return its entry for a manifest, where it lies at ``path``."""
+        name = Path(path).name
+        self.files[name] = ("", content)
+        url = f"{self.url.removesuffix('simple/')}files/{name}"
+        return PinnedFile(url=url, sha256=hashlib.sha256(content).hexdigest(), size=len(content), path=path)
 
     def downloads(self, filename: str) -> list[str | None]:
         """Return the ``Range`` of each request for a file."""
