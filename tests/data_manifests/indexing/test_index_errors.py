@@ -42,6 +42,7 @@ EXPECTED = {
     "nsynth": "examples.json",
     "gtzan_genre": "blues/blues.*",
     "gtzan_music_speech": "music_wav/*",
+    "svq_en_us": "Parquet files with the columns utt_id, locale and waveform",
 }
 
 
