@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from codec_superb.data_manifests.collections import MAX_TEXT_BYTES, NUMBERS, STRINGS, CollectionRow
 from codec_superb.data_manifests.errors import ManifestError
@@ -30,8 +30,13 @@ class TableRows(Iterable[CollectionRow]):
     def __iter__(self) -> Iterator[CollectionRow]:
         """Yield the rows. Raises ManifestError naming the file, the row and what was expected."""
         try:
-            with self._opened() as file:
-                yield from _from_csv(file, self.path) if self.path.suffix == ".csv" else _from_parquet(file, self.path)
+            if self.path.suffix == ".csv":
+                # utf-8-sig: spreadsheet programs write a byte order mark
+                with io.TextIOWrapper(self._opened(), encoding="utf-8-sig", newline="") as lines:
+                    yield from _from_csv(lines, self.path)
+            else:
+                with self._opened() as file:
+                    yield from _from_parquet(file, self.path)
         except OSError as error:
             raise ManifestError(f"cannot read {self.path}: {error.strerror or error}") from error
 
@@ -39,9 +44,8 @@ class TableRows(Iterable[CollectionRow]):
         return self.path.open("rb") if self._content is None else io.BytesIO(self._content)
 
 
-def _from_csv(file: BinaryIO, path: Path) -> Iterator[CollectionRow]:
-    # utf-8-sig: spreadsheet programs write a byte order mark
-    reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""), strict=True)
+def _from_csv(lines: TextIO, path: Path) -> Iterator[CollectionRow]:
+    reader = csv.reader(lines, strict=True)
     number = 0
     try:
         header = [name.strip() for name in next(reader, [])]

@@ -382,3 +382,49 @@ def test_records_name_paths_inside_the_dataset(tiny: Manifest) -> None:
     for record in read_records(_folder()):
         assert not Path(record.path).is_absolute()
         assert (_folder() / record.path).is_file()
+
+
+def test_a_manifest_brings_collections(tiny: Manifest, index: IndexServer) -> None:
+    """Written in it, or in a member of a package file; a changed one makes them anew, and no clip."""
+    table = b"id,text\nrobin,Robins are birds.\n"
+    file = index.add("birdtexts", "1", "birdtexts-1.tar.gz", sdist("birdtexts", "1", {"pages.csv": table}))
+    assert tiny.source.kind == "packages"
+    labels = ({"id": "tweet", "text": "the call of a bird"}, {"id": "buzz", "text": "a bee"})
+    source = tiny.source.model_dump() | {
+        "files": tiny.source.model_dump()["files"] | {"texts": file.model_dump()},
+        "collections": {"labels": labels, "pages": {"file": "texts", "member": "birdtexts-1/pages.csv"}},
+    }
+    manifest = Manifest.model_validate(tiny.model_dump() | {"source": source})
+    first = prepare_manifest(manifest)
+    dataset = open_dataset(_folder())
+    assert dataset.collection("labels").texts == ["the call of a bird", "a bee"]
+    assert [(row.id, row.text) for row in dataset.collection("pages").rows()] == [("robin", "Robins are birds.")]
+    assert first.manifest_hash == prepare_manifest(tiny.model_copy(update={"version": "2"})).manifest_hash
+    assert dict(open_dataset(_folder()).collections) == {}
+    assert not list((_folder() / "collections").iterdir())
+    assert prepare_manifest(manifest).made == 5
+    dataset.collection("labels").path.unlink()
+    assert prepare_manifest(manifest).made == 5
+    assert prepare_manifest(manifest).made == 0
+
+
+@pytest.mark.parametrize(
+    ("collections", "complaint"),
+    [
+        (
+            {"labels": [{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]},
+            "collection labels, row 2: the id 'a' is given twice",
+        ),
+        ({"labels": [{"id": "a"}]}, "collection labels, row 1 .*the text is empty"),
+        ({"pages": {"file": "birds", "member": "birds-1/none.csv"}}, "has no plain file birds-1/none.csv"),
+    ],
+)
+def test_a_bad_collection_is_an_error_before_any_clip(
+    tiny: Manifest, collections: dict[str, object], complaint: str
+) -> None:
+    """Nothing is cut, and no dataset is said to be there."""
+    source = tiny.source.model_dump() | {"collections": collections}
+    with pytest.raises(ManifestError, match=complaint):
+        prepare_manifest(Manifest.model_validate(tiny.model_dump() | {"source": source}))
+    assert not list(_folder().rglob("*.flac"))
+    assert not (_folder() / "index.json").exists()

@@ -46,6 +46,7 @@ EXPECTED = {
     "birdset_hsn": "HSN_metadata_test_5s.parquet",
     "fsd50k_eval": "FSD50K.ground_truth/eval.csv",
     "stamps": "tuxpaint-stamps-default_*_all.deb",
+    "svq_en_us": "Parquet files with the columns utt_id, locale and waveform",
 }
 
 

@@ -30,6 +30,7 @@ from support.datasets.layout_trees import (
     voxlingua_ids,
 )
 from support.datasets.layouts import Case
+from support.datasets.svq import build_v1 as build_svq
 
 from codec_superb.plugins import import_file
 
@@ -295,6 +296,13 @@ CASES = (
         build_gtzan_music_speech,
         clips=("music_wav/bagpipe", "speech_wav/allison"),
         labels=("speech_wav/allison", {"events": ("speech",)}),
+    ),
+    Case(
+        "svq_en_us",
+        lambda tree: build_svq(tree.root),
+        clips=("utt_87", "utt_88", "utt_89", "utt_90"),
+        labels=("utt_89", {"text": "How old is Rome?", "language": "en-US", "extra": {"environment": "media_noise"}}),
+        notes=("query_reranking: 4 queries (3873 published)",),
     ),
     *_own_cases(),
 )
