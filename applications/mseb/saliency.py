@@ -11,9 +11,9 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from codec_superb.applications.asr.normalise import language_of
+from codec_superb.applications.asr.word_times import Word
 from codec_superb.applications.errors import MissingPackage
 from codec_superb.missing_package import not_installed
 
@@ -23,17 +23,6 @@ _BY_PREFIX = frozenset({"ja"})
 """Languages written without spaces whose terms are the longest prefixes in the table."""
 _IN_WORDS = "'’-"
 """What may stand inside a word, besides letters, marks and digits."""
-
-
-class Word(NamedTuple):
-    """A word of a transcript, or a term of several."""
-
-    text: str
-    start: float
-    """Seconds from the start of the clip."""
-    end: float
-    confidence: float
-    """Probability of a word; of a term its rarity times the mean probability of its words."""
 
 
 Rarity = Callable[[str], float | None]

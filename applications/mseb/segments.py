@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from codec_superb.applications.asr.edits import count_edits
-from codec_superb.applications.mseb.saliency import Word
+from codec_superb.applications.asr.word_times import Word
 
 TOLERANCES = {"50": 0.05, "100": 0.1, "200": 0.2}
 """Seconds by which both ends may be off, by the name in a figure: 0.05 in the published code, 0.1 in the paper."""

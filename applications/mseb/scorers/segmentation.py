@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
+from codec_superb.applications.asr.word_times import Word, read
 from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput, Setting
-from codec_superb.applications.mseb.saliency import MOST, Rarity, Word, from_table, from_wordfreq, salient_terms
+from codec_superb.applications.mseb.saliency import MOST, Rarity, from_table, from_wordfreq, salient_terms
 from codec_superb.applications.mseb.scorers.lookup import Listed, collection_of, lists_of
 from codec_superb.applications.mseb.scorers.sides import UNKNOWN, own_label, taking_part
 from codec_superb.applications.mseb.segments import TOLERANCES, hits, matched, ordered_gain, word_errors
-from codec_superb.applications.mseb.word_times import read
 from codec_superb.applications.probe import SIDES, Probe
 
 IDF = "idf"

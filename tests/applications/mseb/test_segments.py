@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec_superb.applications.mseb.saliency import Word, from_table, from_wordfreq, salient_terms
+from codec_superb.applications.asr.word_times import Word
+from codec_superb.applications.mseb.saliency import from_table, from_wordfreq, salient_terms
 from codec_superb.applications.mseb.segments import Hits, hits, matched, ordered_gain, word_errors
 
 A, B, C = (Word(name, at, at + 0.5, 1.0) for at, name in enumerate("abc"))

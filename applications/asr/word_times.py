@@ -5,10 +5,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-
-from codec_superb.applications.mseb.saliency import Word
+from typing import NamedTuple
 
 _NUMBERS = 3
+
+
+class Word(NamedTuple):
+    """A word of a transcript, or a term of several."""
+
+    text: str
+    start: float
+    """Seconds from the start of the clip."""
+    end: float
+    confidence: float
+    """Probability of a word; of a term its rarity times the mean probability of its words."""
 
 
 def written(words: Iterable[Word]) -> str:
