@@ -41,7 +41,8 @@ class TableRows(Iterable[CollectionRow]):
 
 def _from_csv(file: BinaryIO, path: Path) -> Iterator[CollectionRow]:
     # utf-8-sig: spreadsheet programs write a byte order mark
-    reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""), strict=True)
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    reader = csv.reader(text, strict=True)
     number = 0
     try:
         header = [name.strip() for name in next(reader, [])]
@@ -59,6 +60,8 @@ def _from_csv(file: BinaryIO, path: Path) -> Iterator[CollectionRow]:
         raise ManifestError(
             f"{path}, row {number + 1}: expected UTF-8, got byte {error.object[error.start]:#04x}; save it as UTF-8"
         ) from error
+    finally:
+        text.detach()  # the caller closes the file; a wrapper that is only dropped warns of an unclosed one
 
 
 def _from_parquet(file: BinaryIO, path: Path) -> Iterator[CollectionRow]:
