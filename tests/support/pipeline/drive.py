@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from support.pipeline.probe import install
+from support.pipeline.text_encoders import embed
 
 
 def start(**order: Any) -> subprocess.Popen[str]:
@@ -73,6 +74,9 @@ def main(order: dict[str, Any]) -> int:
             install()
             names = {"applications": order["applications"], "backends": order["backends"]}
             outcomes = probe([out], **names, workers=2, progress=_Announcing())
+        elif order["stage"] == "embed":
+            embed(order, _Announcing())
+            return 0
         else:
             outcomes = score([out], metrics=order["metrics"], workers=2, progress=_Announcing())
     except PipelineError as error:
