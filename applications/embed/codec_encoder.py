@@ -1,8 +1,9 @@
 """Backends ``codec-codes``, ``codec-frames`` and ``codec-vectors``: a codec of the catalogue as an encoder of sound.
 
 ``codec-codes:NAME`` gives the codec's own tokens, of every token codec, isolated ones included; with ``codebooks=1``
-those of its first codebook, since a frame of sixteen is hardly ever the same twice. The other two give its latents (:meth:`~codec_superb.base_codec.interface.Codec.latents`): as its decoder is given them, or with
-``latents=continuous`` as they are before they are quantised; the codecs of transformers and Lyra have them.
+those of its first codebook, since a frame of sixteen is hardly ever the same twice. The other two give its latents
+(:meth:`~codec_superb.base_codec.interface.Codec.latents`): as its decoder is given them, or with ``latents=continuous``
+as they are before they are quantised; the codecs of transformers and Lyra have them.
 """
 
 from __future__ import annotations
