@@ -13,7 +13,7 @@ from codec_superb.applications.results import ProbeInfo
 from codec_superb.data_manifests.collections import Collection
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
-from codec_superb.pipeline.probing.predictions import PredictionSet, check_dimensions
+from codec_superb.pipeline.probing.predictions import PredictionSet
 from codec_superb.pipeline.tables.rows import PairRow, ProbeValue
 
 T = TypeVar("T")
@@ -61,8 +61,6 @@ def score_run(
 ) -> ProbeResult:
     """Score one probe on one run; ``items`` are the run's clips of all categories, sorted."""
     sides = answers.sides
-    if row.takes:
-        check_dimensions(model.name, sides)
     mine = [item for item in items if item.category in row.categories]
     ids = {item.clip for item in mine}
     question = ScoringInput(
