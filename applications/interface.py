@@ -19,6 +19,7 @@ from typing import ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.probe import Side
 from codec_superb.data_manifests.collections import Collection
 from codec_superb.metrics.table import Category
@@ -157,6 +158,9 @@ class TextQuestion(NamedTuple):
 class SecondStage(ABC):
     """A model behind a recogniser; ``__init__`` and ``prepare`` are those of :class:`Backend`."""
 
+    one_copy_per_worker: ClassVar[bool] = False
+    """Whether each worker process may load its own copy; otherwise one process runs it with all cores."""
+
     def __init__(self, variant: str = "", weights: Path | None = None) -> None:
         self.variant = variant
         self.weights = weights
@@ -182,11 +186,28 @@ class TextEncoder(SecondStage):
 
     @abstractmethod
     def embed(self, texts: Sequence[str], role: TextRole) -> Samples:
-        """Return float32 of shape ``(texts, dimensions)``; the empty text has a vector too."""
+        """Return float32 of shape ``(texts, dimensions)`` for at least one text; the empty text has a vector too.
+
+        A vector is the same whatever stands beside its text. Raises PredictionFailed where a text has none.
+        """
+
+    def document(self, title: str, text: str) -> str:  # noqa: ARG002 -- for models that were trained on titles
+        """Return what stands for a document of a collection in ``embed``: its text alone unless a model takes titles.
+
+        It is called before the model is loaded, in the calling process.
+        """
+        return text
 
     def answer(self, questions: Sequence[TextQuestion]) -> Sequence[Prediction | Exception]:
-        """Embed the transcripts as queries."""
-        return list(self.embed([question.text for question in questions], "query"))
+        """Embed the transcripts as queries; one that has no vector fails alone."""
+        return [self._embedded(question.text) for question in questions]
+
+    def _embedded(self, text: str) -> Prediction | Exception:
+        try:
+            vector: Samples = self.embed([text], "query")[0]
+        except PredictionFailed as error:
+            return error
+        return vector
 
 
 class TextVectors(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from codec_superb.applications.results import ProbeInfo
+from codec_superb.applications.results import ApplicationAggregate, ProbeInfo
 from codec_superb.cli.report_conditions import condition_results
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregates.evidence import short_clips
@@ -25,6 +25,7 @@ from codec_superb.web.rows import (
     RateComparison,
     ReportData,
     ReportSample,
+    RetrievalExample,
 )
 
 
@@ -33,6 +34,7 @@ def report_data(
     rankings: Mapping[Category, Ranking],
     title: str,
     listening: Sequence[ReportSample] = (),
+    examples: Sequence[RetrievalExample] = (),
 ) -> ReportData:
     """Assemble the data of the page from one entry per codec and condition (see ``combine``) and their ranking.
 
@@ -54,6 +56,8 @@ def report_data(
             _applications,
         ),
         applications=[row for entry in results for row in _applications(entry)],
+        slices=[row for entry in results for row in _applications(entry, entry.aggregates.slices)],
+        examples=examples,
         provenance=_provenance(everything),
         dataset_credits=_credits(everything),
     )
@@ -94,14 +98,15 @@ def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> C
     )
 
 
-def _applications(entry: Results) -> list[ApplicationRow]:
+def _applications(entry: Results, aggregates: Sequence[ApplicationAggregate] | None = None) -> list[ApplicationRow]:
+    """Return the rows of the pooled figures, or of ``aggregates``."""
     probes = {dataset.info.name: dataset.probes for dataset in entry.datasets}
     short = {
         (name, info.probe): len(short_clips(entry.rows, info, name)) for name, infos in probes.items() for info in infos
     }
     rows = application_rows(
         entry.card.name,
-        entry.aggregates.applications,
+        entry.aggregates.applications if aggregates is None else aggregates,
         probes,
         lambda found: measured_kbps(entry.aggregates, found.probe, found.dataset),
     )

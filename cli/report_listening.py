@@ -28,14 +28,14 @@ def choose_listening(results: Sequence[Results], per_category: int = PER_CATEGOR
     local = [entry for entry in results if all(dataset.source.is_dir() for dataset in entry.datasets)]
     if not local or not per_category:
         return []
-    datasets = _datasets(local)
+    datasets = local_datasets(local)
     rows = [{(row.dataset, row.clip): row for row in entry.rows if row.status == "ok"} for entry in local]
     shared = [row for key, row in rows[0].items() if row.dataset in datasets and all(key in other for other in rows)]
     chosen = _choose(shared, datasets, per_category)
     return [_listening(row, datasets[row.dataset], local) for row in chosen]
 
 
-def _datasets(results: Sequence[Results]) -> dict[str, Dataset]:
+def local_datasets(results: Sequence[Results]) -> dict[str, Dataset]:
     """Open the datasets that are on this machine with the manifest hash of the runs."""
     from codec_superb.data_manifests import DatasetError
     from codec_superb.pipeline.errors import RunFolderError

@@ -192,7 +192,10 @@ class PinnedFile(StrictModel):
     """One file of a web server, pinned."""
 
     url: Url
-    """Address of this version for ever: with a commit or a version in it."""
+    """Address of this version for ever: with a commit or a version in it. For a file of Debian's archive, the mirrors
+    that apt is configured with are asked first."""
+    mirrors: tuple[Url, ...] = ()
+    """Further addresses of the same file, asked in turn where the first does not give it."""
     sha256: Sha256
     size: int = Field(gt=0)
     """Bytes."""

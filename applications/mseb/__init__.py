@@ -1,1 +1,1 @@
-"""The eight super tasks of MSEB: tasks as data, their scorers, and its result files."""
+"""The super tasks of MSEB on resynthesised sound: a table of tasks, their kinds, and pure scoring."""

@@ -70,9 +70,11 @@ def write(
 ) -> None:
     """Render the page and write it atomically. Raises PipelineError where it cannot be written."""
     from codec_superb.cli.report_data import report_data
+    from codec_superb.cli.report_examples import EXAMPLES, choose_examples
     from codec_superb.cli.report_listening import choose_listening
     from codec_superb.pipeline.output_file import write_output
     from codec_superb.web.report import render
 
-    page = render(report_data(results, rankings, title, choose_listening(results, listening)), _table(results))
+    samples, examples = choose_listening(results, listening), choose_examples(results, EXAMPLES if listening else 0)
+    page = render(report_data(results, rankings, title, samples, examples), _table(results))
     write_output(out, page.encode("utf-8"))

@@ -10,24 +10,16 @@ not in it raises a :class:`~codec_superb.data_manifests.errors.FetchError` that 
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from codec_superb.data_manifests.audio.quantise import quantise_24_bits
-from codec_superb.data_manifests.audio.samples import Samples, pcm_bits, write_flac
+from codec_superb.data_manifests.audio.store import AudioStore
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
-from codec_superb.data_manifests.errors import AudioFileError, FetchError, LayoutError, ManifestError
-from codec_superb.data_manifests.files import file_stamp, write_atomically
+from codec_superb.data_manifests.errors import AudioFileError, FetchError, LayoutError
 from codec_superb.data_manifests.indexers.listing import FoundClip, Listing
 from codec_superb.data_manifests.manifest import HuggingFaceSource, ManifestLabels
 from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate, ignore_progress
@@ -35,7 +27,6 @@ from codec_superb.missing_package import not_installed
 
 _ROWS_AT_ONCE = 16
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})(?:-[0-9a-f]+)?\.parquet$")
-_DONE = "exported.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +76,11 @@ def export(
     total = sum(split.count for _, _, split in splits)
     if folder is None:
         listing.notes.append(f"read from {source.repo} at {pinned or 'the newest revision'}")
-    stored = _Stored(store)
-    try:
+    with AudioStore(store) as stored:
         for name, category, split in splits:
             for row in split.rows:
                 _export_row(row, name, category, listing, stored)
                 progress(ProgressUpdate("cut", len(listing.found) + len(listing.missing), total, f"{name}/{row.id}"))
-    finally:
-        stored.save()
     return listing
 
 
@@ -165,17 +153,14 @@ def _note_absent_shards(paths: list[Path], split: str, listing: Listing) -> None
         listing.notes.append(f"shards of {split} are not there: {', '.join(map(str, absent))} of 0 to {wanted - 1}")
 
 
-def _export_row(row: HubRow, split: str, category: Category, listing: Listing, stored: _Stored) -> None:
+def _export_row(row: HubRow, split: str, category: Category, listing: Listing, store: AudioStore) -> None:
     clip_id = _clip_id(split, row)
-    path = listing.root / f"{clip_id}.flac"
-    if not stored.has(clip_id, row.content, path):
-        try:
-            write_flac(path, _decode(row))
-        except AudioFileError as error:
-            listing.missing.append(clip_id)
-            listing.notes.append(str(error))
-            return
-        stored.add(clip_id, row.content, path)
+    try:
+        path = store.put(clip_id, row.content, f"{row.where} ({row.id})")
+    except AudioFileError as error:
+        listing.missing.append(clip_id)
+        listing.notes.append(str(error))
+        return
     extra = {"split": split} | ({"source_file": row.path} if row.path else {})
     listing.found.append(FoundClip(clip_id, path, ManifestLabels(extra=extra), category=category))
 
@@ -188,60 +173,5 @@ def _clip_id(split: str, row: HubRow) -> str:
         raise LayoutError(f"{row.where}: the id {row.id!r} makes no clip id: {error}") from error
 
 
-def _decode(row: HubRow) -> Samples:
-    """Return the row's audio: integers unchanged, anything else (floats, lossy formats) quantised to 24 bits."""
-    import soundfile
-
-    try:
-        with soundfile.SoundFile(io.BytesIO(row.content)) as file:
-            rate = int(file.samplerate)
-            if file.subtype.startswith("PCM_"):
-                data = file.read(dtype="int32", always_2d=True)
-                samples = Samples(data, rate, pcm_bits(file.subtype))
-            else:
-                samples = quantise_24_bits(_finite(file.read(dtype="float32", always_2d=True).T, row), rate)
-    except (soundfile.SoundFileError, OSError) as error:
-        raise AudioFileError(f"{row.where} ({row.id}) is no audio: {_one_line(error)}") from error
-    if not samples.data.size:
-        raise AudioFileError(f"{row.where} ({row.id}) holds no samples")
-    return samples
-
-
-def _finite(audio: NDArray[np.float32], row: HubRow) -> NDArray[np.float32]:
-    if not np.isfinite(audio).all():
-        raise AudioFileError(f"{row.where} ({row.id}) holds NaN or Inf")
-    return audio
-
-
 def _one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
-
-
-class _Stored:
-    """Record of stored rows: the SHA-256 of a row's bytes, and size and modification time of its stored file."""
-
-    def __init__(self, store: Path) -> None:
-        self._file = store.parent / _DONE
-        self._seen: set[str] = set()
-        try:
-            self._known: dict[str, list[Any]] = dict(json.loads(self._file.read_bytes()))
-        except (FileNotFoundError, ValueError, TypeError):
-            self._known = {}
-
-    def has(self, clip_id: str, content: bytes, path: Path) -> bool:
-        """Return whether ``path`` was stored from ``content``. Raises ManifestError for a repeated id."""
-        if clip_id in self._seen:
-            raise ManifestError(f"the clip id {clip_id!r} is given twice")
-        self._seen.add(clip_id)
-        return path.is_file() and self._known.get(clip_id) == self._state(content, path)
-
-    def add(self, clip_id: str, content: bytes, path: Path) -> None:
-        self._known[clip_id] = self._state(content, path)
-
-    def save(self) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(self._file, json.dumps(self._known).encode())
-
-    @staticmethod
-    def _state(content: bytes, path: Path) -> list[Any]:
-        return [hashlib.sha256(content).hexdigest(), *file_stamp(path)]

@@ -9,9 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from codec_superb.data_manifests.collections import CollectionRow
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.indexers.listing import IndexRequest, Listing, audio_below, locate
-from codec_superb.data_manifests.indexers.tables import expect_type, read_json, read_rows
+from codec_superb.data_manifests.indexers.tables import expect_type, read_json, read_lines, read_rows
 from codec_superb.data_manifests.manifest import ManifestLabels
 
 LICENCES = {
@@ -24,13 +25,25 @@ LICENCES = {
 }
 """End of a Creative Commons address -> name; another address is kept as it is."""
 
+_VOCABULARY = 2
+"""Commas of a line of vocabulary.csv, which has no header: number, class, AudioSet's id."""
+
 
 def find(request: IndexRequest) -> Listing:
-    """List the validation and test sets with their classes, licences and uploaders."""
-    base = locate(request.root, "FSD50K.ground_truth/dev.csv", ("FSD50K", "fsd50k"))
+    """List the test set, and the validation set if the partition has it, with classes, licences and uploaders.
+
+    The collection ``labels`` has the classes of ``vocabulary.csv``, where that file is there.
+    """
+    with_val = "val" in request.partition.splits
+    base = locate(request.root, f"FSD50K.ground_truth/{'dev' if with_val else 'eval'}.csv", ("FSD50K", "fsd50k"))
     listing = Listing(base)
-    _take_part(listing, base, "dev", ("fname", "labels", "mids", "split"), "val")
+    if with_val:
+        _take_part(listing, base, "dev", ("fname", "labels", "mids", "split"), "val")
     _take_part(listing, base, "eval", ("fname", "labels", "mids"), None)
+    vocabulary = base / "FSD50K.ground_truth" / "vocabulary.csv"
+    if vocabulary.is_file():
+        classes = [line.split(",")[1] for _, line in read_lines(vocabulary) if line.count(",") >= _VOCABULARY]
+        listing.collections["labels"] = [CollectionRow(name, text=name) for name in classes]
     return listing
 
 

@@ -13,6 +13,7 @@ from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.collections import CollectionRow
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.manifest import ManifestLabels, Partition
+from codec_superb.data_manifests.progress import OnProgress, ignore_progress
 from codec_superb.data_manifests.trials import Trial
 
 Option = str | int | float | bool | tuple[str, ...]
@@ -28,6 +29,8 @@ class IndexRequest:
     store: Path
     """Folder for audio that is cut out of longer recordings; need not exist."""
     options: Mapping[str, Option] = field(default_factory=dict)
+    progress: OnProgress = ignore_progress
+    """Called with stage ``cut`` after each clip that an indexer stores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def _find(
     if folder is None:
         at = source.url if isinstance(source, LocalSource) else manifest.homepage
         raise LayoutError(f"{manifest.name}: name its folder with --root DIR; it is published at {at}")
-    return find_clips(source.layout, IndexRequest(folder, manifest.partition, store, source.options))
+    return find_clips(source.layout, IndexRequest(folder, manifest.partition, store, source.options, progress))
 
 
 def _existing(root: Path, manifest: Manifest) -> Path:
@@ -145,7 +145,8 @@ def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgr
     wanted = DatasetIndex(
         name=manifest.name,
         manifest_version=manifest.version,
-        root=STORE if listing.stored else str(listing.root),
+        # relative where it can be: a home folder may be moved
+        root=STORE if listing.root == folder / STORE else str(listing.root),
         clips=len(records),
         expected_clips=manifest.expected_clips.count if manifest.expected_clips else None,
         missing=missing,

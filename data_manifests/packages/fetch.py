@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import FetchError
@@ -57,13 +58,13 @@ class Fetcher:
         reasons = []
         if target.exists():
             reasons.append("the existing file has another SHA-256")
-        addresses = (file.folder,) if isinstance(file, WebFile) else self.settings.indexes
-        if not addresses:
+        tries = self._tries(file)
+        if not tries:
             reasons.append("pip is configured with no index")
-        for address in addresses:
+        for address, named in tries:
             try:
                 with IndexClient(address, self.settings) as client:
-                    part = self._receive(client, file, received)
+                    part = self._receive(client, named, received)
                 part.replace(target)
             except FetchError as error:
                 reasons.append(str(error))
@@ -72,6 +73,12 @@ class Fetcher:
             else:
                 return target
         raise FetchError(*reasons)
+
+    def _tries(self, file: PackageFile | WebFile) -> list[tuple[str | None, PackageFile | WebFile]]:
+        """Return the places to ask in turn, each with the file as it is found there."""
+        if isinstance(file, PackageFile):
+            return [(index, file) for index in self.settings.indexes]
+        return [(url.rpartition("/")[0], replace(file, urls=(url,))) for url in file.addresses]
 
     def _receive(self, client: IndexClient, file: PackageFile | WebFile, received: Received) -> Path:
         """Return the path of a complete and verified ``.part`` file."""

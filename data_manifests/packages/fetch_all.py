@@ -11,6 +11,7 @@ from pathlib import Path
 
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.manifest import PackageFile, PinnedFile
+from codec_superb.data_manifests.packages.debian_mirrors import addresses
 from codec_superb.data_manifests.packages.fetch import Fetcher, Received
 from codec_superb.data_manifests.packages.index_client import WebFile
 from codec_superb.data_manifests.packages.pip_settings import read_pip_settings
@@ -36,7 +37,8 @@ def _parent(file: PinnedFile) -> str:
 
 
 def _web_file(file: PinnedFile) -> WebFile:
-    return WebFile(file.url.rpartition("/")[0], Path(file.path).name, file.sha256, file.size, file.url)
+    urls = (*addresses(file.url), *file.mirrors)
+    return WebFile(file.url.rpartition("/")[0], Path(file.path).name, file.sha256, file.size, urls)
 
 
 def fetch_all(files: Mapping[str, Wanted], folder: Path, progress: OnProgress) -> dict[str, Path]:

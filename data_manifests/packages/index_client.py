@@ -42,8 +42,13 @@ class WebFile:
     sha256: str
     size: int
     """Bytes."""
-    url: str = ""
-    """Its whole address, where that does not end in the file's name on this machine."""
+    urls: tuple[str, ...] = ()
+    """Whole addresses to ask in turn, where the file has several or they do not end in its name on this machine."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses to ask in turn."""
+        return self.urls or (f"{self.folder}/{self.filename}",)
 
 
 class IndexClient:
@@ -67,7 +72,7 @@ class IndexClient:
     def find(self, file: PackageFile | WebFile) -> str | Path:
         """Return the address of the file, or its path in a local index. Raises FetchError when it is not there."""
         if isinstance(file, WebFile):
-            return file.url or f"{file.folder}/{file.filename}"
+            return file.addresses[0]
         for package in self._page(file.project).packages:
             if package.filename == file.filename:
                 return local_path(package.url) or package.url

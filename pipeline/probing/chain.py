@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codec_superb.applications.catalogue import BackendEntry, backend_entry, make_second_stage, variant_of
-from codec_superb.applications.interface import Backend, Model, SecondStage, TextVectors
+from codec_superb.applications.interface import Backend, Model, SecondStage
 from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest
 
 
@@ -37,10 +37,12 @@ def second_plan(
 
 def chained(first: Model, second: Model) -> Model:
     """Return the identity of a chain: both names, a hash over both models, and the settings of both."""
+    own = {f"second_{name}": value for name, value in second.settings.items()}
+    digest = model_digest(first)
     return Model(
         f"{first.name}+{second.name}",
-        hashlib.sha256(f"{model_digest(first)} {model_digest(second)}".encode()).hexdigest(),
-        {**first.settings, **{f"second_{name}": value for name, value in second.settings.items()}},
+        hashlib.sha256(f"{digest} {model_digest(second)}".encode()).hexdigest(),
+        {**first.settings, "first_sha256": digest, **own},
         random=first.random or second.random,
     )
 
@@ -60,10 +62,3 @@ def portable(model: Model) -> Model:
 def transcripts(side: PredictionSet) -> Mapping[str, str]:
     """Return what was heard on one side, by clip id; predictions that are no texts are left out."""
     return {clip: found for clip, found in side.predictions.items() if isinstance(found, str)}
-
-
-def encoded(side: PredictionSet, vectors: TextVectors) -> PredictionSet:
-    """Return the vectors of the transcripts of one side as queries, in place of the transcripts."""
-    heard = transcripts(side)
-    rows = vectors.of_texts(list(heard.values()), "query") if heard else ()
-    return PredictionSet(dict(zip(heard, rows, strict=True)), side.failures)

@@ -102,6 +102,11 @@ def load_backend(spec: BackendSpec) -> Iterator[str]:
     yield device
 
 
+def loaded(spec: BackendSpec) -> Backend:
+    """Return the one model that this process has loaded: the backend or second stage of ``spec``."""
+    return _HOLDER.get(spec)
+
+
 def _device(spec: BackendSpec) -> str:
     """Resolve ``auto``: ``cuda`` for a large model where there is a device. Raises PipelineError for a missing one."""
     if spec.device == "auto":

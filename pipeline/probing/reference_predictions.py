@@ -59,13 +59,20 @@ def open_references(
 ) -> Iterator[ReferencePredictions]:
     """Open the file with an exclusive lock; a message is shown while another process holds it."""
     path = file_of(manifest_hash, digest)
-    with _alone(path.with_name(f".{path.name}.lock"), progress), Journal(path, PredictionLine) as journal:
+    lock = path.with_name(f".{path.name}.lock")
+    with (
+        alone(lock, progress, "predicts on the same references with the same model"),
+        Journal(path, PredictionLine) as journal,
+    ):
         yield ReferencePredictions(journal, overwrite=overwrite)
 
 
 @contextmanager
-def _alone(lock: Path, progress: Progress) -> Iterator[None]:
-    """Hold an exclusive flock(2), which the kernel releases however the process ends."""
+def alone(lock: Path, progress: Progress, what: str) -> Iterator[None]:
+    """Hold an exclusive flock(2), which the kernel releases however the process ends.
+
+    A message is shown while another process holds it; ``what`` says what that one does.
+    """
     import fcntl
 
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +81,7 @@ def _alone(lock: Path, progress: Progress) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.message("another process predicts on the same references with the same model: waiting for it")
+            progress.message(f"another process {what}: waiting for it")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:

@@ -13,7 +13,7 @@ from codec_superb.applications.results import ProbeInfo
 from codec_superb.data_manifests.collections import Collection
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
-from codec_superb.pipeline.probing.predictions import PredictionSet
+from codec_superb.pipeline.probing.predictions import PredictionSet, check_dimensions
 from codec_superb.pipeline.tables.rows import PairRow, ProbeValue
 
 T = TypeVar("T")
@@ -61,6 +61,8 @@ def score_run(
 ) -> ProbeResult:
     """Score one probe on one run; ``items`` are the run's clips of all categories, sorted."""
     sides = answers.sides
+    if row.takes:
+        check_dimensions(model.name, sides)
     mine = [item for item in items if item.category in row.categories]
     ids = {item.clip for item in mine}
     question = ScoringInput(
@@ -72,7 +74,7 @@ def score_run(
         trials=trials.pairs if row.pairs == "trials" else (),
         trial_list=trials.name if row.pairs == "trials" else "",
         classes=classes,
-        collections={name: answers.collections[name] for name in row.collections},
+        collections={name: answers.collections[name] for name in row.collections_of(answers.collections)},
         vectors=answers.vectors,
         heard={side: _of(ids, heard) for side, heard in answers.heard.items()},
     )
@@ -94,7 +96,7 @@ def score_run(
 
 def collection_settings(row: Probe, collections: Mapping[str, Collection]) -> dict[str, str]:
     """Return the settings that tell on which collections a result of the probe rests."""
-    return {f"collection_{name}_sha256": collections[name].sha256 for name in row.collections}
+    return {f"collection_{name}_sha256": collections[name].sha256 for name in row.collections_of(collections)}
 
 
 def _of(ids: set[str], found: Mapping[str, T]) -> dict[str, T]:

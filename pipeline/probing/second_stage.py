@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from codec_superb.applications.interface import Item, TextEncoder, TextQuestion
 from codec_superb.applications.probe import Probe, Side
 from codec_superb.data_manifests import Dataset
-from codec_superb.pipeline.probing.chain import SecondPlan, encoded, transcripts
+from codec_superb.pipeline.probing.chain import SecondPlan, transcripts
 from codec_superb.pipeline.probing.clip import checked_answer
+from codec_superb.pipeline.probing.embedding import Embedder
 from codec_superb.pipeline.probing.predictions import Answer, PredictionSet, model_digest, split_failures
 from codec_superb.pipeline.probing.reference_predictions import open_references
 from codec_superb.pipeline.probing.scoring import Answers, SidePredictions
@@ -25,11 +26,12 @@ BATCH = 16
 """Questions that a reader is given at once."""
 
 
-def open_second_stage(plan: SecondPlan, dataset: Dataset, device: str, progress: Progress) -> SecondStageAnswers:
+def open_second_stage(embedder: Embedder, dataset: Dataset) -> SecondStageAnswers:
     """Return the second stage for the clips of ``dataset``; nothing is loaded before it is needed."""
+    plan = embedder.plan
     if isinstance(plan.stage, TextEncoder):
-        return Encoding(plan, StoredTextVectors(plan, dataset, device))
-    return Reading(plan, dataset, device, progress)
+        return Encoding(plan, StoredTextVectors(plan, dataset, embedder))
+    return Reading(plan, dataset, embedder.device, embedder.progress)
 
 
 class SecondStageAnswers:
@@ -51,8 +53,14 @@ class Encoding(SecondStageAnswers):
         """Encode the transcripts of both sides."""
         if self.plan.whole == self.plan.model:
             return Answers(heard, vectors=self.vectors)
-        sides = SidePredictions(encoded(heard.reference, self.vectors), encoded(heard.resynthesis, self.vectors))
+        sides = SidePredictions(self._encoded(heard.reference), self._encoded(heard.resynthesis))
         return Answers(sides, _texts(heard), self.vectors)
+
+    def _encoded(self, side: PredictionSet) -> PredictionSet:
+        """Return the vectors of the transcripts of one side as queries, in place of the transcripts."""
+        heard = transcripts(side)
+        found = self.vectors.answers(list(heard.values()), "query")
+        return joined(side, dict(zip(heard, found, strict=True)))
 
 
 @dataclass(slots=True)
@@ -92,7 +100,7 @@ class Reading(SecondStageAnswers):
         for question, answer in self._ask(todo):
             store.record(question.item.clip, digest, answer)
         given = {clip: store.answer(clip, digest) for clip in on_resyntheses}
-        sides = (_joined(heard.reference, originals), _joined(heard.resynthesis, given))
+        sides = (joined(heard.reference, originals), joined(heard.resynthesis, given))
         return Answers(SidePredictions(*sides), texts)
 
     def _ask(self, questions: Sequence[TextQuestion]) -> Iterator[tuple[TextQuestion, Answer]]:
@@ -109,8 +117,8 @@ class Reading(SecondStageAnswers):
                 self.progress.advance()
 
 
-def _joined(heard: PredictionSet, answers: Mapping[str, Answer | None]) -> PredictionSet:
-    """Return a reader's answers of one side; a clip that was not heard keeps the recogniser's reason."""
+def joined(heard: PredictionSet, answers: Mapping[str, Answer | None]) -> PredictionSet:
+    """Return the second stage's answers of one side; a clip that was not heard keeps the recogniser's reason."""
     found = split_failures({clip: answer for clip, answer in answers.items() if answer is not None})
     return PredictionSet(found.predictions, {**heard.failures, **found.failures})
 

@@ -22,6 +22,7 @@ from codec_superb.pipeline.probing.choice import (
     with_clips,
 )
 from codec_superb.pipeline.probing.clip import SoundPlace
+from codec_superb.pipeline.probing.embedding import Embedder
 from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
@@ -135,11 +136,13 @@ def _ask(asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], ca
         )  # fmt: skip
         references = _predict_references(predictor, asked, group, stores, call)
         _predict_resyntheses(predictor, asked, group, stores, call)
-    behind = None
-    if asked.second is not None:
-        behind = open_second_stage(asked.second, group.runs.dataset, call.device, call.progress)
-    for store in stores:
-        _finish(_Scoring(store, asked, group, model, references, predictor.device, behind))
+    with ExitStack() as stack:
+        behind = None
+        if asked.second is not None:
+            embedder = Embedder(asked.second, call.device, call.progress, call.pool, stack)
+            behind = open_second_stage(embedder, group.runs.dataset)
+        for store in stores:
+            _finish(_Scoring(store, asked, group, model, references, predictor.device, behind))
 
 
 def _predict_references(
@@ -192,7 +195,9 @@ def _finish(of: _Scoring) -> None:
     items = [group.items[clip] for clip in store.clips]
     heard = SidePredictions(of.references.answers, split_failures(store.answers([item.clip for item in items], digest)))
     model = asked.second.whole if asked.second else of.model
-    collections = {name: group.runs.dataset.collection(name) for row in asked.probes for name in row.collections}
+    dataset = group.runs.dataset
+    used = [name for row in asked.probes for name in row.collections_of(dataset.collections)]
+    collections = {name: dataset.collection(name) for name in used}
     wanted = {row: collection_settings(row, collections) for row in asked.probes}
     made = store.made(digest)
     if not of.references.fresh and store.is_current(wanted, model, heard.failures(), made=made):

@@ -9,8 +9,10 @@ import pytest
 
 from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
 from codec_superb.data_manifests.clip import Labels
-from codec_superb.data_manifests.clusters import ALONE, UNIT, cluster_id
+from codec_superb.data_manifests.clusters import ALONE, TRANSCRIPT, UNIT, check_slice, cluster_id, slice_of
+from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
+from codec_superb.data_manifests.manifest import IndexedSource
 from codec_superb.data_manifests.stored_dataset import StoredDataset
 
 BY_SPEAKER = Labels(speaker="p226", extra=(("shot", "3"),))
@@ -39,10 +41,36 @@ def test_every_manifest_names_its_unit(name: str) -> None:
     """In the file itself, so that the choice is seen; a label of the dataset's own is one that its indexer fills."""
     manifest = load_manifest(name)
     assert "cluster" in manifest.model_fields_set
-    if manifest.cluster not in (UNIT, ALONE):
-        assert manifest.source.kind == "local"
+    own = {manifest.cluster, manifest.slice} - {UNIT, TRANSCRIPT, ALONE, None}
+    if own:
+        assert isinstance(manifest.source, IndexedSource)
         indexers = Path(__file__).parents[2] / "data_manifests" / "indexers"
-        assert manifest.cluster in (indexers / f"{manifest.source.layout}.py").read_text()
+        layout = manifest.source.layout
+        modules = [path.read_text() for end in (".py", "/*.py") for path in indexers.glob(f"{layout}{end}")]
+        assert all(any(str(label) in module for module in modules) for label in own)
+
+
+def test_recordings_of_one_text_are_one_cluster() -> None:
+    """Whoever speaks it, and of the label `text` itself, not of one of the dataset's own that is called so."""
+    first, second = Labels(text="How old is Rome?", speaker="a"), Labels(text="How old is Rome?", speaker="b")
+    assert cluster_id("svq", first, TRANSCRIPT) == cluster_id("svq", second, TRANSCRIPT) != ""
+    assert cluster_id("svq", first, TRANSCRIPT) != cluster_id("svq", Labels(text="How old is Bonn?"), TRANSCRIPT)
+    assert cluster_id("svq", Labels(extra=(("text", "How old is Rome?"),)), TRANSCRIPT) == ""
+
+
+def test_a_slice_is_a_label_of_the_datasets_own() -> None:
+    """The published name of the condition, '' where a manifest names none or the clip has none."""
+    labels = Labels(extra=(("environment", "traffic_noise"),))
+    assert slice_of(labels, "environment") == "traffic_noise"
+    assert slice_of(labels, "room") == slice_of(labels, None) == ""
+
+
+@pytest.mark.parametrize("value", ["x" * 65, "a\nb", "a\tb", "\x00", "a\u2028b", "\udc80"])
+def test_a_slice_that_no_table_can_show_is_refused(value: str) -> None:
+    """Too long, or with characters that break a line; 64 characters of any script are right."""
+    with pytest.raises(LayoutError, match=r"^utt_1: expected the name of its recording condition"):
+        check_slice("utt_1", value)
+    check_slice("utt_1", "\u30ce" * 64)
 
 
 def test_a_stored_dataset_gives_the_clusters_of_its_manifest(tmp_path: Path) -> None:

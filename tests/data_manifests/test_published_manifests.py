@@ -114,7 +114,7 @@ def test_no_published_dataset_is_forgotten() -> None:
 
 
 def _how(manifest: Manifest) -> str:
-    if manifest.source.kind == "packages":
+    if manifest.is_fetched:
         return f"`codec-superb datasets prepare {manifest.name}`"
     if manifest.source.kind == "huggingface":
         return f"`codec-superb datasets index {manifest.name}` or with `--root DIR`"

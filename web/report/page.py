@@ -20,9 +20,11 @@ from codec_superb.web.applications import application_of
 from codec_superb.web.conditions import ConditionPart, condition_parts
 from codec_superb.web.errors import ReportError
 from codec_superb.web.figures.distribution import chart_height
+from codec_superb.web.mseb.choose import is_mseb
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate, from_metric, metrics_present
 from codec_superb.web.report.applications import applications_panel
 from codec_superb.web.report.columns import RankingTable, ranking_table
+from codec_superb.web.report.mseb import mseb_panel
 from codec_superb.web.report.payload import PanelPayload, panel_payload, to_json
 from codec_superb.web.report.sections import (
     ListeningClip,
@@ -70,11 +72,17 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
     check(data, table)
     styles = family_styles(row.family for row in [*data.results, *(row.result for row in data.conditions)])
     panels = [_panel(data, category, table, styles) for category in _categories(data)]
-    applications = applications_panel(data.applications, data.results, styles) if data.applications else None
+    mseb = mseb_panel([*data.applications, *data.slices], data.results, styles, data.examples)
+    others = [row for row in data.applications if not is_mseb(row)]
+    applications = applications_panel(others, data.results, styles) if others else None
     present = metrics_present(data.results, table)
     scripts = {"first": _static("first.js"), "plotly": _plotly(), "page": _page_script()}
-    probed = {row.codec for row in data.applications}
-    payload = to_json({panel.category: panel.payload for panel in panels}, applications.figures if applications else {})
+    probed = {row.codec for row in others}
+    payload = to_json(
+        {panel.category: panel.payload for panel in panels},
+        applications.figures if applications else {},
+        mseb.figures if mseb else {},
+    )
     page = (
         _environment()
         .get_template("report.html.j2")
@@ -82,6 +90,7 @@ def render(data: ReportData, metrics: Mapping[str, Metric] | None = None) -> str
             data=data,
             panels=panels,
             applications=applications,
+            mseb=mseb,
             application_families=_families([row for row in data.results if row.codec in probed], styles),
             definitions=definitions(present, {metric.key: from_metric(metric) for metric in present}),
             failures=failure_groups(data.failures),
@@ -204,7 +213,7 @@ def check(data: ReportData, table: Mapping[str, Metric]) -> None:
 def _check_applications(data: ReportData) -> None:
     codecs = {row.codec for row in data.results}
     seen = set()
-    for row in data.applications:
+    for row in [*data.applications, *data.slices]:
         where = f"{row.numbers.figure} of {row.codec!r} on {row.numbers.dataset or 'all datasets'}"
         if row.codec not in codecs:
             raise ReportError(f"{where} has no result in any category: score the run too")
@@ -212,7 +221,7 @@ def _check_applications(data: ReportData) -> None:
             application_of(row.numbers.figure)
         except UnknownApplication as error:
             raise ReportError(f"{where}: the table of applications lacks it: {error}") from error
-        key = (row.codec, row.numbers.figure, row.numbers.dataset, row.model)
+        key = (row.codec, row.numbers.figure, row.numbers.dataset, row.numbers.slice, row.model)
         if key in seen:
             raise ReportError(f"{where} comes twice with {row.model.name}: give it once")
         seen.add(key)

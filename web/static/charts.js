@@ -48,3 +48,11 @@ function setUpSpread(panel, payload) {
   picker.addEventListener("change", show);
   show();
 }
+
+// A prebuilt figure, chosen by name.
+function setUpFigure(element, figures) {
+  const picker = document.getElementById(element.dataset.figure);
+  const show = () => draw(element, () => figures[picker.value]);
+  picker.addEventListener("change", show);
+  show();
+}

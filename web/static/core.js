@@ -26,7 +26,7 @@ function fitted(figure) {
   if (narrowScreen.matches) {
     copy.data = copy.data.filter((trace) => trace.meta?.role !== "names"); // no room for them
     copy.layout.margin = { ...copy.layout.margin, l: Math.min(copy.layout.margin.l, 40), r: 8 };
-    for (const axis of [copy.layout.xaxis, copy.layout.yaxis]) if (axis.title) axis.title.font.size = 12;
+    for (const axis of [copy.layout.xaxis, copy.layout.yaxis]) if (axis?.title) axis.title.font.size = 12;
   }
   return copy;
 }

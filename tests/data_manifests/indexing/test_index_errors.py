@@ -42,6 +42,10 @@ EXPECTED = {
     "nsynth": "examples.json",
     "gtzan_genre": "blues/blues.*",
     "gtzan_music_speech": "music_wav/*",
+    "speech_massive_de_de": "de-DE/test-*.parquet",
+    "birdset_hsn": "HSN_metadata_test_5s.parquet",
+    "fsd50k_eval": "FSD50K.ground_truth/eval.csv",
+    "stamps": "tuxpaint-stamps-default_*_all.deb",
 }
 
 

@@ -20,7 +20,7 @@ import soundfile
 from numpy.typing import NDArray
 from support.timing import PATIENCE_S
 
-from codec_superb.data_manifests.manifest import Manifest, PackageFile
+from codec_superb.data_manifests.manifest import Manifest, PackageFile, PinnedFile
 
 
 def noise(seconds: float = 0.5, rate: int = 16_000, channels: int = 1, seed: int = 0) -> NDArray[np.float32]:
@@ -59,6 +59,27 @@ def wheel(name: str, version: str, members: dict[str, bytes]) -> bytes:
         for path, data in ({f"{name}-{version}.dist-info/METADATA": metadata} | members).items():
             archive.writestr(path, data)
     return buffer.getvalue()
+
+
+def ar(members: dict[str, bytes]) -> bytes:
+    """Return an ``ar`` archive (ar(5)) with these members, written as dpkg-deb does."""
+    content = b"!<arch>\n"
+    for name, data in members.items():
+        header = f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(data):<10}`\n".encode()
+        content += header + data + b"\n" * (len(data) % 2)
+    return content
+
+
+def deb(members: dict[str, bytes], compression: str = "xz") -> bytes:
+    """Return a Debian package (deb(5)) with these members below its root."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=f"w:{compression}", format=tarfile.GNU_FORMAT) as archive:
+        for path, data in members.items():
+            info = tarfile.TarInfo(f"./{path}")
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    name = f"data.tar.{compression}".rstrip(".")
+    return ar({"debian-binary": b"2.0\n", "control.tar.xz": b"odd", name: buffer.getvalue()})
 
 
 def package_file(project: str, version: str, filename: str, content: bytes) -> PackageFile:
@@ -125,6 +146,13 @@ class IndexServer:
         """Serve a file; return its entry for a manifest."""
         self.files[filename] = (project, content)
         return package_file(project, version, filename, content)
+
+    def pin(self, path: str, content: bytes) -> PinnedFile:
+        """Serve a file that is no package's; return its entry for a manifest, where it lies at ``path``."""
+        name = Path(path).name
+        self.files[name] = ("", content)
+        url = f"{self.url.removesuffix('simple/')}files/{name}"
+        return PinnedFile(url=url, sha256=hashlib.sha256(content).hexdigest(), size=len(content), path=path)
 
     def downloads(self, filename: str) -> list[str | None]:
         """Return the ``Range`` of each request for a file."""

@@ -17,6 +17,8 @@ from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
 
 CLASSES = ("dog", "rain", "siren")
 SPEAKERS = 3
+COUNTED = ("trials", "labels")
+"""Fields that say how many pairs a clip has."""
 
 
 class Probed(NamedTuple):
@@ -73,7 +75,7 @@ def _numbers(key: str, pairs: int, generator: np.random.Generator) -> Mapping[st
         words = float(generator.integers(5, 20))
         sides = {side: _errors(words, part, generator) for side, part in zip(SIDES, (0.1, 0.3), strict=True)}
         return {"shared": {"words": words, "characters": 0.0}, **sides}
-    shared = {field.name: float(pairs) for field in probe.shared}
+    shared = {f.name: float(pairs) if f.name in COUNTED else _number(f, generator) for f in probe.shared}
     sided = {side: {field.name: _number(field, generator) for field in probe.sided} for side in SIDES}
     sided["reference"] |= {field.name: field.ceiling for field in probe.sided if field.ceiling is not None}
     return {"shared": shared, **sided}
