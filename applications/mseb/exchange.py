@@ -26,6 +26,8 @@ class MsebName(NamedTuple):
     sub_task: str
     main: str
     """MSEB's main metric of it."""
+    task: str = ""
+    """What its name has in place of the type; '' for the type."""
 
 
 class MsebMetric(NamedTuple):
@@ -152,7 +154,7 @@ def _result(
     assert name is not None
     declared = [score.model_copy(update={"value": 0.0}) for score in scores]
     task = MsebTask(
-        name=task_name(dataset, name.type),
+        name=task_name(dataset, name.task or name.type),
         description=f"{name.type} on sound that {encoding.codec} resynthesised.",
         reference="https://arxiv.org/abs/2602.07143",
         type=name.type,

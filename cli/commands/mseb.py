@@ -32,10 +32,10 @@ def import_(
     from codec_superb.pipeline.output_file import write_output
 
     rows = [row for encoder, result in read_files(paths) for row in rows_of(encoder, result)]
+    means = summaries(rows, main_only=True)  # first: a locale that comes twice is refused before anything is written
     if out is not None:
         write_output(out, write_rows(rows))
         note(f"wrote {len(rows)} values to {plain_path(out)}")
-    means = summaries(rows, main_only=True)
     if as_json:
         print_json([{**asdict(each), "whole": each.whole} for each in means])
     elif out is None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from codec_superb.applications.mseb.exchange import locales, main_scores
 from codec_superb.applications.mseb.result_json import MsebRow
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.literature.read import read_description, read_figures
 
 LOWER_IS_BETTER = frozenset({"WER", "SER", "CER", "WordErrorRate", "Hamming Loss", "InvalidResultRate", "NoResultRate"})
@@ -87,7 +88,7 @@ def mseb_reconstruction() -> tuple[MsebReconstruction, ...]:
 def summaries(rows: Iterable[MsebRow], *, main_only: bool = False) -> list[MsebSummary]:
     """Return a summary for each encoder, task, sub-task and metric, in the order of the rows.
 
-    ``main_only`` keeps MSEB's main metric of each task. Raises ValueError for a locale that comes twice.
+    ``main_only`` keeps MSEB's main metric of each task. Raises PipelineError for a locale that comes twice.
     """
     main = main_scores()
     # the one row over all recordings of SVQ is no locale beside its locales
@@ -98,7 +99,7 @@ def summaries(rows: Iterable[MsebRow], *, main_only: bool = False) -> list[MsebS
         task, locale = _without_locale(row)
         values = groups.setdefault((row.encoder, task, row.type, row.sub_task, row.metric, not locale), {})
         if locale in values:
-            raise ValueError(f"expected each locale once, got {row.metric} of {row.task} by {row.encoder} twice")
+            raise PipelineError(f"expected each locale once, got {row.metric} of {row.task} by {row.encoder} twice")
         values[locale] = row.value
     return [_summary(*key, values) for key, values in groups.items()]
 

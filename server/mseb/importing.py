@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from codec_superb.applications.mseb.result_json import MsebRow
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.literature.mseb import mseb_about, summaries
 from codec_superb.server.database.models import PublishedEncoder, now
 from codec_superb.server.database.session import bump_revision
@@ -30,7 +31,7 @@ def add(session: Session, rows: Sequence[MsebRow], source: str, *, actor: str) -
         own = [row for row in rows if row.encoder == encoder]
         try:
             summaries(own)
-        except ValueError as error:
+        except PipelineError as error:
             raise BadRequest(str(error)) from error
         found = by_name(session, encoder) or PublishedEncoder(encoder=encoder)
         found.source, found.added, found.results = source, now(), [list(row[1:]) for row in own]

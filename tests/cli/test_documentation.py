@@ -36,7 +36,8 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "admin token create", "admin token list", "admin token revoke", "admin submissions list",
         "admin submissions accept", "admin submissions reject", "admin submissions verify",
         "admin submissions withdraw", "admin codec transfer", "admin datasets add", "admin datasets list",
-        "admin audit", "admin backup", "admin restore",
+        "admin audit", "admin backup", "admin restore", "admin mseb import", "admin mseb list", "admin mseb remove",
+        "mseb import", "mseb export",
     }  # fmt: skip
 
 

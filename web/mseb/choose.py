@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isinf
 
 from codec_superb.applications.probe import Probe
+from codec_superb.applications.table import AVERAGES
 from codec_superb.metrics.results import Score
 from codec_superb.web.applications import APPLICATION_METRICS, Application
 from codec_superb.web.quantity import Quantity
@@ -19,6 +20,8 @@ SPOKES = (
 """The eight super tasks, in the order of their spokes."""
 ORACLE = "_oracle_"
 """Stands between a probe and the figure whose value the true transcript has: the ceiling above the ceiling."""
+_MEAN = "mseb."
+"""Beginning of what stands for the probe of a mean over tasks or locales of a super task."""
 _HALF_WAY = {"mseb_reconstruction_spectrogram_fad": 50_000.0}
 """Distance at half the axis: of powers 42,000 for Opus at 6 kbps, 140,000 for Codec2 at 700 bit/s."""
 _USUAL_HALF = 20.0
@@ -42,9 +45,23 @@ class Spoke:
 
 
 def is_mseb(row: ApplicationRow) -> bool:
-    """Whether a row is of one of MSEB's probes."""
-    found = probe_behind(row)
-    return found is not None and bool(found.group)
+    """Whether a row is of one of MSEB's tasks, or a mean over several."""
+    return bool(super_task(row))
+
+
+def super_task(row: ApplicationRow) -> str:
+    """Return the super task that a row belongs to; '' for a figure of another application."""
+    average = AVERAGES.get(row.numbers.figure)
+    if average is not None:
+        return average.probe.removeprefix(_MEAN) if average.probe.startswith(_MEAN) else ""
+    probe = probe_behind(row)
+    return "" if probe is None else probe.group
+
+
+def is_main(row: ApplicationRow) -> bool:
+    """Whether the figure of a row stands for its task, or is a mean of such figures."""
+    probe = probe_behind(row)
+    return row.numbers.figure in AVERAGES if probe is None else probe.primary == row.numbers.figure
 
 
 def probe_behind(row: ApplicationRow) -> Probe | None:
@@ -69,13 +86,14 @@ def _spoke(task: str, rows: Sequence[ApplicationRow]) -> Spoke:
 
 def main_rows(rows: Iterable[ApplicationRow], task: str) -> list[ApplicationRow]:
     """Return the pooled rows with a value of the main figures of a super task, the one that stands for it first."""
-    found = []
-    for row in rows:
-        probe = probe_behind(row)
-        has_value = row.numbers.resynthesis.value is not None
-        main = probe is not None and probe.group == task and probe.primary == row.numbers.figure
-        if main and has_value and not row.numbers.slice:
-            found.append(row)
+    found = [
+        row
+        for row in rows
+        if super_task(row) == task
+        and is_main(row)
+        and row.numbers.resynthesis.value is not None
+        and not row.numbers.slice
+    ]
     places = {key: place for place, key in enumerate(APPLICATION_METRICS)}
     return sorted(
         found,

@@ -16,6 +16,8 @@ from codec_superb.web.theme import LIGHT
 
 Shown = Literal["value", "loss"]
 POOLED = "all recordings"
+_QUIET = "clean"
+"""The condition that stands before the others."""
 CELL, FRAME_HEIGHT = 34, 110
 """Pixels of a row, and of what stands around them."""
 
@@ -74,13 +76,15 @@ def heat_chart(heat: HeatMap, shown: Shown) -> Figure:
     if shown == "loss":
         largest = max((abs(value) for line in values for value in line if value is not None), default=1.0) or 1.0
         trace |= {"zmin": -largest, "zmax": largest}
+    else:
+        trace["zmin"] = 0.0
     return {"data": [trace], "layout": layout}
 
 
 def _heat_map(rows: Sequence[ApplicationRow]) -> HeatMap:
     by_place = {(row.numbers.dataset, row.numbers.slice): row for row in rows}
     datasets = tuple(sorted({row.numbers.dataset for row in rows}))
-    slices = tuple(sorted({row.numbers.slice for row in rows}))
+    slices = tuple(sorted({row.numbers.slice for row in rows}, key=lambda part: (part != "", part != _QUIET, part)))
     cells = tuple(tuple(by_place.get((dataset, part)) for part in slices) for dataset in datasets)
     return HeatMap(APPLICATION_METRICS[rows[0].numbers.figure].quantity, rows[0].model.backend, datasets, slices, cells)
 
@@ -90,11 +94,11 @@ def _score(row: ApplicationRow, shown: Shown) -> Score:
 
 
 def _colours(quantity: Quantity, shown: Shown) -> list[list[object]]:
-    """Blue is good, orange is bad: a loss is bad, and less than none is good."""
+    """Blue is good, orange is bad: a loss is bad, and less than none is good. No colour of a value is the paper's."""
     good, bad = LIGHT.families[0], LIGHT.families[1]
     if shown == "loss":
         return [[0, good], [0.5, LIGHT.paper], [1, bad]]
-    return [[0, LIGHT.paper], [1, good]] if quantity.higher_is_better else [[0, LIGHT.paper], [1, bad]]
+    return [[0, LIGHT.soft], [1, good if quantity.higher_is_better else bad]]
 
 
 def _hover_text(heat: HeatMap, row: ApplicationRow | None) -> str:

@@ -35,7 +35,7 @@ def spokes_chart(title: str, spokes: Sequence[Spoke]) -> Figure:
 
 
 def _label(spoke: Spoke) -> str:
-    return spoke.task.capitalize() if spoke.row else f"{spoke.task.capitalize()}<br>not measured"
+    return spoke.task.capitalize() if spoke.row else f"{spoke.task.capitalize()}<br>not<br>measured"
 
 
 def _radius(spoke: Spoke, score: Score | None) -> float | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codec_superb.metrics.results import Score
 from codec_superb.web.figures.layout import Figure
-from codec_superb.web.mseb.choose import SPOKES, Spoke, is_mseb, main_rows, probe_behind, spokes_of
+from codec_superb.web.mseb.choose import SPOKES, Spoke, is_mseb, main_rows, spokes_of, super_task
 from codec_superb.web.mseb.heat import heat_chart, heat_maps
 from codec_superb.web.mseb.rate import mseb_rate_chart
 from codec_superb.web.mseb.spokes import spokes_chart
@@ -175,8 +175,8 @@ def _parts(
 ) -> list[tuple[str, DatasetPart]]:
     """Return the tables of all figures, a super task and a dataset each."""
     found = []
-    for task in dict.fromkeys([*SPOKES, *(_group(row) for row in rows)]):
-        own = [row for row in rows if _group(row) == task]
+    for task in dict.fromkeys([*SPOKES, *(super_task(row) for row in rows)]):
+        own = [row for row in rows if super_task(row) == task]
         if own:
             found += [
                 (f"{task.capitalize()}: {part.title}", part) for part in applications_panel(own, results, styles).parts
@@ -199,8 +199,3 @@ def _shown(example: RetrievalExample, results: Mapping[str, CodecResult]) -> Sho
         example.clip, example.dataset, example.task, example.text, example.wanted, example.attribution, example.licence,
         versions,
     )  # fmt: skip
-
-
-def _group(row: ApplicationRow) -> str:
-    probe = probe_behind(row)
-    return "" if probe is None else probe.group

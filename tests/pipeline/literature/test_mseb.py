@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.mseb.exchange import locales
 from codec_superb.applications.mseb.result_json import MsebRow
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.literature.mseb import (
     LOWER_IS_BETTER,
     MsebSummary,
@@ -246,5 +247,5 @@ def test_the_packaged_rows_are_in_the_form_that_is_written() -> None:
 
 def test_a_locale_that_comes_twice_is_refused() -> None:
     """A mean over a row and its copy would weigh it twice."""
-    with pytest.raises(ValueError, match="expected each locale once"):
+    with pytest.raises(PipelineError, match="expected each locale once"):
         summaries([*mseb_rows(), mseb_rows()[0]])

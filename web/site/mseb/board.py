@@ -101,5 +101,5 @@ def _cell(row: ApplicationRow | None, column: TaskColumn) -> TextCell:
     ends = interval(value.low, value.high, quantity.decimals)
     failed = f"{numbers.failed} failed" if numbers.failed else ""
     return TextCell(
-        quantity.write(value.value), f"{ends} loss {signed(numbers.loss, quantity, ends=False)}", None, failed
+        quantity.write(value.value), f"{ends} loss\u00a0{signed(numbers.loss, quantity, ends=False)}", None, failed
     )

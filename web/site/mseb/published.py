@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.text import count, number
 
-KINDS = {"oracle": "true transcripts", "cascade": "cascade", "sound": "sound", "": "imported"}
+KINDS = {"oracle": "text oracle", "cascade": "cascade", "sound": "hears the sound", "": "imported"}
 """In the order of the rows: what an encoder is given."""
 _DECIMALS = 4
 
