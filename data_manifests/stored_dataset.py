@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codec_superb.data_manifests.clip import Clip
@@ -17,6 +17,7 @@ from codec_superb.data_manifests.clip_list import (
     to_labels,
 )
 from codec_superb.data_manifests.clusters import UNIT, cluster_id
+from codec_superb.data_manifests.collections import Collection
 from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
 from codec_superb.data_manifests.manifest import Manifest
 
@@ -50,6 +51,15 @@ class StoredDataset:
             raise ManifestError(
                 f"{folder / CLIPS_FILE}: expected {index.clips} clips, got {len(self._ids)}; prepare the dataset again"
             )
+
+    @property
+    def collections(self) -> Mapping[str, str]:
+        """SHA-256 (hex) of the content of each collection, by its name."""
+        return {}
+
+    def collection(self, name: str) -> Collection:
+        """Open a collection; KeyError when the dataset has none of that name."""
+        raise KeyError(name)
 
     def __len__(self) -> int:
         """Return the number of clips."""

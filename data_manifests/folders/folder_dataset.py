@@ -14,7 +14,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES
@@ -22,6 +22,7 @@ from codec_superb.data_manifests.clip import CATEGORIES, Category, Clip, Labels
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.clip_list import hash_clips
 from codec_superb.data_manifests.clusters import cluster_id
+from codec_superb.data_manifests.collections import Collection
 from codec_superb.data_manifests.errors import ManifestError, UnknownDataset
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.data_manifests.folders.folder_walk import walk
@@ -59,6 +60,15 @@ class FolderDataset:
         labels = self.folder / LABELS_FILE
         self._rows = read_labels(labels, frozenset(self._ids)) if labels.exists() else {}
         self.licence = self._common_licence()
+
+    @property
+    def collections(self) -> Mapping[str, str]:
+        """SHA-256 (hex) of the content of each collection, by its name."""
+        return {}
+
+    def collection(self, name: str) -> Collection:
+        """Open a collection; KeyError when the dataset has none of that name."""
+        raise KeyError(name)
 
     def __len__(self) -> int:
         """Return the number of clips."""

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from codec_superb.applications.probe import SIDES, Probe, ProbeMetric
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.estimate import ClusteredEstimate, contributing_clips, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
