@@ -9,6 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 SEED = 0
+MOST_FRAMES = 4096
+"""Frames of a dataset that are kept at most: distances between all of them take seconds."""
+MOST_NUMBERS = 1 << 22
+"""Numbers of these frames: 8 MiB of half floats a side; as many frames as dimensions are decomposed in seconds."""
+
+
+def most_frames(dimensions: int) -> int:
+    """Return how many frames of so many numbers are kept of a dataset at most."""
+    return max(2, min(MOST_FRAMES, MOST_NUMBERS // dimensions))
 
 
 def positions(clip: str, frames: int, most: int, seed: int = SEED) -> NDArray[np.int64]:

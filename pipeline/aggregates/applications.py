@@ -24,12 +24,12 @@ from codec_superb.pipeline.aggregates.evidence import (
 )
 from codec_superb.pipeline.aggregates.ultra import NEEDED, ULTRA, Backends, ultra_average
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 
 
 def aggregate_applications(
     rows: Iterable[ClipRow],
-    pairs: Iterable[PairRow],
+    pairs: Iterable[KeptRow],
     *,
     backends: Backends | None = None,
 ) -> tuple[ApplicationAggregate, ...]:
@@ -88,9 +88,11 @@ def _totals(figure: ProbeMetric, sides: PairedEvidence) -> dict[str, float]:
     if not figure.per:
         return {}
     chosen = contributing_clips(figure, sides)
+    # what is counted; a measured number has a mean and no sum
+    counted = [field for field in sides.probe.sided if field.whole]
     totals = {figure.per: float(sides.reference.values[figure.per][chosen].sum())}
     for name, side in zip(SIDES, (sides.reference, sides.resynthesis), strict=True):
-        totals |= {f"{name}.{field.name}": float(side.values[field.name][chosen].sum()) for field in sides.probe.sided}
+        totals |= {f"{name}.{field.name}": float(side.values[field.name][chosen].sum()) for field in counted}
     return totals
 
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, Self
 
-from pydantic import Field, FiniteFloat, model_serializer, model_validator
-
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, FiniteFloat, model_serializer, model_validator
 
 from codec_superb.metrics.table import Category
 from codec_superb.record import Record

@@ -172,7 +172,7 @@ def _check(row: FramesRow, where: str) -> None:
     size = len(row.reference)
     if size != len(row.resynthesis) or size % (2 * row.dimensions) or not 1 <= row.kept <= row.frames:
         got = f"{size} and {len(row.resynthesis)} bytes for {row.frames} frames of {row.dimensions} numbers"
-        raise ClipTableError(f"{where}: expected as many whole frames on both sides, one at least and all at most, {got}")
+        raise ClipTableError(f"{where}: expected as many whole frames on both sides, at least one, got {got}")
     # frexp gives exactly one half for a power of two, and NaN for NaN
     if not _SCALES[0] <= row.scale <= _SCALES[1] or math.frexp(row.scale)[0] != 0.5:  # noqa: PLR2004
         raise ClipTableError(f"{where}: expected a power of two from 2^-60 to 2^24 as scale, got {row.scale!r}")

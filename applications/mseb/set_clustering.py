@@ -1,0 +1,143 @@
+"""Clustering: whether the clips of one label lie together, on the originals and on the resyntheses.
+
+One vector a clip, as the model gives it. Clusters are found anew on each side, with ten seeds; the clusters of each
+are kept, so that every figure is computed from them. ``nearest`` are those of the originals' centroids: where the
+resynthesis of a clip falls among the clusters of the originals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput, Setting
+from codec_superb.applications.metric_functions import Evidence, Floats
+from codec_superb.applications.mseb.clustering import (
+    BATCH,
+    SEEDS,
+    adjusted,
+    chance,
+    cluster,
+    nearest,
+    v_measure,
+)
+from codec_superb.applications.probe import Probe, Side
+
+LABEL = "label"
+_TWO = 2
+
+
+def score(probe: Probe, question: ScoringInput) -> ProbeScores:
+    """Number the labels, and cluster the vectors of each side for every seed.
+
+    A clip of several labels counts by the first. Clips without a label are left out, and all where fewer than two
+    labels remain; one without both vectors, or with one of another length, is failed.
+    """
+    outcomes: dict[str, ClipOutcome] = {}
+    labels: dict[str, str] = {}
+    dimensions = _dimensions(question)
+    for item in question.items:
+        label = _label(probe, item)
+        reason = question.failures.get(item.clip) or _fault(question, item.clip, dimensions)
+        if label is None:
+            outcomes[item.clip] = ClipOutcome("left_out", f"the clip has no label {probe.option('label')}")
+        elif reason:
+            outcomes[item.clip] = ClipOutcome("failed", reason)
+        else:
+            labels[item.clip] = label
+    names = sorted(set(labels.values()))
+    if len(names) < _TWO:
+        alone = ClipOutcome("left_out", f"expected clips of two labels or more, got {len(names)}")
+        return ProbeScores(outcomes | dict.fromkeys(labels, alone))
+    clips = sorted(labels)
+    numbers = _numbers(question, clips, len(names))
+    for place, clip in enumerate(clips):
+        reference, resynthesis = ({name: float(of[place]) for name, of in numbers[side].items()} for side in numbers)
+        label_number = {LABEL: float(names.index(labels[clip]))}
+        outcomes[clip] = ClipOutcome("ok", "", label_number, reference, resynthesis)
+    return ProbeScores(outcomes, settings=_settings(len(names)))
+
+
+def _settings(count: int) -> dict[str, Setting]:
+    import sklearn
+
+    return {
+        "clusters": count,
+        "clustering": f"mini-batch k-means of scikit-learn {sklearn.__version__}, batches of {BATCH}",
+        "seeds": f"{SEEDS[0]} to {SEEDS[-1]}",
+    }
+
+
+def _label(probe: Probe, item: Item) -> str | None:
+    found = item.label(probe.option("label"))
+    return (found[0] if found else None) if isinstance(found, tuple) else found or None
+
+
+def _dimensions(question: ScoringInput) -> int:
+    """Length of the first vector; 0 without any."""
+    vectors = (question.reference.get(item.clip) for item in question.items)
+    return next((of.size for of in vectors if of is not None and not isinstance(of, str)), 0)
+
+
+def _fault(question: ScoringInput, clip: str, dimensions: int) -> str:
+    for name, side in (("reference", question.reference), ("resynthesis", question.resynthesis)):
+        vector = side.get(clip)
+        if vector is None or isinstance(vector, str) or vector.shape != (dimensions,):
+            got = "no vector" if vector is None or isinstance(vector, str) else f"the shape {vector.shape}"
+            return f"{name}: expected a vector of {dimensions} numbers, got {got}"
+    return ""
+
+
+def _numbers(question: ScoringInput, clips: list[str], count: int) -> Mapping[Side, dict[str, Floats]]:
+    """Return the numbers of the clusters of each clip by side and field."""
+    sides: dict[Side, Floats] = {
+        "reference": np.array([question.reference[clip] for clip in clips], np.float64),
+        "resynthesis": np.array([question.resynthesis[clip] for clip in clips], np.float64),
+    }
+    found: dict[Side, dict[str, Floats]] = {"reference": {}, "resynthesis": {}}
+    for seed in SEEDS:
+        centroids: Floats | None = None
+        for name, vectors in sides.items():
+            clusters, own = cluster(vectors, count, seed)
+            centroids = own if centroids is None else centroids  # of the reference, which comes first
+            found[name][f"cluster_{seed}"] = clusters.astype(np.float64)
+            found[name][f"nearest_{seed}"] = nearest(vectors, centroids).astype(np.float64)
+    return found
+
+
+def v(evidence: Evidence, weights: Floats) -> Floats:
+    """V-measure, mean over the seeds."""
+    return _over_seeds(evidence, weights, "cluster")
+
+
+def v_reference(evidence: Evidence, weights: Floats) -> Floats:
+    """V-measure of the clusters by the centroids of the originals, mean over the seeds."""
+    return _over_seeds(evidence, weights, "nearest")
+
+
+def ami(evidence: Evidence, weights: Floats) -> Floats:
+    """Adjusted mutual information, mean over the seeds; what chance gives is that of all clips in every draw."""
+    labels, clusters = _columns(evidence, "cluster")
+    return _mean([adjusted(v_measure(labels, of, weights), chance(labels, of)) for of in clusters], weights)
+
+
+def v_chance(evidence: Evidence, weights: Floats) -> Floats:
+    """V-measure of random clusters of the same sizes, over all clips, mean over the seeds."""
+    labels, clusters = _columns(evidence, "cluster")
+    return _mean([np.full(len(weights), chance(labels, of)) for of in clusters], weights)
+
+
+def _over_seeds(evidence: Evidence, weights: Floats, field: str) -> Floats:
+    labels, clusters = _columns(evidence, field)
+    return _mean([v_measure(labels, of, weights) for of in clusters], weights)
+
+
+def _columns(evidence: Evidence, field: str) -> tuple[np.ndarray, list[np.ndarray]]:
+    numbers = [evidence.values[f"{field}_{seed}"] for seed in SEEDS]
+    return evidence.values[LABEL].astype(np.int64), [of.astype(np.int64) for of in numbers]
+
+
+def _mean(found: list[Floats], weights: Floats) -> Floats:
+    held = weights.sum(axis=1) > 0
+    return np.where(held, np.mean(found, axis=0), np.nan)
