@@ -47,7 +47,7 @@ class Spectrogram(Backend):
         return Model(NAME, hashlib.sha256(repr(sorted(SETTINGS.items())).encode()).hexdigest(), SETTINGS)
 
     def load(self, model: Model, device: str, threads: int) -> None:
-        """Nothing is loaded."""
+        """Do nothing: there is no model."""
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Return ``(frames, 513)`` of each sound; one shorter than a frame is filled with silence."""

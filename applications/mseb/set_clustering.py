@@ -29,7 +29,7 @@ _TWO = 2
 
 
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:
-    """Number the labels, and cluster the vectors of each side for every seed.
+    """Cluster the vectors of each side for every seed, and give each label a number.
 
     A clip of several labels counts by the first. Clips without a label are left out, and all where fewer than two
     labels remain; one without both vectors, or with one of another length, is failed.
@@ -117,7 +117,7 @@ def v_reference(evidence: Evidence, weights: Floats) -> Floats:
 
 
 def ami(evidence: Evidence, weights: Floats) -> Floats:
-    """Adjusted mutual information, mean over the seeds; what chance gives is that of all clips in every draw."""
+    """Mutual information above chance, mean over the seeds; what chance gives is that of all clips in every draw."""
     labels, clusters = _columns(evidence, "cluster")
     return _mean([adjusted(v_measure(labels, of, weights), chance(labels, of)) for of in clusters], weights)
 

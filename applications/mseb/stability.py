@@ -25,7 +25,7 @@ GAP_COST = 2.0
 
 def score_vectors(probe: Probe, question: ScoringInput) -> ProbeScores:
     """Keep the cost of the edits between the frames of both sides of each clip, and the number of frames."""
-    return _score(probe, question, "cost", "frames", lambda one, two: continuous_edit_cost(one, two))
+    return _score(probe, question, "cost", "frames", continuous_edit_cost)
 
 
 def score_codes(probe: Probe, question: ScoringInput) -> ProbeScores:
