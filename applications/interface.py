@@ -14,16 +14,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.probe import Side
+from codec_superb.data_manifests.collections import Collection
 from codec_superb.metrics.table import Category
-
-if TYPE_CHECKING:
-    from codec_superb.data_manifests.collections import Collection
 
 Samples = NDArray[np.float32]
 Prediction = str | NDArray[np.float32]

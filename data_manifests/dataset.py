@@ -36,11 +36,11 @@ class Dataset(Protocol):
 
     @property
     def collections(self) -> Mapping[str, str]:
-        """SHA-256 (hex) of the content of each collection, by its name."""
+        """SHA-256 of each collection's rows, by its name; empty for most datasets."""
         ...
 
     def collection(self, name: str) -> Collection:
-        """Open a collection; KeyError when the dataset has none of that name."""
+        """Return a collection; DatasetError, naming those that there are, when the dataset has none of that name."""
         ...
 
     def __len__(self) -> int:

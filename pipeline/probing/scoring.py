@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from codec_superb.applications.catalogue import score
 from codec_superb.applications.interface import ClipOutcome, Item, Model, ScoredPair, ScoringInput, TextVectors
 from codec_superb.applications.probe import Probe, Side
 from codec_superb.applications.results import ProbeInfo
+from codec_superb.data_manifests.collections import Collection
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
 from codec_superb.pipeline.probing.predictions import PredictionSet
 from codec_superb.pipeline.tables.rows import KeptRow, PairRow, ProbeValue
 from codec_superb.pipeline.tables.vectors import frames_row
-
-if TYPE_CHECKING:
-    from codec_superb.data_manifests.collections import Collection
 
 T = TypeVar("T")
 
