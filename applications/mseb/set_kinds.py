@@ -9,7 +9,7 @@ from codec_superb.applications.probe import Field, ProbeMetric
 
 _HERE = "codec_superb.applications.mseb"
 _SETS = f"{_HERE}.set_figures"
-_CLUSTERS = f"{_HERE}.set_clustering"
+_CLUSTERS = f"{_HERE}.cluster_figures"
 
 CLUSTERING_SHARED = (Field("label", 0, whole=True),)
 CLUSTERING_SIDED = tuple(Field(f"{kind}_{seed}", 0, whole=True) for kind in ("cluster", "nearest") for seed in SEEDS)

@@ -59,7 +59,7 @@ def aggregate_applications(
     return (*found, *_over_datasets(found, estimates, backends or {}))
 
 
-def aggregate_slices(rows: Iterable[ClipRow], pairs: Iterable[PairRow]) -> tuple[ApplicationAggregate, ...]:
+def aggregate_slices(rows: Iterable[ClipRow], pairs: Iterable[KeptRow]) -> tuple[ApplicationAggregate, ...]:
     """Compute every figure on the clips of each slice; none of datasets whose clips name no slice.
 
     Sorted by dataset, slice, probes and figures. Pairs of clips of two slices are left out.

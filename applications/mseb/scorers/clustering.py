@@ -10,21 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput, Setting
-from codec_superb.applications.metric_functions import Evidence, Floats
-from codec_superb.applications.mseb.clustering import (
-    BATCH,
-    SEEDS,
-    adjusted,
-    chance,
-    cluster,
-    nearest,
-    v_measure,
-)
+from codec_superb.applications.mseb.clustering import BATCH, SEEDS, cluster, nearest
 from codec_superb.applications.probe import Probe, Side
 
-LABEL = "label"
+Floats = NDArray[np.float64]
 _TWO = 2
 
 
@@ -54,7 +46,7 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
     numbers = _numbers(question, clips, len(names))
     for place, clip in enumerate(clips):
         reference, resynthesis = ({name: float(of[place]) for name, of in numbers[side].items()} for side in numbers)
-        label_number = {LABEL: float(names.index(labels[clip]))}
+        label_number = {"label": float(names.index(labels[clip]))}
         outcomes[clip] = ClipOutcome("ok", "", label_number, reference, resynthesis)
     return ProbeScores(outcomes, settings=_settings(len(names)))
 
@@ -104,40 +96,3 @@ def _numbers(question: ScoringInput, clips: list[str], count: int) -> Mapping[Si
             found[name][f"cluster_{seed}"] = clusters.astype(np.float64)
             found[name][f"nearest_{seed}"] = nearest(vectors, centroids).astype(np.float64)
     return found
-
-
-def v(evidence: Evidence, weights: Floats) -> Floats:
-    """V-measure, mean over the seeds."""
-    return _over_seeds(evidence, weights, "cluster")
-
-
-def v_reference(evidence: Evidence, weights: Floats) -> Floats:
-    """V-measure of the clusters by the centroids of the originals, mean over the seeds."""
-    return _over_seeds(evidence, weights, "nearest")
-
-
-def ami(evidence: Evidence, weights: Floats) -> Floats:
-    """Mutual information above chance, mean over the seeds; what chance gives is that of all clips in every draw."""
-    labels, clusters = _columns(evidence, "cluster")
-    return _mean([adjusted(v_measure(labels, of, weights), chance(labels, of)) for of in clusters], weights)
-
-
-def v_chance(evidence: Evidence, weights: Floats) -> Floats:
-    """V-measure of random clusters of the same sizes, over all clips, mean over the seeds."""
-    labels, clusters = _columns(evidence, "cluster")
-    return _mean([np.full(len(weights), chance(labels, of)) for of in clusters], weights)
-
-
-def _over_seeds(evidence: Evidence, weights: Floats, field: str) -> Floats:
-    labels, clusters = _columns(evidence, field)
-    return _mean([v_measure(labels, of, weights) for of in clusters], weights)
-
-
-def _columns(evidence: Evidence, field: str) -> tuple[np.ndarray, list[np.ndarray]]:
-    numbers = [evidence.values[f"{field}_{seed}"] for seed in SEEDS]
-    return evidence.values[LABEL].astype(np.int64), [of.astype(np.int64) for of in numbers]
-
-
-def _mean(found: list[Floats], weights: Floats) -> Floats:
-    held = weights.sum(axis=1) > 0
-    return np.where(held, np.mean(found, axis=0), np.nan)
