@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Literal
 
-from codec_superb.applications.catalogue import NO_FILE, OWN_FILE, BackendEntry
+from codec_superb.applications.catalogue import CODEC, NO_FILE, OWN_FILE, BackendEntry
 from codec_superb.applications.model_files import embedded_models, is_downloaded
 
 State = Literal["ready", "fetches", "needs model", "needs packages"]
@@ -38,7 +38,9 @@ def availability(entry: BackendEntry) -> Availability:
         return Availability("fetches", f"{model.file.size / 1e6:.0f} MB are fetched at first use", licence)
     if entry.model == NO_FILE:
         return Availability("ready", "needs no file besides its package", licence)
-    if entry.model == OWN_FILE:
-        return Availability("needs model", f"bring its file: by --weights DIR or {entry.name}:FILE", licence)
-    detail = f"name a model: from the hub, by --weights DIR or {entry.name}:DIR"
-    return Availability("needs model", detail, licence)
+    asked = {
+        OWN_FILE: f"bring its file: by --weights DIR or {entry.name}:FILE",
+        CODEC: f"name a codec of tokens: {entry.name}:mimi_8cb",
+    }
+    usual = f"name a model: from the hub, by --weights DIR or {entry.name}:DIR"
+    return Availability("needs model", asked.get(entry.model, usual), licence)

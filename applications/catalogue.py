@@ -18,7 +18,7 @@ from codec_superb.applications.table import APPLICATIONS, PROBES, is_benchmark, 
 from codec_superb.missing_package import not_installed
 from codec_superb.plugins import Source, find, load, names, rows_of, targets
 
-NO_FILE, OWN_FILE = "no file", "own file"
+NO_FILE, OWN_FILE, CODEC = "no file", "own file", "codec"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class BackendEntry:
     """Modules that it and the scoring of its probes import, besides those of the core."""
     model: str = ""
     """Where its usual model comes from: a name of ``models.yaml``; :data:`NO_FILE` where it needs none;
-    :data:`OWN_FILE` for one that lies in no index and on no hub that is asked; '' where the user names one."""
+    :data:`OWN_FILE` for one that lies in no index and on no hub that is asked; :data:`CODEC` where the user names a
+    codec of the catalogue; '' where the user names a model."""
     origin: str = ""
     """'' for a row of the catalogue; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
@@ -88,22 +89,22 @@ _ROWS = (
         packages=("whisper_normalizer",), model=NO_FILE,
     ),
     BackendEntry(
-        "resemblyzer", ("asv", "sim"), f"{_ROOT}.asv.resemblyzer:Resemblyzer", "probes",
+        "resemblyzer", ("asv", "sim", "vectors"), f"{_ROOT}.asv.resemblyzer:Resemblyzer", "probes",
         "GE2E speaker encoder; comes from a package file, runs without torch",
         packages=("webrtcvad",), model="resemblyzer",
     ),
     BackendEntry(
-        "speechbrain", ("asv", "sim"), f"{_ROOT}.asv.speechbrain_ecapa:SpeechBrainEcapa", "applications",
+        "speechbrain", ("asv", "sim", "vectors"), f"{_ROOT}.asv.speechbrain_ecapa:SpeechBrainEcapa", "applications",
         "ECAPA-TDNN trained on VoxCeleb, the paper's",
         packages=("speechbrain", "torch"),
     ),
     BackendEntry(
-        "wavlm-sv", ("asv", "sim"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
+        "wavlm-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
         "WavLM with an x-vector head; not UltraEval-Audio's",
         packages=_TORCH,
     ),
     BackendEntry(
-        "wavlm-large-sv", ("asv", "sim"), f"{_ROOT}.asv.wavlm_large_sv:WavLMLargeSV", "applications",
+        "wavlm-large-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_large_sv:WavLMLargeSV", "applications",
         "WavLM-Large under an ECAPA-TDNN, UltraEval-Audio's, from a local file",
         packages=_TORCH, model=OWN_FILE,
     ),
@@ -120,6 +121,41 @@ _ROWS = (
         "yamnet", ("aec",), f"{_ROOT}.aec.yamnet:YamNet", "probes",
         "521 AudioSet classes; comes from a package file that states no licence: fetched only when it is asked for",
         packages=("onnxruntime",), model="yamnet",
+    ),
+    BackendEntry(
+        "yamnet-frames", ("frames",), f"{_ROOT}.embed.yamnet_frames:YamNetFrames", "probes",
+        "the layer under YAMNet's classes, every 0.48 s; the files and the missing licence of yamnet",
+        packages=("onnxruntime",), model="yamnet",
+    ),
+    BackendEntry(
+        "yamnet-vectors", ("vectors",), f"{_ROOT}.embed.yamnet_frames:YamNetVectors", "probes",
+        "the same, one vector a clip",
+        packages=("onnxruntime",), model="yamnet",
+    ),
+    BackendEntry(
+        "aisfx", ("vectors",), f"{_ROOT}.embed.aisfx:AiSfx", "applications",
+        "sound effects by category; comes from a package file",
+        packages=("torch",), model="aisfx",
+    ),
+    BackendEntry(
+        "log-mel-frames", ("frames",), f"{_ROOT}.embed.log_mel:LogMelFrames", "",
+        "a log-mel spectrogram, 80 bands of 25 ms every 10 ms", model=NO_FILE,
+    ),
+    BackendEntry(
+        "log-mel-vectors", ("vectors",), f"{_ROOT}.embed.log_mel:LogMelVectors", "",
+        "the same, one vector a clip", model=NO_FILE,
+    ),
+    BackendEntry(
+        "codec-codes", ("codes",), f"{_ROOT}.embed.codec_encoder:CodecCodes", "",
+        "the tokens of a codec: codec-codes:mimi_8cb", model=CODEC,
+    ),
+    BackendEntry(
+        "codec-frames", ("frames",), f"{_ROOT}.embed.codec_encoder:CodecFrames", "",
+        "the latents of a codec, quantised or with ,latents=continuous", model=CODEC,
+    ),
+    BackendEntry(
+        "codec-vectors", ("vectors",), f"{_ROOT}.embed.codec_encoder:CodecVectors", "",
+        "the same, one vector a clip", model=CODEC,
     ),
     BackendEntry(
         "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's",

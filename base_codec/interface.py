@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,15 @@ class Packets:
     bits: int
     frames: tuple[int, ...] = ()
     side: bytes = b""
+
+
+class Latents(NamedTuple):
+    """What lies between encoder and decoder of a token codec: float32 ``(frames, dimensions)``, a row a token frame."""
+
+    continuous: NDArray[np.float32]
+    """As the encoder gives them, before they are quantised."""
+    quantised: NDArray[np.float32]
+    """As the decoder is given them; they follow from the tokens alone."""
 
 
 class Codec(ABC):
@@ -140,6 +149,20 @@ class Codec(ABC):
             raise RefusedSetting(f"{self.card.name} only encodes: it has tokens but no resynthesis")
         packets, channels = self._received(encoded)
         return self._restored(self._decode(packets, channels), encoded)
+
+    def latents(self, audio: Audio, rate: int) -> Latents:
+        """Return the latents of a clip, a row for each frame of the tokens that :meth:`encode` gives.
+
+        Optional: a wrapper that has them overrides ``_latents``. Raises RefusedSetting for another, and as
+        :meth:`encode`.
+        """
+        return self._latents(self._coded(audio, rate))
+
+    def _latents(self, audio: Audio) -> Latents:  # noqa: ARG002 - for codecs that have some
+        """Return the latents of ``(channels, samples)`` at the rate and in the channels of ``_encode``."""
+        kind = "tokens" if self.card.codebooks else "bytes"
+        where = f": {kind} are all that its private environment hands out" if self.card.isolation else ""
+        raise RefusedSetting(f"{self.card.name} gives {kind} and no latents{where}; name a codec that has them")
 
     def packet_times(self, encoded: Encoded) -> NDArray[np.float64]:
         """Return when each packet, or each frame of tokens, begins: seconds, ascending from 0.

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.aec.onnx_scalars import read_scalars
+from codec_superb.applications.aec.onnx_file import read_scalars, results_of, with_output
 from codec_superb.applications.aec.yamnet_input import RATE, patches
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
 from codec_superb.applications.interface import Backend, Model, Prediction, Setting, Sound
@@ -27,6 +27,8 @@ from codec_superb.applications.one_by_one import one_by_one
 
 NAME = "yamnet"
 NETWORK, CLASS_MAP = "YamNet_w8a8.onnx.zip", "yamnet_class_map.csv"
+POOLING = "GlobalAveragePool"
+"""Operation whose result, before it is stored in 8 bits, is the network's embedding."""
 SETTINGS: dict[str, Setting] = {
     "front_end": "16 kHz, magnitudes of 25 ms every 10 ms, 64 HTK mel bands 125-7500 Hz, ln(mel + 0.001)",
     "patch_s": 0.96,
@@ -66,7 +68,7 @@ class YamNet(Backend):
     def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- eight-bit kernels run on the CPU
         """Open the network in ONNX Runtime. Raises ApplicationError where the file holds something else."""
         assert model.path is not None
-        self._session, scalars = _open(model.path / NETWORK, threads)
+        self._session, scalars, self._pooled = _open(model.path / NETWORK, threads)
         self._input = self._session.get_inputs()[0].name
         self._output = self._session.get_outputs()[0].name
         try:
@@ -78,7 +80,7 @@ class YamNet(Backend):
             raise ApplicationError(
                 f"{model.path / NETWORK}: expected a network with quantised input and output, it has no {error.args[0]}"
             ) from error
-        self._count = len(self.classes(model))
+        self._count = len(YamNet.classes(self, model))
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Return 521 probabilities of each sound, float32; a clip shorter than a patch is filled with silence."""
@@ -96,16 +98,27 @@ class YamNet(Backend):
         return scores.astype(np.float32)
 
     def _probabilities(self, patch: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Classify one patch: the network has a fixed batch of one."""
-        stored = np.rint(patch / self._stored.scale + self._stored.zero).clip(0, 255).astype(np.uint8)
-        answer = self._session.run([self._output], {self._input: stored[None, None]})[0][0]
-        logits = self._scores.scale * (answer.astype(np.float64) - self._scores.zero)
+        """Classify one patch."""
+        logits = self._scores.scale * (self._run(self._output, patch).astype(np.float64) - self._scores.zero)
         probabilities: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-logits))
         return probabilities
 
+    def pooled(self, patch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what the classifier judges a patch by: the last feature maps, averaged, shape ``(1024,)``, from 0."""
+        return self._run(self._pooled, patch).reshape(-1).astype(np.float32)
 
-def _open(file: Path, threads: int) -> tuple[Any, dict[str, float]]:
-    """Open the zipped network, whose weights lie in a file of their own beside it."""
+    def _run(self, output: str, patch: NDArray[np.float32]) -> NDArray[Any]:
+        """Run the network on one patch: it has a fixed batch of one."""
+        stored = np.rint(patch / self._stored.scale + self._stored.zero).clip(0, 255).astype(np.uint8)
+        answer: NDArray[Any] = self._session.run([output], {self._input: stored[None, None]})[0][0]
+        return answer
+
+
+def _open(file: Path, threads: int) -> tuple[Any, dict[str, float], str]:
+    """Open the zipped network, whose weights lie in a file of their own beside it, with its pooled layer as an output.
+
+    Returns it with the scalars of its file and the name of that output.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -122,8 +135,13 @@ def _open(file: Path, threads: int) -> tuple[Any, dict[str, float]]:
         networks = sorted(Path(place).glob("*.onnx"))
         if len(networks) != 1:
             raise ApplicationError(f"{file}: expected one .onnx file in it, found {len(networks)}")
+        content = networks[0].read_bytes()
+        layers = results_of(content, POOLING)
+        if len(layers) != 1:
+            raise ApplicationError(f"{file}: expected a network with one {POOLING}, found {len(layers)}")
+        networks[0].write_bytes(with_output(content, layers[0]))
         session = onnxruntime.InferenceSession(str(networks[0]), options, providers=["CPUExecutionProvider"])
-        return session, read_scalars(networks[0].read_bytes())
+        return session, read_scalars(content), layers[0]
 
 
 def _local(folder: Path) -> Path:

@@ -22,6 +22,7 @@ class DacCodec(TransformersCodec):
 
     model_class = "DacModel"
     model_type = "dac"
+    quantizing = "forward"
     chunking = Chunking(limit=20, chunk=10, before=1, after=1)
 
     def _facts(self, config: Any) -> dict[str, int]:
@@ -40,6 +41,10 @@ class DacCodec(TransformersCodec):
     def _to_tokens(self, audio: torch.Tensor) -> torch.Tensor:
         codes: torch.Tensor = self.model.encode(audio, n_quantizers=self._codebooks).audio_codes
         return codes
+
+    def _dequantised(self, tokens: torch.Tensor) -> torch.Tensor:
+        latents: torch.Tensor = self.model.quantizer.from_codes(tokens)[0]
+        return latents
 
     def _to_audio(self, tokens: torch.Tensor) -> torch.Tensor:
         audio: torch.Tensor = self.model.decode(audio_codes=tokens).audio_values

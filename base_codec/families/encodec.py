@@ -24,7 +24,7 @@ from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.families.batching import Chunking, groups
 from codec_superb.base_codec.families.transformers_codec import Tokens, TransformersCodec
 from codec_superb.base_codec.fitting import Audio
-from codec_superb.base_codec.interface import Packets
+from codec_superb.base_codec.interface import Latents, Packets
 
 SCALE = np.dtype("<f4")
 """Data type in which a chunk's loudness is sent."""
@@ -128,6 +128,12 @@ class Encodec48k(_Encodec):
         starts = [whole * number for number in range(chunks)]
         starts[-1] = min(starts[-1], frames - 1)
         return starts
+
+    def _latents(self, audio: Audio) -> Latents:  # noqa: ARG002 - none of any
+        raise RefusedSetting(
+            f"{self.card.name} codes chunks that overlap, each divided by its loudness, and has no latents of a whole "
+            "clip; name a codec that has them, such as encodec_24k_6bps"
+        )
 
     def _decode_batch(self, received: Sequence[tuple[Packets, int]]) -> list[Audio]:
         return [self._decode_chunks(packets) for packets, _ in received]

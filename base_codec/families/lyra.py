@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, MissingWeights, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
-from codec_superb.base_codec.interface import CheckpointCodec, Packets
+from codec_superb.base_codec.interface import CheckpointCodec, Latents, Packets
 
 ENCODER, QUANTIZER, DECODER = "soundstream_encoder.tflite", "quantizer.tflite", "lyragan.tflite"
 FRAME, FEATURES, STAGES, ENTRIES = 320, 64, 46, 16
@@ -62,13 +62,33 @@ class LyraCodec(CheckpointCodec):
         self._models = {}
 
     def _encode(self, audio: Audio) -> Packets:
+        tokens = self._tokens(self._features(audio))
+        return Packets(tokens, self.card.bits_of(tokens.shape[1]))
+
+    def _latents(self, audio: Audio) -> Latents:
+        features = self._features(audio)
+        return Latents(features[:, 0, 0], self._dequantised(self._tokens(features))[:, 0, 0])
+
+    def _features(self, audio: Audio) -> Frames:
+        """Return the encoder's features of each frame, ``(frames, 1, 1, 64)``."""
         frames = np.pad(audio[0], (0, -audio.shape[1] % FRAME)).reshape(-1, 1, FRAME)
+        return _run(self._interpreter(ENCODER), frames)
+
+    def _tokens(self, features: Frames) -> NDArray[np.int32]:
+        """Return the tokens of the stages that are sent, ``(codebooks, frames)``."""
         quantize = self._interpreter(QUANTIZER).get_signature_runner("encode")
-        tokens = np.empty((self._stages, len(frames)), dtype=np.int32)
-        for index, features in enumerate(_run(self._interpreter(ENCODER), frames)):
-            found = quantize(input_frames=features, num_quantizers=np.int32(self._stages))["output_0"]
+        tokens = np.empty((self._stages, len(features)), dtype=np.int32)
+        for index, frame in enumerate(features):
+            found = quantize(input_frames=frame, num_quantizers=np.int32(self._stages))["output_0"]
             tokens[:, index] = found[: self._stages, 0, 0]
-        return Packets(tokens, self.card.bits_of(len(frames)))
+        return tokens
+
+    def _dequantised(self, tokens: NDArray[np.integer[Any]]) -> Frames:
+        """Return the features that tokens stand for, ``(frames, 1, 1, 64)``."""
+        sent = np.full((STAGES, tokens.shape[1]), NOT_SENT, dtype=np.int32)
+        sent[: self._stages] = tokens
+        features = self._interpreter(QUANTIZER).get_signature_runner("decode")
+        return np.stack([features(encoding_indices=frame[:, None, None])["output_0"] for frame in sent.T])
 
     def _decode(self, packets: Packets, channels: int) -> Audio:
         frames = np.shape(packets.payload)[-1:]
@@ -81,11 +101,7 @@ class LyraCodec(CheckpointCodec):
         fades in in 40 ms when frames arrive again (lyra_decoder.cc, zero_feature_estimator.h). While nothing is heard
         the decoder does not run.
         """
-        tokens = self._checked(packets.payload)
-        sent = np.full((STAGES, tokens.shape[1]), NOT_SENT, dtype=np.int32)
-        sent[: self._stages] = tokens
-        features = self._interpreter(QUANTIZER).get_signature_runner("decode")
-        frames = np.stack([features(encoding_indices=frame[:, None, None])["output_0"] for frame in sent.T])
+        frames = self._dequantised(self._checked(packets.payload))
         frames[lost] = 0
         weights = _weights(lost)
         heard = weights.any(axis=1)

@@ -47,6 +47,10 @@ class MimiCodec(TransformersCodec):
         audio: torch.Tensor = self.model.decode(tokens).audio_values
         return audio
 
+    def _dequantised(self, tokens: torch.Tensor) -> torch.Tensor:
+        latents: torch.Tensor = self.model.quantizer.decode(tokens)
+        return latents
+
     def _token_parts(self, clips: Sequence[Audio], frames: int) -> Iterator[Tokens]:
         blocks = list(spans(frames, self._frame_rate, self.chunking))
         if len(blocks) == 1:

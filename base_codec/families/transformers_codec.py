@@ -25,9 +25,10 @@ from pydantic import BaseModel, ConfigDict
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodingFailed, MissingWeights, RefusedSetting
 from codec_superb.base_codec.families.batching import Chunking, cut, groups, spans
+from codec_superb.base_codec.families.latents import recorded
 from codec_superb.base_codec.families.paging import page_out
 from codec_superb.base_codec.fitting import Audio
-from codec_superb.base_codec.interface import CheckpointCodec, Packets
+from codec_superb.base_codec.interface import CheckpointCodec, Latents, Packets
 from codec_superb.base_codec.options import Dtype
 from codec_superb.base_codec.torchaudio_import import mend_torchaudio
 from codec_superb.base_codec.weights import PARAMETERS, read_config
@@ -61,6 +62,8 @@ class TransformersCodec(CheckpointCodec):
     """Frames from which on clips of different lengths share a batch; None for a model that is not causal."""
     compiled: ClassVar[tuple[str, ...]] = ("encoder", "decoder")
     """Parts of the model that ``torch.compile`` takes."""
+    quantizing: ClassVar[str] = "encode"
+    """Method of the model's quantizer that is given the latents."""
     input_dtype: ClassVar[Dtype | None] = None
     """Precision of the audio that :meth:`_to_tokens` gets; None: that of the model."""
 
@@ -234,6 +237,28 @@ class TransformersCodec(CheckpointCodec):
             with self._inference():
                 tokens = self._to_tokens(piece.to(getattr(torch, self.input_dtype or self._settings.dtype)))
             yield tokens[:, :, span.keep_from - span.start : span.keep_to - span.start].int().cpu().numpy()
+
+    def _latents(self, audio: Audio) -> Latents:
+        frames = ceil((audio.shape[1] + self._lost_samples()) / self.hop_in)
+        parts = zip(spans(frames, self._frame_rate, self.chunking), self._token_parts([audio], frames), strict=True)
+        continuous, quantised = [], []
+        with recorded(self.model.quantizer, self.quantizing) as given:
+            for span, tokens in parts:
+                kept = slice(span.keep_from - span.start, span.keep_to - span.start)
+                continuous.append(self._rows(given.pop()[0])[kept])
+                with self._inference():
+                    quantised.append(self._rows(self._dequantised(self._tensor(tokens).long())[0]))
+        return Latents(np.concatenate(continuous), np.concatenate(quantised))
+
+    def _dequantised(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Return what the decoder is given for ``(clips, codebooks, frames)``."""
+        latents: torch.Tensor = self.model.quantizer.decode(tokens.transpose(0, 1))
+        return latents
+
+    def _rows(self, latents: torch.Tensor) -> NDArray[np.float32]:
+        """Return one clip's latents, ``(dimensions, frames)`` at the quantizer, as a row a frame."""
+        rows: NDArray[np.float32] = latents.T.float().cpu().numpy()
+        return rows
 
     def _decode_frames(self, batch: Tokens) -> Audio:
         """Decode ``(clips, codebooks, frames)``; each chunk is written to its place in the result."""

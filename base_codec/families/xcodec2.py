@@ -35,6 +35,7 @@ class XCodec2(TransformersCodec):
     model_type = "xcodec2"
     chunking = Chunking(limit=60, chunk=8, before=4, after=4)
     compiled = ("acoustic_encoder", "acoustic_decoder")
+    quantizing = "forward"
     input_dtype = "float32"
     _extractor: Any = None
 
@@ -69,6 +70,13 @@ class XCodec2(TransformersCodec):
         """Return ``(frames, 160)``: two mel spectra of 80 bands a frame, normalised over the clip alone."""
         features = self._extractor(clip, sampling_rate=SPECTRA_RATE, return_tensors="np")["input_features"][0]
         return np.asarray(features, dtype=np.float32)
+
+    def _dequantised(self, tokens: torch.Tensor) -> torch.Tensor:
+        latents: torch.Tensor = self.model.quantizer.from_codes(tokens.transpose(1, 2))
+        return latents
+
+    def _rows(self, latents: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
+        return super()._rows(latents.T)  # its quantizer has the frames first
 
     def _to_audio(self, tokens: torch.Tensor) -> torch.Tensor:
         audio: torch.Tensor = self.model.decode(tokens).audio_values

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.applications.sound_events import noise, scores, sound, tone
 
-from codec_superb.applications.aec.onnx_scalars import read_scalars
+from codec_superb.applications.aec.onnx_file import read_scalars
 from codec_superb.applications.aec.yamnet import CLASS_MAP, NETWORK, YamNet
 from codec_superb.applications.aec.yamnet_input import LOG_OFFSET, patches
 from codec_superb.applications.catalogue import open_backend

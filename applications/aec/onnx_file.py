@@ -1,8 +1,9 @@
-"""Reads scalar tensors of an ONNX file: the scales of a model whose inputs and outputs are quantised.
+"""What ONNX Runtime does not offer on an ONNX file: its scalar tensors, and tensors inside of it as further outputs.
 
-ONNX Runtime does not expose them. An ONNX file is a protocol buffer; of its wire format these few
-facts are needed: a field is a key (number x 8 + kind) and a value; kind 0 is a variable-length integer, 1 is 8 bytes,
-2 is a length and that many bytes, 5 is 4 bytes. Field numbers are those of ``onnx.proto``.
+The scalars are the scales of a model whose inputs and outputs are quantised. An ONNX file is a protocol buffer; of its
+wire format these few facts are needed: a field is a key (number x 8 + kind) and a value; kind 0 is a variable-length
+integer, 1 is 8 bytes, 2 is a length and that many bytes, 5 is 4 bytes; a message that comes twice is merged, so what is
+appended to a file adds to it. Field numbers are those of ``onnx.proto``.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from collections.abc import Iterator
 
 _GRAPH = 7
 """Of ModelProto."""
-_INITIALIZER = 5
+_NODE, _INITIALIZER, _OUTPUT = 1, 5, 12
 """Of GraphProto."""
+_NODE_OUTPUT, _OPERATION = 2, 4
+"""Of NodeProto."""
+_VALUE_NAME = 1
+"""Of ValueInfoProto, whose type ONNX Runtime infers."""
 _DATA_TYPE, _NAME, _RAW = 2, 8, 9
 """Of TensorProto."""
 # TensorProto.DataType of onnx.proto: 1 FLOAT, 2 UINT8, 3 INT8, 4 UINT16, 5 INT16, 6 INT32.
@@ -35,6 +40,36 @@ def read_scalars(model: bytes) -> dict[str, float]:
             if isinstance(name, bytes) and isinstance(raw, bytes) and layout and len(raw) == struct.calcsize(layout):
                 found[name.decode()] = float(struct.unpack(layout, raw)[0])
     return found
+
+
+def results_of(model: bytes, operation: str) -> list[str]:
+    """Return the names of the tensors that the nodes of an operation (``GlobalAveragePool``) give, in order.
+
+    Raises ValueError for bytes that are no protocol buffer.
+    """
+    found = []
+    for graph in _of(model, _GRAPH):
+        for node in _of(graph, _NODE):
+            parts = list(_fields(node))
+            if (_OPERATION, operation.encode()) in parts:
+                found += [name.decode() for key, name in parts if key == _NODE_OUTPUT and isinstance(name, bytes)]
+    return found
+
+
+def with_output(model: bytes, name: str) -> bytes:
+    """Return an ONNX file that gives the tensor ``name`` too, after its own outputs."""
+    return model + _field(_GRAPH, _field(_OUTPUT, _field(_VALUE_NAME, name.encode())))
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """Write a field of kind 2."""
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(value: int) -> bytes:
+    """Write a variable-length integer: seven bits a byte, the lowest first."""
+    low, rest = value & 127, value >> 7
+    return bytes([low | 128]) + _varint(rest) if rest else bytes([low])
 
 
 def _of(message: bytes, number: int) -> Iterator[bytes]:

@@ -1,0 +1,157 @@
+"""Backends ``codec-codes``, ``codec-frames`` and ``codec-vectors``: a codec of the catalogue as an encoder of sound.
+
+``codec-codes:NAME`` gives the codec's own tokens, of every token codec, isolated ones included. The other two give its
+latents (:meth:`~codec_superb.base_codec.interface.Codec.latents`): as its decoder is given them, or with
+``latents=continuous`` as they are before they are quantised; the codecs of transformers and Lyra have them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from codec_superb.applications.embed.frames import FrameBackend, Frames
+from codec_superb.applications.errors import (
+    ApplicationError,
+    MissingModel,
+    MissingPackage,
+    ModelUnusable,
+    PredictionFailed,
+)
+from codec_superb.applications.interface import Model, Samples, Setting
+from codec_superb.base_codec import registry
+from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.errors import CodecError, CodingFailed, MissingDependency, MissingWeights
+from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.interface import Codec
+from codec_superb.base_codec.isolation.environment import ensure_built
+from codec_superb.base_codec.isolation.errors import EnvironmentFailed
+from codec_superb.base_codec.isolation.lock import open_lock
+from codec_superb.base_codec.options import CodecOptions
+
+_LATENTS = ("quantised", "continuous")
+_IDENTITY = {"name", "weights", "settings", "isolation", "codebooks", "codebook_size", "codebook_sizes"}
+"""Fields of a card that decide about tokens and latents."""
+
+
+class _CodecEncoder(FrameBackend):
+    """A codec behind a name, ``codec-codes:mimi_8cb``; ``--weights DIR`` names its weights as for ``resynth``."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, variant: str = "", weights: Path | None = None) -> None:
+        super().__init__(variant, weights)
+        if not self.variant:
+            raise ApplicationError(f"{self.kind}: expected the name of a codec behind it, such as {self.kind}:mimi_8cb")
+        with _as_application_errors():
+            # a codec's own rate: sound is resampled once, as for a resynthesis
+            self.rate = registry.card(self.variant).sampling_rate  # type: ignore[misc]
+
+    @abstractmethod
+    def rows(self, codec: Codec, audio: Audio) -> Frames:
+        """Return what the codec makes of ``(1, samples)`` at its rate, a row a frame."""
+
+    def prepare(self) -> Model:
+        """Find the codec's weights; an isolated codec's environment is built where there is none.
+
+        Raises ApplicationError for a codec of bytes, MissingModel and MissingPackage with what to do.
+        """
+        with _as_application_errors():
+            card, options = registry.configure(self.variant, self._options())
+            if card.codebooks is None or card.frame_rate is None:
+                raise ApplicationError(
+                    f"{self.kind}: expected a codec of tokens, {card.name} gives bytes; name another"
+                )
+            if card.isolation is not None:
+                ensure_built(open_lock(card.isolation.lock), lambda text: print(text, file=sys.stderr))
+        settings: dict[str, Setting] = {"hop_s": 1 / card.frame_rate, **self.options}
+        if "latents" not in self.options:
+            settings["codebooks"] = card.codebooks
+        random = card.weights is not None and card.weights.source == "random"
+        path = Path(options.weights) if options.weights else None
+        return Model(f"{self.kind}:{card.name}", _digest(card), settings, path, random)
+
+    def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- a codec sets its own
+        """Open the codec."""
+        with _as_application_errors():
+            _, options = registry.configure(self.variant, self._options())
+            self._codec = registry.open_codec(self.variant, device, options)
+
+    def frames(self, samples: Samples) -> Frames:
+        """Encode a clip. Raises ModelUnusable for a codec that cannot answer for any."""
+        try:
+            self._codec.wake()
+            return np.ascontiguousarray(self.rows(self._codec, samples[None]))
+        except CodingFailed as error:
+            raise PredictionFailed(str(error)) from error
+        except CodecError as error:
+            raise ModelUnusable(str(error)) from error
+
+    def close(self) -> None:
+        """Release the codec."""
+        self._codec.close()
+
+    def _options(self) -> CodecOptions:
+        return CodecOptions(weights=None if self.weights is None else str(self.weights))
+
+
+class CodecCodes(_CodecEncoder):
+    """Tokens ``(frames, codebooks)`` as float32, which holds them exactly: no codebook has 2^24 entries."""
+
+    kind = "codec-codes"
+
+    def rows(self, codec: Codec, audio: Audio) -> Frames:
+        """Return the tokens of a clip."""
+        payload = codec.encode(audio, self.rate).payload
+        if isinstance(payload, bytes):
+            raise ModelUnusable(f"{codec.card.name} gave bytes and no tokens; name a codec of tokens")
+        return payload.T.astype(np.float32)
+
+
+class CodecFrames(_CodecEncoder):
+    """Latents ``(frames, dimensions)``."""
+
+    kind = "codec-frames"
+    defaults: ClassVar[Mapping[str, Setting]] = {"latents": _LATENTS[0]}
+
+    def __init__(self, variant: str = "", weights: Path | None = None) -> None:
+        super().__init__(variant, weights)
+        if self.options["latents"] not in _LATENTS:
+            raise ApplicationError(f"option latents: expected {' or '.join(_LATENTS)}, got {self.options['latents']!r}")
+
+    def rows(self, codec: Codec, audio: Audio) -> Frames:
+        """Return the latents of a clip."""
+        found: Frames = getattr(codec.latents(audio, self.rate), str(self.options["latents"]))
+        return found
+
+
+class CodecVectors(CodecFrames):
+    """One vector ``(dimensions,)`` a clip: its latents, averaged unless the option ``pooling`` says otherwise."""
+
+    kind = "codec-vectors"
+    defaults: ClassVar[Mapping[str, Setting]] = {"pooling": "mean", **CodecFrames.defaults}
+
+
+def _digest(card: Card) -> str:
+    """Return the SHA-256 over what decides about a codec's tokens: its weights by hash, and how it is set."""
+    return hashlib.sha256(card.model_dump_json(include=_IDENTITY).encode()).hexdigest()
+
+
+@contextmanager
+def _as_application_errors() -> Iterator[None]:
+    """Turn a codec's errors into those of applications, with the same sentence."""
+    try:
+        yield
+    except (MissingDependency, EnvironmentFailed) as error:
+        raise MissingPackage(str(error)) from error
+    except MissingWeights as error:
+        raise MissingModel(str(error)) from error
+    except CodecError as error:
+        raise ApplicationError(str(error)) from error

@@ -1,0 +1,52 @@
+"""Options behind an encoder's name: what is read, what keeps its kind, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codec_superb.applications.embed.options import read_options
+from codec_superb.applications.errors import ApplicationError
+
+DEFAULTS = {"pooling": "mean", "layer": -1, "hop_s": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("variant", "name", "changed"),
+    [
+        ("", "", {}),
+        ("facebook/hubert-base@abc", "facebook/hubert-base@abc", {}),
+        ("models/a,b", "models/a,b", {}),
+        ("models/a,b,layer=9", "models/a,b", {"layer": 9}),
+        (",pooling=max,hop_s=0.02", "", {"pooling": "max", "hop_s": 0.02}),
+    ],
+)
+def test_what_is_read(variant: str, name: str, changed: dict[str, object]) -> None:
+    """A name with a comma stays whole; only what ends in options has any."""
+    assert read_options(variant, DEFAULTS) == (name, DEFAULTS | changed)
+
+
+@pytest.mark.parametrize(
+    ("variant", "said"),
+    [
+        ("a,colour=red", "expected each of the options pooling, layer, hop_s once, got 'colour'"),
+        ("a,layer=1,layer=2", "once, got 'layer'"),
+        ("a,layer=nine", "option layer: expected a value such as -1, got 'nine'"),
+    ],
+)
+def test_what_is_refused(variant: str, said: str) -> None:
+    """An unknown option, one that comes twice, a word for a number: each says what was expected."""
+    with pytest.raises(ApplicationError, match=said):
+        read_options(variant, DEFAULTS)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused(variant: str) -> None:
+    """No text fails with anything but the error of this package, and without options nothing is lost."""
+    try:
+        name, options = read_options(variant, DEFAULTS)
+    except ApplicationError:
+        return
+    assert variant.startswith(name)
+    assert set(options) == set(DEFAULTS)
