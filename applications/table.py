@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import inf
 
 from codec_superb.applications.errors import UnknownApplication
+from codec_superb.applications.mseb.set_tasks import SET_TASKS
 from codec_superb.applications.probe import Field, Probe, ProbeMetric
 from codec_superb.metrics.table import CATEGORIES, Category
 
@@ -234,8 +235,9 @@ _ROWS = (
     ),
 )  # fmt: skip
 
-PROBES: dict[str, Probe] = {row.key: row for row in _ROWS}
-PROBE_METRICS: dict[str, ProbeMetric] = {metric.key: metric for row in _ROWS for metric in row.metrics}
+_ALL = (*_ROWS, *SET_TASKS)
+PROBES: dict[str, Probe] = {row.key: row for row in _ALL}
+PROBE_METRICS: dict[str, ProbeMetric] = {metric.key: metric for row in _ALL for metric in row.metrics}
 COMPOSITES: dict[str, ProbeMetric] = {
     "ultra_average": ProbeMetric(
         "ultra_average", "UltraEval average", "", True, -inf, 100.0, 2,
