@@ -65,6 +65,11 @@ _ROWS = (
         packages=("faster_whisper", "whisper_normalizer"), model="whisper-tiny.en",
     ),
     BackendEntry(
+        "faster-whisper-words", ("words",), f"{_ROOT}.asr.faster_whisper_words:FasterWhisperWords", "mseb",
+        "the same, with the times of words",
+        packages=("faster_whisper", "whisper_normalizer", "wordfreq"), model="whisper-tiny.en",
+    ),
+    BackendEntry(
         "openai-whisper", ("asr",), f"{_ROOT}.asr.openai_whisper:OpenAIWhisper", "applications",
         "the original Whisper, any size; the paper's is large",
         packages=("whisper", "torch", "whisper_normalizer"),

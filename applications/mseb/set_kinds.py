@@ -1,27 +1,21 @@
-"""Kinds of tasks on sets of vectors: the numbers that each keeps of a clip, and its metrics."""
+"""Kinds of tasks on sets of vectors: clustering, reconstruction, stability."""
 
 from __future__ import annotations
 
 from math import inf
 
 from codec_superb.applications.mseb.clustering import SEEDS
+from codec_superb.applications.mseb.kind import Kind
 from codec_superb.applications.probe import Field, ProbeMetric
+from codec_superb.metrics.table import CATEGORIES
 
 _HERE = "codec_superb.applications.mseb"
 _SETS = f"{_HERE}.set_figures"
 _CLUSTERS = f"{_HERE}.cluster_figures"
-
-CLUSTERING_SHARED = (Field("label", 0, whole=True),)
-CLUSTERING_SIDED = tuple(Field(f"{kind}_{seed}", 0, whole=True) for kind in ("cluster", "nearest") for seed in SEEDS)
-RECONSTRUCTION_SHARED = (Field("frames", 0, whole=True),)
-RECONSTRUCTION_SIDED = (Field("squared_difference", 0, ceiling=0.0),)
-VECTOR_STABILITY_SHARED = (Field("frames", 1, whole=True),)
-VECTOR_STABILITY_SIDED = (Field("cost", 0, ceiling=0.0),)
-CODE_STABILITY_SHARED = (Field("units", 1, whole=True),)
-CODE_STABILITY_SIDED = (Field("edits", 0, whole=True, ceiling=0.0),)
+_SCORERS = f"{_HERE}.scorers"
 
 
-def clustering_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
+def _clustering_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
     """Agreement of clusters with labels."""
     return (
         ProbeMetric(
@@ -47,7 +41,7 @@ def clustering_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
     )  # fmt: skip
 
 
-def reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
+def _reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
     """Distances of the frames of the resyntheses from those of the originals."""
     return (
         ProbeMetric(
@@ -73,18 +67,18 @@ def reconstruction_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
     )  # fmt: skip
 
 
-def vector_stability_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
+def _vector_stability_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
     """Drift of a sequence of vectors."""
     return (
         ProbeMetric(
             f"{key}_ced", f"{label}: continuous edit distance", "", False, 0.0, inf, 3,
             "Cost of editing the vectors of the original into those of the resynthesis, over twice their number.",
-            f"{_HERE}.stability:ced", per="frames",
+            f"{_HERE}.stability:ced", per="vectors",
         ),
     )  # fmt: skip
 
 
-def code_stability_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
+def _code_stability_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
     """Drift of a sequence of units."""
     return (
         ProbeMetric(
@@ -93,3 +87,25 @@ def code_stability_metrics(key: str, label: str) -> tuple[ProbeMetric, ...]:
             f"{_HERE}.stability:ued", per="units",
         ),
     )  # fmt: skip
+
+
+SET_KINDS: dict[str, Kind] = {
+    "clustering": Kind(
+        "clustering", f"{_SCORERS}.clustering:score", ("vectors",), (Field("label", 0, whole=True),),
+        tuple(Field(f"{kind}_{seed}", 0, whole=True) for kind in ("cluster", "nearest") for seed in SEEDS),
+        _clustering_metrics, "v",
+    ),
+    "reconstruction": Kind(
+        "reconstruction", f"{_SCORERS}.reconstruction:score", ("frames",), (Field("frames", 0, whole=True),),
+        (Field("squared_difference", 0, ceiling=0.0),), _reconstruction_metrics, "fad", "frames", CATEGORIES,
+    ),
+    "stability of vectors": Kind(
+        "stability", f"{_SCORERS}.stability:score_vectors", ("frames",), (Field("vectors", 1, whole=True),),
+        (Field("cost", 0, ceiling=0.0),), _vector_stability_metrics, "ced", categories=CATEGORIES,
+    ),
+    "stability of codes": Kind(
+        "stability", f"{_SCORERS}.stability:score_codes", ("codes",), (Field("units", 1, whole=True),),
+        (Field("edits", 0, whole=True, ceiling=0.0),), _code_stability_metrics, "ued", categories=CATEGORIES,
+    ),
+}  # fmt: skip
+"""By the name that a task gives."""

@@ -27,8 +27,8 @@ def ued(evidence: Evidence, weights: Floats) -> Floats:
 
 
 def ced(evidence: Evidence, weights: Floats) -> Floats:
-    """Cost of the edits over twice the frames of the references."""
-    return _rate(weights @ evidence.values["cost"], GAP_COST * (weights @ evidence.values["frames"]))
+    """Cost of the edits over twice the vectors of the references."""
+    return _rate(weights @ evidence.values["cost"], GAP_COST * (weights @ evidence.values["vectors"]))
 
 
 def _rate(above: Floats, below: Floats) -> Floats:

@@ -18,8 +18,8 @@ from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.results import NO_SCORE, Estimate, Measured, Score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.aggregates.applications import aggregate_applications, aggregate_slices
+from codec_superb.pipeline.aggregates.composites import Backends
 from codec_superb.pipeline.aggregates.interval import score_of
-from codec_superb.pipeline.aggregates.ultra import Backends
 from codec_superb.pipeline.statistics.bootstrap import standard_deviation
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
 from codec_superb.pipeline.statistics.jackknife import Jackknife, combine, interval

@@ -74,7 +74,7 @@ def score_run(
         trials=trials.pairs if row.pairs == "trials" else (),
         trial_list=trials.name if row.pairs == "trials" else "",
         classes=classes,
-        collections={name: answers.collections[name] for name in row.collections},
+        collections={name: answers.collections[name] for name in row.collections_of(answers.collections)},
         vectors=answers.vectors,
         heard={side: _of(ids, heard) for side, heard in answers.heard.items()},
     )
@@ -98,7 +98,7 @@ def score_run(
 
 def collection_settings(row: Probe, collections: Mapping[str, Collection]) -> dict[str, str]:
     """Return the settings that tell on which collections a result of the probe rests."""
-    return {f"collection_{name}_sha256": collections[name].sha256 for name in row.collections}
+    return {f"collection_{name}_sha256": collections[name].sha256 for name in row.collections_of(collections)}
 
 
 def _of(ids: set[str], found: Mapping[str, T]) -> dict[str, T]:

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 def score_vectors(probe: Probe, question: ScoringInput) -> ProbeScores:
     """Keep the cost of the edits between the frames of both sides of each clip, and the number of frames."""
-    return _score(probe, question, "cost", "frames", continuous_edit_cost)
+    return _score(probe, question, "cost", "vectors", continuous_edit_cost)
 
 
 def score_codes(probe: Probe, question: ScoringInput) -> ProbeScores:

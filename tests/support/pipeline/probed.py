@@ -18,6 +18,10 @@ from codec_superb.pipeline.tables.vectors import frames_row
 
 CLASSES = ("dog", "rain", "siren")
 SPEAKERS = 3
+COUNTED = ("trials", "labels", "frames")
+DIVISIONS = ("label", "cluster", "nearest")
+"""Fields that divide the clips: few values, so that no other number of a clip is the same division by another name."""
+"""Fields that say how many pairs a clip has."""
 
 
 class Probed(NamedTuple):
@@ -76,8 +80,7 @@ def _numbers(key: str, pairs: int, generator: np.random.Generator) -> Mapping[st
         words = float(generator.integers(5, 20))
         sides = {side: _errors(words, part, generator) for side, part in zip(SIDES, (0.1, 0.3), strict=True)}
         return {"shared": {"words": words, "characters": 0.0}, **sides}
-    # of a probe that keeps pairs or frames they are counted
-    shared = {field.name: float(pairs) if probe.pairs else _number(field, generator) for field in probe.shared}
+    shared = {f.name: float(pairs) if f.name in COUNTED else _number(f, generator) for f in probe.shared}
     sided = {side: {field.name: _number(field, generator) for field in probe.sided} for side in SIDES}
     sided["reference"] |= {field.name: field.ceiling for field in probe.sided if field.ceiling is not None}
     return {"shared": shared, **sided}
@@ -89,7 +92,7 @@ def _errors(words: float, part: float, generator: np.random.Generator) -> Mappin
 
 
 def _number(field: Field, generator: np.random.Generator) -> float:
-    most = min(field.maximum, 10.0)
+    most = min(field.maximum, 2.0 if field.name.partition("_")[0] in DIVISIONS else 10.0)
     drawn = field.minimum + (most - field.minimum) * float(generator.random())
     return float(round(drawn)) if field.whole else drawn
 
@@ -123,8 +126,7 @@ def _pairs(key: str, dataset: str, clips: Sequence[str], generator: np.random.Ge
         for place, clip in enumerate(clips):
             one = generator.normal(size=(1 + place % 3, 4))
             two = one + generator.normal(0.3, 0.2, size=one.shape)
-            sides = one.astype(np.float32), two.astype(np.float32)
-            found.append(frames_row(dataset, key, clip, 5, sides))
+            found.append(frames_row(dataset, key, clip, 5, (one.astype(np.float32), two.astype(np.float32))))
     return found
 
 
