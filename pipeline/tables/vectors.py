@@ -35,7 +35,7 @@ ROW_GROUP = 256
 _SCALES = (2.0**-60, 2.0**24)
 """Least and largest scale: with it half floats reach from 1e-25 to 1e12."""
 LARGEST = 2.0**39
-"""Largest number that is kept."""
+"""Numbers of a frame are below it."""
 
 FIXED: Mapping[str, str] = {
     "dataset": "string",
@@ -57,8 +57,8 @@ def frames_row(
 ) -> FramesRow:
     """Return the row of a clip whose kept frames are ``sides``, reference first, each ``(kept, dimensions)``.
 
-    Both are stored with one scale, the smallest that keeps the largest number; finite numbers of at most
-    :data:`LARGEST` are expected.
+    Both are stored with one scale, the smallest that keeps the largest number; numbers below :data:`LARGEST` are
+    expected.
     """
     largest = max(float(np.abs(side).max(initial=0.0)) for side in sides)
     # numbers below 2^15, half of what half floats hold

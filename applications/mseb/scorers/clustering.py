@@ -3,18 +3,22 @@
 One vector a clip, as the model gives it. Clusters are found anew on each side, with ten seeds; the clusters of each
 are kept, so that every figure is computed from them. ``nearest`` are those of the originals' centroids: where the
 resynthesis of a clip falls among the clusters of the originals.
+
+Option of the task: ``label``, as probes name labels (``speaker``, ``extra:age``); of several labels of a clip the first
+counts, as in MSEB.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput, Setting
 from codec_superb.applications.mseb.clustering import BATCH, SEEDS, cluster, nearest
-from codec_superb.applications.probe import Probe, Side
+from codec_superb.applications.mseb.scorers.sides import matrix, taking_part
+from codec_superb.applications.probe import Probe
 
 Floats = NDArray[np.float64]
 _TWO = 2
@@ -23,32 +27,25 @@ _TWO = 2
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:
     """Cluster the vectors of each side for every seed, and give each label a number.
 
-    A clip of several labels counts by the first. Clips without a label are left out, and all where fewer than two
-    labels remain; one without both vectors, or with one of another length, is failed.
+    Clips without a label are left out, and all where fewer than two labels remain.
     """
-    outcomes: dict[str, ClipOutcome] = {}
-    labels: dict[str, str] = {}
-    dimensions = _dimensions(question)
-    for item in question.items:
-        label = _label(probe, item)
-        reason = question.failures.get(item.clip) or _fault(question, item.clip, dimensions)
-        if label is None:
-            outcomes[item.clip] = ClipOutcome("left_out", f"the clip has no label {probe.option('label')}")
-        elif reason:
-            outcomes[item.clip] = ClipOutcome("failed", reason)
-        else:
-            labels[item.clip] = label
-    names = sorted(set(labels.values()))
+    items, outcomes = taking_part(probe, question, lambda _: "")
+    labels = [_first(probe, item) for item in items]
+    names = sorted(set(labels))
     if len(names) < _TWO:
-        alone = ClipOutcome("left_out", f"expected clips of two labels or more, got {len(names)}")
-        return ProbeScores(outcomes | dict.fromkeys(labels, alone))
-    clips = sorted(labels)
-    numbers = _numbers(question, clips, len(names))
-    for place, clip in enumerate(clips):
-        reference, resynthesis = ({name: float(of[place]) for name, of in numbers[side].items()} for side in numbers)
-        label_number = {"label": float(names.index(labels[clip]))}
-        outcomes[clip] = ClipOutcome("ok", "", label_number, reference, resynthesis)
+        reason = f"expected clips of two labels or more, got {len(names)}"
+        return ProbeScores({**outcomes, **{item.clip: ClipOutcome("left_out", reason) for item in items}})
+    sides = _numbers(question, items, len(names))
+    for place, (item, label) in enumerate(zip(items, labels, strict=True)):
+        reference, resynthesis = ({name: float(of[place]) for name, of in side.items()} for side in sides)
+        shared = {"label": float(names.index(label))}
+        outcomes[item.clip] = ClipOutcome("ok", "", shared, reference, resynthesis)
     return ProbeScores(outcomes, settings=_settings(len(names)))
+
+
+def _first(probe: Probe, item: Item) -> str:
+    found = item.label(probe.option("label"))
+    return found[0] if isinstance(found, tuple) else str(found)
 
 
 def _settings(count: int) -> dict[str, Setting]:
@@ -61,38 +58,14 @@ def _settings(count: int) -> dict[str, Setting]:
     }
 
 
-def _label(probe: Probe, item: Item) -> str | None:
-    found = item.label(probe.option("label"))
-    return (found[0] if found else None) if isinstance(found, tuple) else found or None
-
-
-def _dimensions(question: ScoringInput) -> int:
-    """Length of the first vector; 0 without any."""
-    vectors = (question.reference.get(item.clip) for item in question.items)
-    return next((of.size for of in vectors if of is not None and not isinstance(of, str)), 0)
-
-
-def _fault(question: ScoringInput, clip: str, dimensions: int) -> str:
-    for name, side in (("reference", question.reference), ("resynthesis", question.resynthesis)):
-        vector = side.get(clip)
-        if vector is None or isinstance(vector, str) or vector.shape != (dimensions,):
-            got = "no vector" if vector is None or isinstance(vector, str) else f"the shape {vector.shape}"
-            return f"{name}: expected a vector of {dimensions} numbers, got {got}"
-    return ""
-
-
-def _numbers(question: ScoringInput, clips: list[str], count: int) -> Mapping[Side, dict[str, Floats]]:
-    """Return the numbers of the clusters of each clip by side and field."""
-    sides: dict[Side, Floats] = {
-        "reference": np.array([question.reference[clip] for clip in clips], np.float64),
-        "resynthesis": np.array([question.resynthesis[clip] for clip in clips], np.float64),
-    }
-    found: dict[Side, dict[str, Floats]] = {"reference": {}, "resynthesis": {}}
+def _numbers(question: ScoringInput, items: Sequence[Item], count: int) -> tuple[Mapping[str, Floats], ...]:
+    """Return the numbers of the clusters of all clips by field, of the reference and of the resynthesis."""
+    sides = [matrix(side, items).astype(np.float64) for side in (question.reference, question.resynthesis)]
+    found: tuple[dict[str, Floats], ...] = ({}, {})
     for seed in SEEDS:
-        centroids: Floats | None = None
-        for name, vectors in sides.items():
-            clusters, own = cluster(vectors, count, seed)
-            centroids = own if centroids is None else centroids  # of the reference, which comes first
-            found[name][f"cluster_{seed}"] = clusters.astype(np.float64)
-            found[name][f"nearest_{seed}"] = nearest(vectors, centroids).astype(np.float64)
+        fitted = [cluster(vectors, count, seed) for vectors in sides]
+        _, centroids = fitted[0]
+        for numbers, vectors, (clusters, _) in zip(found, sides, fitted, strict=True):
+            numbers[f"cluster_{seed}"] = clusters.astype(np.float64)
+            numbers[f"nearest_{seed}"] = nearest(vectors, centroids).astype(np.float64)
     return found
