@@ -56,6 +56,11 @@ def kad_compat(evidence: Evidence, weights: Floats) -> Floats:
     return _where_enough(held, np.maximum(KAD_SCALE * found, 0.0))
 
 
+_LEAST_PART = 1e-6
+"""Of both variances together: what is less is shown as 0, since the difference of such sums is uncertain by 1e-12 of
+them, and every machine must find the same within a millionth of the figure."""
+
+
 class _Expansion(NamedTuple):
     """A figure of all frames, and by how much a frame more of each kind moves it, over the number of frames."""
 
@@ -79,7 +84,9 @@ def _fad(frames: PairedFrames) -> _Expansion:
     spread = squares - (left + right)  # 2 tr (S1 S2)^½ falls half to either side
     towards = 2.0 * np.sqrt(count - 1) * ((one - two) @ apart)  # of the distance of the means
     value = float(apart @ apart + squares.sum() - 2.0 * total)
-    return _Expansion(max(0.0, value), towards + count * spread - spread.sum())
+    if value < _LEAST_PART * squares.sum():
+        return _Expansion(0.0, nothing)
+    return _Expansion(value, towards + count * spread - spread.sum())
 
 
 def _shared_spread(one: Floats, two: Floats) -> tuple[float, Floats, Floats]:
