@@ -1,4 +1,4 @@
-"""Kinds of tasks: retrieval, reranking, reasoning, classification, transcription, segmentation."""
+"""Kinds of tasks: retrieval, reranking, reasoning, classification, transcription, segmentation; others of sets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from codec_superb.applications.mseb.kind import Kind, Metrics
+from codec_superb.applications.mseb.set_kinds import SET_KINDS
 from codec_superb.applications.probe import Field, ProbeMetric
 
 _HERE = "codec_superb.applications.mseb"
@@ -248,5 +249,6 @@ KINDS: dict[str, Kind] = {
         ),
         _metrics(_SEGMENTATION), "ndcg",
     ),
+    **SET_KINDS,
 }  # fmt: skip
 """By the name that a task gives."""

@@ -25,12 +25,12 @@ from codec_superb.pipeline.aggregates.evidence import (
     probes_present,
 )
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 
 
 def aggregate_applications(
     rows: Iterable[ClipRow],
-    pairs: Iterable[PairRow],
+    pairs: Iterable[KeptRow],
     *,
     backends: Backends | None = None,
 ) -> tuple[ApplicationAggregate, ...]:
@@ -60,7 +60,7 @@ def aggregate_applications(
     return (*found, *_averages(found, estimates, backends or {}))
 
 
-def aggregate_slices(rows: Iterable[ClipRow], pairs: Iterable[PairRow]) -> tuple[ApplicationAggregate, ...]:
+def aggregate_slices(rows: Iterable[ClipRow], pairs: Iterable[KeptRow]) -> tuple[ApplicationAggregate, ...]:
     """Compute every figure on the clips of each slice; none of datasets whose clips name no slice.
 
     Sorted by dataset, slice, probes and figures. Pairs of clips of two slices are left out.
@@ -114,9 +114,11 @@ def _totals(figure: ProbeMetric, sides: PairedEvidence) -> dict[str, float]:
     if not figure.per:
         return {}
     chosen = contributing_clips(figure, sides)
+    # what is counted; a measured number has a mean and no sum
+    counted = [field for field in sides.probe.sided if field.whole]
     totals = {figure.per: float(sides.reference.values[figure.per][chosen].sum())}
     for name, side in zip(SIDES, (sides.reference, sides.resynthesis), strict=True):
-        totals |= {f"{name}.{field.name}": float(side.values[field.name][chosen].sum()) for field in sides.probe.sided}
+        totals |= {f"{name}.{field.name}": float(side.values[field.name][chosen].sum()) for field in counted}
     return totals
 
 
