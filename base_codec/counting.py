@@ -62,6 +62,7 @@ class OperationCounter:
             mha.set_fastpath_enabled(False)
             self._stack.callback(mha.set_fastpath_enabled, True)
         self._counter = FlopCounterMode(display=False, custom_mapping=_formulas(torch.ops.aten))
+        self._counter.mod_tracker = _WholeModel()
         self._stack.enter_context(_witness(self._counter.flop_registry, self._seen))
         self._stack.enter_context(self._counter)
         return self
@@ -81,6 +82,18 @@ class OperationCounter:
         return Counted(None, reason=f"torch's counter saw {what}: it computes elsewhere, or compiled")
 
 
+class _WholeModel:
+    """Stands in for the counter's tracker of modules, which needs gradients where a weight is parametrised."""
+
+    parents = frozenset({"Global"})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing was begun."""
+
+
 def _witness(counted: Container[Any], seen: set[str]) -> Any:
     """Return a mode of torch that notes the operators which multiply and are not ``counted``.
 
@@ -88,14 +101,12 @@ def _witness(counted: Container[Any], seen: set[str]) -> Any:
     """
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Witness(TorchDispatchMode):  # type: ignore[misc,no-untyped-call]
+    class Witness(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def __torch_dispatch__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
             schema = getattr(func, "_schema", None)
             name = str(func if schema is None else schema.name)
-            foreign = not name.startswith(_NAMESPACES)
-            if foreign or (
-                getattr(func, "overloadpacket", func) not in counted and _PRODUCT.search(name.partition("::")[2])
-            ):
+            multiplies = not name.startswith(_NAMESPACES) or _PRODUCT.search(name.partition("::")[2])
+            if multiplies and getattr(func, "overloadpacket", func) not in counted:
                 seen.add(name.removeprefix("aten::"))
             return func(*args, **(kwargs or {}))
 
