@@ -52,12 +52,15 @@ def count_operations(plan: Plan, journal: Journal[ResynthesisRow], device: str, 
 
 def operations_of_clip(task: CountTask) -> Iterator[Operations]:
     """Yield the operations of the codec on the beginning of a clip, as it is without any condition."""
-    codec = opened(task.codec, task.device, task.options)
     samples, rate = load_mono(dataset_of(task.dataset).clip(task.clip))
     samples = samples[: round(SECONDS * rate)]
     seconds = samples.size / rate
-    encoded, encoding = _encoding(codec, samples[np.newaxis], rate)
-    decoding = _decoding(codec, encoded)
+    if task.options.compile:
+        encoding = decoding = Counted(None, reason="torch.compile joins operations, which torch's counter cannot see")
+    else:
+        codec = opened(task.codec, task.device, task.options)
+        encoded, encoding = _encoding(codec, samples[np.newaxis], rate)
+        decoding = _decoding(codec, encoded)
     yield Operations(
         backend=encoding.backend,
         clip=task.clip,
@@ -68,8 +71,6 @@ def operations_of_clip(task: CountTask) -> Iterator[Operations]:
 
 
 def _encoding(codec: Codec, audio: Audio, rate: int) -> tuple[Encoded | None, Counted]:
-    if codec.card.settings.get("compile"):
-        return None, Counted(None, reason="torch.compile joins operations, which torch's counter then does not see")
     try:
         return codec.encode_counted(audio, rate)
     except Exception as error:  # noqa: BLE001 - a codec that fails under the counter has been run without it

@@ -120,7 +120,7 @@ class BeamExecutor(Executor):
             left = set(range(len(batch)))
             while left:
                 running = process.poll() is None
-                found = sorted(int(file.stem) for file in folder.glob("*.result"))
+                found = sorted(int(file.stem) for file in folder.glob("[0-9]*.result"))
                 for number in found:
                     # a task that Beam has tried twice answers once
                     if number in left:

@@ -48,7 +48,7 @@ class RunTask(apache_beam.DoFn):  # type: ignore[misc]
             task = pickle.loads(file.read(size))  # noqa: S301 - by the process that started the job
         events = list(self._events(task))
         with suppress(FileNotFoundError):  # nobody waits for it any more
-            write_atomically(folder / f"{number}.result", pickle.dumps(events))
+            write_atomically(folder / f"{number}.result", pickle.dumps(events), sync=False)
 
     def _events(self, task: Any) -> Iterator[tuple[Any, ...]]:
         """Yield values, a death of the worker process, or the exception that ends the stream."""

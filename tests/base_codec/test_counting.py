@@ -102,7 +102,7 @@ def by_modules(model: nn.Module, call: Callable[[], object]) -> int:
 
     def hook(module: nn.Module, given: tuple[Any, ...], out: Any) -> None:
         nonlocal total
-        x = given[0]
+        x = given[0] if given else out
         if isinstance(module, nn.ConvTranspose1d):
             total += 2 * x.numel() * module.out_channels // module.groups * module.kernel_size[0]
         elif isinstance(module, nn.Conv1d):

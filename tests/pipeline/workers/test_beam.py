@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
 import pytest
+import soundfile
+from support.pipeline.probe import ENTRIES, KILLS, REFUSES
+from support.pipeline.run_codecs import HERE
+from support.pipeline.runs import contents, noise, speech_folder
 from support.pipeline.workers import squares, thread_limits, without_first
 
+from codec_superb.applications import catalogue
 from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.probing.stage import probe
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.workers.batches import BatchQueue
 from codec_superb.pipeline.workers.beam import BeamExecutor
-from codec_superb.pipeline.workers.executor import TaskResult, WorkerCrash
+from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.runners import open_executor
 
 pytest.importorskip("apache_beam", reason="the extra beam is not installed")
@@ -82,3 +91,33 @@ def test_options_are_given_by_name() -> None:
         assert [event.value for event in pool.stream(squares, [(3,)]) if isinstance(event, TaskResult)] == [9]
     with pytest.raises(PipelineError, match="the runner FlinkRunner needs shared=DIR"):
         open_executor("beam:runner=FlinkRunner", 2)
+
+
+def test_the_stages_give_the_same_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows, sound and failures of resynth; on copies of one run the very bytes of the tables of score and probe."""
+    data = speech_folder(tmp_path / "data", 4)
+    for fault in (1, 4, KILLS, REFUSES):
+        soundfile.write(data / f"fault{fault}.wav", noise(4000 + fault), 16000)
+    monkeypatch.setitem(catalogue.BACKENDS, "levels", ENTRIES["levels"])
+    runs: dict[str, Path] = {}
+    failed = []
+    with Executor(2) as here, BeamExecutor((), 2) as beam:
+        for name, pool in (("here", here), ("beam", beam)):
+            (done,) = resynthesise(
+                [f"{HERE}:Treacherous"], [str(data)], out=tmp_path / name, category="speech", executor=pool
+            )
+            failed.append(sorted(done.failed))
+            runs[name] = done.path
+        assert contents(runs["here"]) == contents(runs["beam"])
+        assert failed[0] == failed[1]
+        assert [(one.clip, one.stage) for one in failed[0]] == [("fault1.wav", "worker"), ("fault4.wav", "encode")]
+        runs["copy"] = Path(shutil.copytree(runs["here"], tmp_path / "copy" / runs["here"].parent.name / "data"))
+        for name, pool in (("here", here), ("copy", beam)):
+            monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / f"home-{name}"))
+            score([runs[name]], metrics=["stoi", "si_sdr"], executor=pool)
+            (probed,) = probe([runs[name]], applications=["dnsmos"], backends=["levels"], executor=pool)
+            assert {one.clip for one in probed.failed if one.stage == "probe"} == {
+                f"fault{KILLS}.wav", f"fault{REFUSES}.wav",
+            }  # fmt: skip
+    tables = [(runs[name] / "clips.parquet").read_bytes() for name in ("here", "copy")]
+    assert tables[0] == tables[1]
