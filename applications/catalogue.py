@@ -6,13 +6,15 @@ A backend is named ``NAME`` or ``NAME:VARIANT`` (``faster-whisper:tiny.en``, ``t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from codec_superb.applications.errors import ApplicationError, MissingPackage, UnknownApplication
-from codec_superb.applications.interface import Backend, Item, ProbeScores, ScoringInput
-from codec_superb.applications.table import APPLICATIONS, PROBES, Probe, probe, probes_of
+from codec_superb.applications.interface import Backend, Item, ProbeScores, ScoringInput, SecondStage
+from codec_superb.applications.probe import Probe
+from codec_superb.applications.table import APPLICATIONS, PROBES, is_benchmark, probe, probes_of
 from codec_superb.missing_package import not_installed
 from codec_superb.plugins import Source, find, load, names, rows_of, targets
 
@@ -25,7 +27,9 @@ class BackendEntry:
 
     name: str
     probes: tuple[str, ...]
-    """Probes that it answers for."""
+    """Probes that it answers for, or roles that probes take (``Probe.takes``): ``asr`` transcribes, ``words`` with the
+    times of words, ``vectors`` gives a vector of a clip, ``frames`` several, ``joint`` puts sounds and texts into one
+    space, ``codes`` gives a discrete unit of each frame; ``text`` and ``reader`` are second stages of a chain."""
     target: str
     """``module:Class``."""
     extra: str
@@ -47,6 +51,8 @@ class BackendEntry:
         return replace(self, target=source.target(self.target), origin=source.origin, sha256=source.sha256)
 
 
+SECOND = ("text", "reader")
+"""Roles of a second stage: it encodes transcripts, or answers from them."""
 GROUP = "codec_superb.backends"
 _ROOT = "codec_superb.applications"
 
@@ -75,6 +81,11 @@ _ROWS = (
     BackendEntry(
         "paraformer", ("asr",), f"{_ROOT}.asr.paraformer:Paraformer", "", "Paraformer-zh in a private environment",
         packages=("whisper_normalizer",),
+    ),
+    BackendEntry(
+        "transcript-truth", ("asr",), f"{_ROOT}.asr.transcript_truth:TranscriptTruth", "probes",
+        "the oracle: the dataset's own transcripts",
+        packages=("whisper_normalizer",), model=NO_FILE,
     ),
     BackendEntry(
         "resemblyzer", ("asv", "sim"), f"{_ROOT}.asv.resemblyzer:Resemblyzer", "probes",
@@ -152,7 +163,9 @@ class Choice:
 
     probe: str
     backend: str
-    """``NAME`` or ``NAME:VARIANT``."""
+    """``NAME`` or ``NAME:VARIANT``, or a chain of two joined by ``+``."""
+    optional: bool = False
+    """Whether it was asked for as part of a benchmark, of which each dataset takes the tasks that it has labels for."""
 
 
 def choose(applications: Sequence[str], backends: Sequence[str] = ()) -> tuple[Choice, ...]:
@@ -163,18 +176,21 @@ def choose(applications: Sequence[str], backends: Sequence[str] = ()) -> tuple[C
     the models of an application's own protocol (``ultra``) go before the usual ones. Raises UnknownApplication for a
     name that does not exist or a backend for which nothing was asked.
     """
-    entries = {spec: backend_entry(spec) for spec in backends}
+    roles = {spec: roles_of(spec) for spec in backends}
     probes = list(probes_of(tuple(applications)))
     if "quality" in applications:
-        named = [key for entry in entries.values() for key in entry.probes if _is_quality(key)]
+        named = [key for found in roles.values() for key in found if key in PROBES and _is_quality(key)]
         if named:
             others = probes_of(tuple(name for name in applications if name != "quality"))
             probes = [*others, *(key for key in dict.fromkeys(named) if key not in others)]
-    for spec, entry in entries.items():
-        if not set(entry.probes) & set(probes):
+    for spec, found in roles.items():
+        if not any(set(found) & probe(key).roles for key in probes):
             raise UnknownApplication(spec, _backends_of(probes), "backend of these applications")
     protocol = {key: spec for name in applications for key, spec in PROTOCOLS.get(name, {}).items()}
-    return tuple(Choice(key, _named(key, entries) or protocol.get(key) or probe(key).backend) for key in probes)
+    alone = probes_of(tuple(name for name in applications if not is_benchmark(name)))
+    return tuple(
+        Choice(key, _named(key, roles) or protocol.get(key) or probe(key).backend, key not in alone) for key in probes
+    )
 
 
 def _is_quality(key: str) -> bool:
@@ -182,14 +198,40 @@ def _is_quality(key: str) -> bool:
 
 
 def _backends_of(probes: Sequence[str]) -> list[str]:
-    return [row.name for row in _ROWS if set(row.probes) & set(probes)]
+    wanted = frozenset[str]().union(*(probe(key).roles for key in probes))
+    return [row.name for row in _ROWS if wanted & set(row.probes)]
 
 
-def _named(key: str, entries: dict[str, BackendEntry]) -> str | None:
-    chosen = [spec for spec, entry in entries.items() if key in entry.probes]
+def _named(key: str, roles: Mapping[str, Sequence[str]]) -> str | None:
+    chosen = [spec for spec, found in roles.items() if probe(key).roles & set(found)]
     if len(chosen) > 1:
         raise ApplicationError(f"{key}: expected one backend, got {' and '.join(chosen)}; probe once with each")
     return chosen[0] if chosen else None
+
+
+def stages(spec: str) -> tuple[str, str]:
+    """Return the two stages of a chain ``RECOGNISER+SECOND``; the second is '' where ``spec`` names one model.
+
+    A ``+`` within a variant (a path, a repository) is none of a chain: what follows must name a second stage.
+    """
+    for place in [at for at, letter in enumerate(spec) if letter == "+"][::-1]:
+        first, second = spec[:place], spec[place + 1 :]
+        row = find(_split(second)[0], GROUP, BackendEntry, BACKENDS) if first and second else None
+        if row is not None and set(row.probes) & set(SECOND):
+            return first, second
+    return spec, ""
+
+
+def roles_of(spec: str) -> tuple[str, ...]:
+    """Return the probes and roles that a model or chain answers for; errors as :func:`backend_entry`."""
+    first, second = stages(spec)
+    if not second:
+        return backend_entry(first).probes
+    if "asr" not in backend_entry(first).probes:
+        raise ApplicationError(
+            f"{spec}: expected a recogniser before the +, got {first}; see codec-superb applications"
+        )
+    return tuple(f"asr+{role}" for role in backend_entry(second).probes)
 
 
 def backend_entry(spec: str) -> BackendEntry:
@@ -226,6 +268,12 @@ def open_backend(spec: str, weights: Path | None = None) -> Backend:
     return make_backend(backend_entry(spec), variant_of(spec), weights)
 
 
+def make_second_stage(entry: BackendEntry, variant: str, weights: Path | None = None) -> SecondStage:
+    """Import the second stage of a row and make it; errors as :func:`open_backend`."""
+    stage: SecondStage = _class_of(entry)(variant, weights)
+    return stage
+
+
 def variant_of(spec: str) -> str:
     """Return the variant of ``NAME:VARIANT``, '' without one."""
     return _split(spec)[1]
@@ -233,12 +281,16 @@ def variant_of(spec: str) -> str:
 
 def make_backend(entry: BackendEntry, variant: str, weights: Path | None = None) -> Backend:
     """Import the backend of a row and make it, in whatever process; errors as :func:`open_backend`."""
+    backend: Backend = _class_of(entry)(variant, weights)
+    return backend
+
+
+def _class_of(entry: BackendEntry) -> Callable[[str, Path | None], Any]:
     try:
-        backend_class = load(entry.target)
+        found: Callable[[str, Path | None], Any] = load(entry.target)
     except ModuleNotFoundError as error:
         raise missing_package(entry.name, entry.extra, error) from error
-    backend: Backend = backend_class(variant, weights)
-    return backend
+    return found
 
 
 def missing_package(name: str, extra: str, error: ModuleNotFoundError) -> MissingPackage:

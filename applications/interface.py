@@ -1,7 +1,11 @@
 """Interface of model backends and scorers: inputs, predictions, and the scores of a probe.
 
 Conventions: audio is float32 mono in [-1, 1], shape ``(samples,)``, at the backend's own ``rate`` in Hz. A prediction
-is a text (a transcript) or a float32 array of one dimension (an embedding, class scores, opinion scores).
+is a text (a transcript), a float32 array of one dimension (an embedding, class scores, opinion scores) or of two
+(frames, ``(frames, dimensions)``, whose hop in seconds is the setting ``hop_s`` of the model).
+
+A *chain* is a recogniser whose transcripts go through a second stage: a text encoder or a reader. What a transcript is
+compared with (documents, candidates, spans) comes from a *collection* of the dataset.
 """
 
 from __future__ import annotations
@@ -10,16 +14,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.applications.probe import Side
+from codec_superb.data_manifests.collections import Collection
 from codec_superb.metrics.table import Category
 
 Samples = NDArray[np.float32]
 Prediction = str | NDArray[np.float32]
 Setting = str | int | float | bool
+TextRole = Literal["query", "document", "sentence"]
+"""What a text is to an encoder, which decides its prompt; a ``sentence`` (a candidate, a class) has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,12 @@ class Item:
     events: tuple[str, ...] = ()
     extra: tuple[tuple[str, str], ...] = ()
     """Further published labels (session, fold, …) as sorted name-value pairs."""
+
+    def label(self, name: str) -> str | tuple[str, ...] | None:
+        """Return a label by the name that probes use (``text``, ``extra:NAME``); None or empty if unknown."""
+        kind, _, own = name.partition(":")
+        found: str | tuple[str, ...] | None = dict(self.extra).get(own) if own else getattr(self, kind)
+        return found
 
 
 class Sound(NamedTuple):
@@ -129,6 +143,64 @@ class Backend(ABC):
         """Release the model."""
 
 
+class TextQuestion(NamedTuple):
+    """What the second stage of a chain is asked about one clip."""
+
+    item: Item
+    text: str
+    """Transcript by the first stage; empty where it heard nothing."""
+    title: str = ""
+    context: str = ""
+    """Text in which a reader looks for the answer; empty for other probes."""
+
+
+class SecondStage(ABC):
+    """A model behind a recogniser; ``__init__`` and ``prepare`` are those of :class:`Backend`."""
+
+    def __init__(self, variant: str = "", weights: Path | None = None) -> None:
+        self.variant = variant
+        self.weights = weights
+
+    @abstractmethod
+    def prepare(self) -> Model:
+        """Find or fetch the model's files and return the model's identity, loading nothing."""
+
+    @abstractmethod
+    def load(self, model: Model, device: str, threads: int) -> None:
+        """Load the model onto ``device`` (``cpu`` or ``cuda``)."""
+
+    @abstractmethod
+    def answer(self, questions: Sequence[TextQuestion]) -> Sequence[Prediction | Exception]:
+        """Answer each question, in order; an exception in place of an answer fails that clip alone."""
+
+    def close(self) -> None:  # noqa: B027 -- most have nothing to give back
+        """Release the model."""
+
+
+class TextEncoder(SecondStage):
+    """A model that turns texts into vectors."""
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str], role: TextRole) -> Samples:
+        """Return float32 of shape ``(texts, dimensions)``; the empty text has a vector too."""
+
+    def answer(self, questions: Sequence[TextQuestion]) -> Sequence[Prediction | Exception]:
+        """Embed the transcripts as queries."""
+        return list(self.embed([question.text for question in questions], "query"))
+
+
+class TextVectors(Protocol):
+    """Vectors of texts by the encoder of a chain, computed once for all codecs and kept."""
+
+    def of_collection(self, name: str, role: TextRole) -> Samples:
+        """Return the vectors of a collection's texts, ``(rows, dimensions)`` in its order; it may be memory-mapped."""
+        ...
+
+    def of_texts(self, texts: Sequence[str], role: TextRole) -> Samples:
+        """Return the vectors of texts, ``(texts, dimensions)``."""
+        ...
+
+
 Status = Literal["ok", "left_out", "failed"]
 
 
@@ -191,3 +263,9 @@ class ScoringInput:
     """Name of that list, such as ``veri_test2``."""
     classes: Sequence[str] = ()
     """Names of the model's classes, where it has some; the order of a prediction's scores."""
+    collections: Mapping[str, Collection] = field(default_factory=dict)
+    """Collections of the dataset that the probe needs, by name."""
+    vectors: TextVectors | None = None
+    """Of the encoder whose vectors the predictions are; None where the model encodes no texts."""
+    heard: Mapping[Side, Mapping[str, str]] = field(default_factory=dict)
+    """Transcripts by the first stage of a chain, by side and clip id; empty for other models."""

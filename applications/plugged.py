@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from codec_superb.applications.errors import UnknownApplication
-from codec_superb.applications.table import APPLICATIONS, PROBE_METRICS, PROBES, Probe
+from codec_superb.applications.probe import Probe
+from codec_superb.applications.table import APPLICATIONS, PROBE_METRICS, PROBES
 from codec_superb.plugins import by_name, is_file_name, row_from_file, row_of, rows_of, taken
 
 GROUP = "codec_superb.applications"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field, FiniteFloat
+from typing import Any
+
+from pydantic import Field, FiniteFloat, SerializerFunctionWrapHandler, model_serializer
 
 from codec_superb.metrics.results import Score
 from codec_superb.record import Record
@@ -17,6 +19,8 @@ class ApplicationAggregate(Record):
     """Key of the figure, see ``applications.table``."""
     dataset: str
     """Name of the dataset; '' for a figure over several datasets."""
+    slice: str = ""
+    """Label of the clips that it is limited to, such as a recording condition; '' for all clips."""
     n: int
     """Clips that take part."""
     left_out: int
@@ -33,6 +37,14 @@ class ApplicationAggregate(Record):
     """Paired difference, positive where the codec lost: of errors resynthesis minus reference, else the opposite."""
     totals: dict[str, FiniteFloat] = Field(default_factory=dict)
     """Sums of counts: ``words``, ``reference.substitutions``, …; empty for means."""
+
+    @model_serializer(mode="wrap")
+    def _without_slice(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it is empty: a file of an earlier version keeps its hash."""
+        written: dict[str, Any] = handler(self)
+        if not self.slice:
+            written.pop("slice", None)
+        return written
 
 
 class ProbeInfo(Record):

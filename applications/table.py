@@ -1,109 +1,15 @@
 """The table of probes as data: the labels each needs, the values it keeps of a clip, and its metrics.
 
-Imports no model package, so that the service, the pages and the command line can read it at once. A probe keeps, of
-each clip, a few numbers from which every figure can be computed again: ``shared`` ones (the words of the transcript)
-and ``sided`` ones, once for the reference and once for the resynthesis (the errors made). Results of more than one
-clip (trials of two clips, the rank of a clip within a class) are kept as pairs.
+Imports no model package, so that the service, the pages and the command line can read it at once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import inf
-from typing import Literal, get_args
 
 from codec_superb.applications.errors import UnknownApplication
+from codec_superb.applications.probe import Field, Probe, ProbeMetric
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.plugins import Source
-
-Side = Literal["reference", "resynthesis"]
-SIDES: tuple[Side, ...] = get_args(Side)
-Label = Literal["text", "speaker", "emotion", "events"]
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One number that a probe stores for a clip."""
-
-    name: str
-    minimum: float
-    maximum: float = inf
-    whole: bool = False
-    """Whether it is a count."""
-    ceiling: float | None = None
-    """Its value on every reference by definition; None where a model predicts it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeMetric:
-    """One application metric of a probe over a dataset: on the reference, on the resynthesis, and the loss between."""
-
-    key: str
-    label: str
-    unit: str
-    """'' for a plain number, '%' for percent."""
-    higher_is_better: bool
-    minimum: float
-    maximum: float
-    decimals: int
-    definition: str
-    """One-sentence description."""
-    target: str
-    """``module:function``: ``(Evidence, weights) -> values``, :mod:`codec_superb.applications.metric_functions`."""
-    field: str = ""
-    """The sided field that a mean is taken of."""
-    per: str = ""
-    """The shared count that a rate of errors is divided by; a clip where it is 0 is counted in another unit."""
-    interval: bool = True
-    """Whether it has an interval: the least cost over thresholds chosen on the same trials is too low, and by more than
-    its spread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One row of the table."""
-
-    key: str
-    label: str
-    label_needed: Label | None
-    """A clip without it is left out, and counted."""
-    categories: tuple[Category, ...]
-    """Clips of other categories take no part."""
-    shared: tuple[Field, ...]
-    sided: tuple[Field, ...]
-    pairs: Literal["", "trials", "ranks"]
-    """Kind of pairs that it keeps: trials of two clips with a score, or ranks of a clip among all within a class."""
-    metrics: tuple[ProbeMetric, ...]
-    version: str
-    """Version of the definition; a change of numbers changes it."""
-    paper: str
-    backend: str
-    """Name of the default backend, see :mod:`codec_superb.applications.catalogue`; ``:NAME`` for
-    one of a plug-in's own file."""
-    scorer: str
-    """``module:function`` taking (:class:`Probe`, ``ScoringInput``) -> ``ProbeScores``; ``:function`` as above."""
-    origin: str = ""
-    """'' for a row of the table; the distribution or the file that a plug-in comes from, set where it is found."""
-    sha256: str = ""
-    """Of the file of a plug-in that is one, set where it is found."""
-
-    @property
-    def target(self) -> str:
-        """What is behind it: its scorer."""
-        return self.scorer
-
-    def plugged(self, source: Source) -> Probe:
-        """Return the row as a plug-in's: its version includes its source."""
-        return replace(
-            self,
-            version=source.version(self.version),
-            metrics=tuple(replace(metric, target=source.target(metric.target)) for metric in self.metrics),
-            backend=source.target(self.backend),
-            scorer=source.target(self.scorer),
-            origin=source.origin,
-            sha256=source.sha256,
-        )
-
 
 _SPEECH: tuple[Category, ...] = ("speech",)
 _ROOT = "codec_superb.applications"
@@ -123,7 +29,7 @@ _ROWS = (
     Probe(
         key="asr",
         label="Speech recognition",
-        label_needed="text",
+        needs=("text",),
         categories=_SPEECH,
         shared=(Field("words", 0, whole=True), Field("characters", 0, whole=True)),
         sided=(
@@ -152,7 +58,7 @@ _ROWS = (
     Probe(
         key="asv",
         label="Speaker verification",
-        label_needed="speaker",
+        needs=("speaker",),
         categories=_SPEECH,
         shared=(Field("trials", 0, whole=True),),
         sided=(),
@@ -177,7 +83,7 @@ _ROWS = (
     Probe(
         key="sim",
         label="Speaker similarity",
-        label_needed=None,
+        needs=(),
         categories=_SPEECH,
         shared=(),
         sided=(Field("similarity", -1.0, 1.0, ceiling=1.0),),
@@ -196,7 +102,7 @@ _ROWS = (
     Probe(
         key="er",
         label="Emotion recognition",
-        label_needed="emotion",
+        needs=("emotion",),
         categories=_SPEECH,
         shared=(),
         sided=(Field("correct", 0.0, 1.0, whole=True),),
@@ -215,7 +121,7 @@ _ROWS = (
     Probe(
         key="aec",
         label="Audio event classification",
-        label_needed="events",
+        needs=("events",),
         categories=("audio", "music"),
         shared=(Field("labels", 0, whole=True),),
         sided=(Field("correct", 0.0, 1.0, whole=True),),
@@ -239,7 +145,7 @@ _ROWS = (
     Probe(
         key="dnsmos",
         label="DNSMOS",
-        label_needed=None,
+        needs=(),
         categories=_SPEECH,
         shared=(),
         sided=(
@@ -264,7 +170,7 @@ _ROWS = (
     Probe(
         key="distillmos",
         label="DistillMOS",
-        label_needed=None,
+        needs=(),
         categories=_SPEECH,
         shared=(),
         sided=_MOS,
@@ -279,7 +185,7 @@ _ROWS = (
     Probe(
         key="utmos",
         label="UTMOS",
-        label_needed=None,
+        needs=(),
         categories=_SPEECH,
         shared=(),
         sided=_MOS,
@@ -293,7 +199,7 @@ _ROWS = (
     Probe(
         key="visqol",
         label="ViSQOL",
-        label_needed=None,
+        needs=(),
         categories=CATEGORIES,
         shared=(),
         sided=_MOS,
@@ -309,7 +215,7 @@ _ROWS = (
     Probe(
         key="warpq",
         label="WARP-Q",
-        label_needed=None,
+        needs=(),
         categories=_SPEECH,
         shared=(),
         sided=(Field("distance", 0.0),),
@@ -347,6 +253,13 @@ APPLICATIONS: dict[str, tuple[str, ...]] = {
     "ultra": ("asr", "sim", "utmos", "dnsmos"),
 }
 """What ``--application`` takes, and the probes behind it; a probe's own key is taken as well."""
+BENCHMARKS = frozenset({"mseb"})
+"""Applications whose tasks need different datasets; ``NAME.GROUP`` is one of their groups."""
+
+
+def is_benchmark(application: str) -> bool:
+    """Whether a name stands for tasks of a benchmark, of which a dataset takes those that it has labels for."""
+    return application.partition(".")[0] in BENCHMARKS
 
 
 def probe(key: str) -> Probe:

@@ -10,7 +10,7 @@ from codec_superb.cli.console import print_table
 from codec_superb.web import text
 
 if TYPE_CHECKING:
-    from codec_superb.applications.table import ProbeMetric
+    from codec_superb.applications.probe import ProbeMetric
     from codec_superb.pipeline.comparison.results import Results
 
 ORIGINAL = "(original)"

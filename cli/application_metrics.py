@@ -12,8 +12,8 @@ from codec_superb.web import text
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from codec_superb.applications.probe import ProbeMetric
     from codec_superb.applications.results import ApplicationAggregate
-    from codec_superb.applications.table import ProbeMetric
     from codec_superb.metrics.results import Score
     from codec_superb.pipeline.runs.outcome import RunOutcome
     from codec_superb.pipeline.tables.rows import ClipRow, PairRow

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from codec_superb.data_manifests.clip_list import describe
 from codec_superb.data_manifests.errors import ManifestError, UnknownDataset
-from codec_superb.data_manifests.manifest import LocalSource, Manifest
+from codec_superb.data_manifests.manifest import IndexedSource, Manifest
 from codec_superb.plugins import Announced, PluginError, by_name, data_file, is_file_name, report, taken
 
 MANIFESTS = Path(__file__).parent / "manifests"
@@ -96,7 +96,7 @@ def _plugged(path: Path) -> Manifest:
     if manifest.name in _own() and path.parent != MANIFESTS:
         raise taken(manifest.name, _own()[manifest.name], str(path))
     source = manifest.source
-    if isinstance(source, LocalSource) and is_file_name(source.layout):
+    if isinstance(source, IndexedSource) and is_file_name(source.layout):
         source = source.model_copy(update={"layout": str(path.parent / source.layout)})
         return manifest.model_copy(update={"source": source})
     return manifest

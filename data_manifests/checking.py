@@ -10,7 +10,7 @@ from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES, read_au
 from codec_superb.data_manifests.audio.samples import samples_sha256
 from codec_superb.data_manifests.clip_list import ClipRecord
 from codec_superb.data_manifests.dataset import open_dataset
-from codec_superb.data_manifests.errors import AudioFileError
+from codec_superb.data_manifests.errors import AudioFileError, ManifestError
 from codec_superb.data_manifests.files import file_sha256
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
 from codec_superb.data_manifests.folders.folder_walk import walk
@@ -32,7 +32,7 @@ class DatasetCheck:
     missing: tuple[str, ...]
     """Ids of clips whose file is missing."""
     corrupt: tuple[tuple[str, str], ...]
-    """Ids of clips whose file was changed or cannot be decoded, with the reason."""
+    """Ids of clips, and names of collections, whose file was changed or cannot be read, with the reason."""
     extra: tuple[str, ...]
     """Audio files in the folder of stored clips that belong to no clip."""
     ignored: int
@@ -72,6 +72,7 @@ def _check_stored(dataset: StoredDataset, tell: OnProgress) -> DatasetCheck:
             missing.append(clip_id)
         elif reason := _changed(dataset, record, cache) or _undecodable(dataset, clip_id):
             corrupt.append((clip_id, reason))
+    corrupt += _wrong_collections(dataset)
     if _is_ours(dataset):
         cache.save()
     return DatasetCheck(
@@ -83,6 +84,16 @@ def _check_stored(dataset: StoredDataset, tell: OnProgress) -> DatasetCheck:
         _extra(dataset) if _is_ours(dataset) else (),
         0,
     )
+
+
+def _wrong_collections(dataset: StoredDataset) -> list[tuple[str, str]]:
+    wrong = []
+    for name in sorted(dataset.collections):
+        try:
+            dataset.collection(name).verify()
+        except ManifestError as error:
+            wrong.append((f"collection {name}", str(error)))
+    return wrong
 
 
 def _counted(dataset: FolderDataset | StoredDataset, tell: OnProgress) -> Iterator[str]:

@@ -55,6 +55,8 @@ class Clip:
     cluster: str = ""
     """Opaque id of what makes clips of its dataset alike (:mod:`codec_superb.data_manifests.clusters`); '' for a clip
     on its own."""
+    slice: str = ""
+    """The recording condition that the clip was made in, at most 64 characters; '' where the dataset names none."""
 
     def load(self) -> tuple[NDArray[np.float32], int]:
         """Decode the clip: float32 in [-1, 1] of shape ``(channels, samples)``, and its rate in Hz.

@@ -1,6 +1,6 @@
 """The clip list: the files on disk of a prepared or indexed dataset, the same for every kind of source.
 
-``datasets/<name>/`` under the home folder holds two files:
+``datasets/<name>/`` under the home folder holds two files, and its collections where it has any:
 
 ``clips.jsonl``
     one :class:`ClipRecord` per line, sorted by id;
@@ -25,9 +25,11 @@ from pydantic import Field, ValidationError, field_validator
 
 from codec_superb.data_manifests.clip import Category, Clip, Labels
 from codec_superb.data_manifests.clip_id import check_clip_id
-from codec_superb.data_manifests.errors import ManifestError
+from codec_superb.data_manifests.clusters import slice_of
+from codec_superb.data_manifests.collections import CollectionName
+from codec_superb.data_manifests.errors import DatasetError, ManifestError
 from codec_superb.data_manifests.files import write_atomically
-from codec_superb.data_manifests.manifest import ManifestLabels, Name, Sha256, StrictModel
+from codec_superb.data_manifests.manifest import FilesSource, ManifestLabels, Name, PackagesSource, Sha256, StrictModel
 
 CLIPS_FILE = "clips.jsonl"
 INDEX_FILE = "index.json"
@@ -56,8 +58,9 @@ class ClipRecord(StrictModel):
     def _id_is_portable(cls, value: str) -> str:
         return check_clip_id(value)
 
-    def to_clip(self, dataset: str, root: Path, cluster: str = "") -> Clip:
-        """Return the clip of this line, with its path below ``root``, in a cluster of the dataset."""
+    def to_clip(self, dataset: str, root: Path, cluster: str = "", slice_label: str | None = None) -> Clip:
+        """Return the clip of this line: path below ``root``, cluster, and the label that names its condition."""
+        labels = to_labels(self.labels)
         return Clip(
             id=self.id,
             dataset=dataset,
@@ -66,8 +69,9 @@ class ClipRecord(StrictModel):
             licence=self.licence,
             attribution=self.attribution,
             sampling_rate=self.sampling_rate,
-            labels=to_labels(self.labels),
+            labels=labels,
             cluster=cluster,
+            slice=slice_of(labels, slice_label),
         )
 
 
@@ -90,6 +94,8 @@ class DatasetIndex(StrictModel):
     manifest_hash: Sha256
     source_hash: Sha256 | None = None
     """Hash of the manifest's source; a dataset that was prepared from another source is prepared again."""
+    collections: dict[CollectionName, Sha256] = Field(default_factory=dict)
+    """SHA-256 of the rows of each collection beside the clip list."""
 
 
 def to_labels(labels: ManifestLabels) -> Labels:
@@ -114,6 +120,22 @@ def hash_clips(clips: Iterable[tuple[str, str, Labels]]) -> str:
 def hash_records(records: Iterable[ClipRecord]) -> str:
     """Return :func:`hash_clips` of the lines of a clip list."""
     return hash_clips((record.id, record.sha256, to_labels(record.labels)) for record in records)
+
+
+def hash_source(source: PackagesSource | FilesSource) -> str:
+    """Return the SHA-256 (hex) of the part of a manifest that says what the clips are made of."""
+    # without what is empty by default: a field that the format gains later changes no hash
+    absent = {"manifest_hash"} | {name for name in ("collections", "options") if not getattr(source, name, None)}
+    return hashlib.sha256(canonical_json(source.model_dump(mode="json", exclude=absent))).hexdigest()
+
+
+def check_hash(name: str, expected: str | None, found: str) -> None:
+    """Raise DatasetError when clips that should be the same on every machine are not."""
+    if expected and found != expected:
+        raise DatasetError(
+            f"{name}: expected audio with the hash {expected}, got {found}: scores would not be comparable. "
+            "Check the versions of av and soundfile, and report it"
+        )
 
 
 def canonical_json(value: object) -> bytes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from codec_superb.data_manifests.catalogue import is_plugged, load_manifest, manifest_names
 from codec_superb.data_manifests.clip import Category, Clip
 from codec_superb.data_manifests.clip_list import INDEX_FILE
+from codec_superb.data_manifests.collections import Collection
 from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
 from codec_superb.data_manifests.home import datasets_home
@@ -31,6 +32,15 @@ class Dataset(Protocol):
     @property
     def manifest_hash(self) -> str:
         """SHA-256 (hex) over clip ids, audio and labels; equal on every machine that holds the same data."""
+        ...
+
+    @property
+    def collections(self) -> Mapping[str, str]:
+        """SHA-256 of each collection's rows, by its name; empty for most datasets."""
+        ...
+
+    def collection(self, name: str) -> Collection:
+        """Return a collection; DatasetError, naming those that there are, when the dataset has none of that name."""
         ...
 
     def __len__(self) -> int:

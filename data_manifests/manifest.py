@@ -1,9 +1,11 @@
 """The schema of a manifest: a YAML file that describes a dataset and the source of its clips.
 
-A manifest never holds audio. It names a source of one of three kinds:
+A manifest never holds audio. It names a source of one of four kinds:
 
 ``packages``
     exact files of a package index, with their SHA-256; the clips are cut out of their members (``mini``);
+``files``
+    exact files of web servers, with their SHA-256; an indexer reads them as a publisher's folder (``svq_ten``);
 ``local``
     a folder that the user got from the publisher; an indexer reads its layout (``librispeech``, ``esc50``, …);
 ``huggingface``
@@ -21,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import check_clip_id
+from codec_superb.data_manifests.collections import CollectionName
 
 SCHEMA_VERSION: Literal[1] = 1
 """Version of the schema; increased when a valid manifest would be read differently."""
@@ -120,20 +123,43 @@ class ClipGroup(StrictModel):
     clips: tuple[PackageClip, ...] = Field(min_length=1)
 
 
+class ManifestRow(StrictModel):
+    """One row of a collection that is written in a manifest; see :mod:`codec_superb.data_manifests.collections`."""
+
+    id: Text
+    list: str = ""
+    title: str = ""
+    text: str = ""
+    start: float | None = None
+    end: float | None = None
+    weight: float | None = None
+
+
+class PackageTable(StrictModel):
+    """A collection in a member of a package file: CSV or Parquet with the columns of a user's folder."""
+
+    file: Name
+    """A key of the source's ``files``."""
+    member: Annotated[str, Field(pattern=r"\.(csv|parquet)$")]
+
+
 class PackagesSource(StrictModel):
     """Clips cut out of pinned package files."""
 
     kind: Literal["packages"]
     files: dict[Name, PackageFile] = Field(min_length=1)
     groups: tuple[ClipGroup, ...] = Field(min_length=1)
+    collections: dict[CollectionName, tuple[ManifestRow, ...] | PackageTable] = Field(default_factory=dict)
     manifest_hash: Sha256 | None = None
     """The ``manifest_hash`` that the prepared dataset must have on every machine; None until it is known."""
 
     @model_validator(mode="after")
     def _files_and_ids_fit(self) -> Self:
-        unknown = sorted({group.file for group in self.groups} - self.files.keys())
+        tables = [table for table in self.collections.values() if isinstance(table, PackageTable)]
+        used = {group.file for group in self.groups} | {table.file for table in tables}
+        unknown = sorted(used - self.files.keys())
         if unknown:
-            raise ValueError(f"groups name files that `files` does not have: {', '.join(unknown)}")
+            raise ValueError(f"groups or collections name files that `files` does not have: {', '.join(unknown)}")
         seen: set[str] = set()
         for clip in (clip for group in self.groups for clip in group.clips):
             if clip.id in seen:
@@ -142,19 +168,57 @@ class PackagesSource(StrictModel):
         return self
 
 
-class LocalSource(StrictModel):
-    """A folder in the publisher's own layout, provided by the user."""
+class IndexedSource(StrictModel):
+    """A folder in the publisher's own layout."""
 
-    kind: Literal["local"]
     layout: Name | Annotated[str, Field(pattern=r"^[\w./-]+:\w+$")]
     """The indexer that reads the folder: a module of :mod:`codec_superb.data_manifests.indexers`; of a plug-in
     ``package.module:function``, or ``file.py:function`` beside the manifest."""
+    options: dict[str, str | int | float | bool | tuple[str, ...]] = Field(default_factory=dict)
+    """Settings of the indexer."""
+
+
+class LocalSource(IndexedSource):
+    """A folder that is provided by the user."""
+
+    kind: Literal["local"]
     url: Url
     """Page from which the dataset is downloaded."""
     access: str = ""
     """Conditions of access (registration, agreement), in one or two sentences."""
-    options: dict[str, str | int | float | bool | tuple[str, ...]] = Field(default_factory=dict)
-    """Settings of the indexer."""
+
+
+class PinnedFile(StrictModel):
+    """One file of a web server, pinned."""
+
+    url: Url
+    """Address of this version for ever: with a commit or a version in it."""
+    sha256: Sha256
+    size: int = Field(gt=0)
+    """Bytes."""
+    path: Annotated[str, Field(pattern=r"^[^\\\x00]+$")]
+    """Where the file lies in the folder that the indexer reads, POSIX."""
+
+    @field_validator("path")
+    @classmethod
+    def _path_is_portable(cls, value: str) -> str:
+        return check_clip_id(value)
+
+
+class FilesSource(IndexedSource):
+    """Pinned files that are fetched into a folder, which an indexer reads."""
+
+    kind: Literal["files"]
+    files: tuple[PinnedFile, ...] = Field(min_length=1)
+    manifest_hash: Sha256 | None = None
+    """The ``manifest_hash`` that the prepared dataset must have on every machine; None until it is known."""
+
+    @model_validator(mode="after")
+    def _paths_are_different(self) -> Self:
+        paths = [file.path for file in self.files]
+        if twice := sorted({path for path in paths if paths.count(path) > 1}):
+            raise ValueError(f"files are given twice: {', '.join(twice)}")
+        return self
 
 
 class HuggingFaceSplit(StrictModel):
@@ -174,7 +238,7 @@ class HuggingFaceSource(StrictModel):
     splits: tuple[HuggingFaceSplit, ...] = Field(min_length=1)
 
 
-Source = Annotated[PackagesSource | LocalSource | HuggingFaceSource, Field(discriminator="kind")]
+Source = Annotated[PackagesSource | FilesSource | LocalSource | HuggingFaceSource, Field(discriminator="kind")]
 
 
 class Manifest(StrictModel):
@@ -193,12 +257,21 @@ class Manifest(StrictModel):
     """BibTeX."""
     partition: Partition
     cluster: Text = "speaker"
-    """What makes clips alike, so that they are no independent evidence: ``speaker``, a label of the dataset's own, or
-    ``clip`` where none is published. Clips of package files without that label are alike within their recording."""
+    """What makes clips alike, so that they are no independent evidence: ``speaker``, ``text`` where many read one, a
+    label of the dataset's own, or ``clip`` where none is published. Clips of package files without that label are alike
+    within their recording."""
+    slice: Text | None = None
+    """The label of the dataset's own that names a clip's recording condition (``environment``): figures are also given
+    for each of its values; None where there is none."""
     sampling_rate: int | None = Field(default=None, gt=0)
     """Hz; None where clips differ."""
     expected_clips: ExpectedClips | None = None
     source: Source
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether ``datasets prepare`` fetches it; ``datasets index`` reads what the user brings or the hub gives."""
+        return isinstance(self.source, PackagesSource | FilesSource)
 
     @field_validator("citation")
     @classmethod

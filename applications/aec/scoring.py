@@ -22,7 +22,7 @@ from codec_superb.applications.interface import (
     ScoringInput,
     Setting,
 )
-from codec_superb.applications.table import Probe
+from codec_superb.applications.probe import Probe
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from codec_superb.applications.asr.edits import count_edits
 from codec_superb.applications.asr.normalise import Normalised, language_of, normalise, normaliser_name
 from codec_superb.applications.interface import ClipOutcome, Item, Prediction, ProbeScores, ScoringInput
-from codec_superb.applications.table import SIDES, Probe
+from codec_superb.applications.probe import SIDES, Probe
 
 
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:

@@ -16,7 +16,7 @@ from codec_superb.applications.asv.trials import SEED, build_trials, check, sha2
 from codec_superb.applications.errors import MissingLabels
 from codec_superb.applications.interface import ClipOutcome, Prediction, ProbeScores, ScoredPair, ScoringInput, Setting
 from codec_superb.applications.metric_functions import FALSE_ALARM_COST, MISS_COST, TARGET_PRIOR
-from codec_superb.applications.table import Probe
+from codec_superb.applications.probe import Probe
 
 Floats = NDArray[np.float64]
 Trials = Sequence[tuple[bool, str, str]]

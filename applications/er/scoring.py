@@ -10,7 +10,7 @@ import numpy as np
 from codec_superb.applications.er.emotions import COUNTS_AS, class_of
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import ClipOutcome, Item, Prediction, ProbeScores, ScoringInput
-from codec_superb.applications.table import Probe
+from codec_superb.applications.probe import Probe
 
 
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from codec_superb.applications.interface import ClipOutcome, Item, Prediction, ProbeScores, ScoringInput, Setting
-from codec_superb.applications.table import Probe
+from codec_superb.applications.probe import Probe
 
 LEFT_OUT: Mapping[str, tuple[str, ...]] = {"utmos": ("cmn", "wuu", "yue", "zh")}
 """By probe: primary BCP 47 tags of languages that its protocol leaves out (UltraEval-Audio has no UTMOS on Chinese)."""

@@ -23,7 +23,7 @@ def command(as_json: JsonOption = False) -> None:
             "applications": {name: list(probes) for name, probes in APPLICATIONS.items()},
             "probes": [
                 {
-                    "key": row.key, "label": row.label, "label_needed": row.label_needed, "categories": row.categories,
+                    "key": row.key, "label": row.label, "needs": row.needs, "categories": row.categories,
                     "figures": [figure.key for figure in row.metrics], "backend": row.backend, "paper": row.paper,
                     "origin": row.origin,
                 }
@@ -42,7 +42,7 @@ def command(as_json: JsonOption = False) -> None:
             ", ".join(of[row.key]),
             row.key,
             f"{row.label}{_mark(row.origin)}",
-            row.label_needed or "",
+            ", ".join(row.needs),
             ", ".join(row.categories),
             row.backend,
         )

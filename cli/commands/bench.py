@@ -176,13 +176,13 @@ def _refuse_mixture(datasets: Sequence[str]) -> None:
 
 
 def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
-    """Prepare the named datasets that come from package files; the others must be prepared already."""
+    """Prepare the named datasets that are fetched; the others must be prepared already."""
     from codec_superb.data_manifests import load_manifest, prepare
     from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
 
     for name in datasets:
         named = name in manifest_names() or is_plugged(name)
-        if named and load_manifest(name).source.kind == "packages":
+        if named and load_manifest(name).is_fetched:
             prepare(name, DatasetProgress(progress))
 
 

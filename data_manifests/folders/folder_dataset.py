@@ -14,7 +14,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES
@@ -22,8 +22,10 @@ from codec_superb.data_manifests.clip import CATEGORIES, Category, Clip, Labels
 from codec_superb.data_manifests.clip_id import escape_path
 from codec_superb.data_manifests.clip_list import hash_clips
 from codec_superb.data_manifests.clusters import cluster_id
+from codec_superb.data_manifests.collections import Collection, named_collection
 from codec_superb.data_manifests.errors import ManifestError, UnknownDataset
 from codec_superb.data_manifests.files import file_sha256
+from codec_superb.data_manifests.folders.folder_collections import find_tables, store_collections
 from codec_superb.data_manifests.folders.folder_walk import walk
 from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE, LabelRow, read_labels
 from codec_superb.data_manifests.hash_cache import HashCache
@@ -84,16 +86,30 @@ class FolderDataset:
         )
 
     @functools.cached_property
+    def collections(self) -> Mapping[str, str]:
+        """SHA-256 of each collection by its name. Raises ManifestError for a table that cannot be one."""
+        return store_collections(self.folder, self._state)
+
+    def collection(self, name: str) -> Collection:
+        """Return a collection. Raises DatasetError when the folder has none of that name."""
+        return named_collection(self.name, self._state, name, self.collections)
+
+    @functools.cached_property
     def manifest_hash(self) -> str:
         """SHA-256 (hex) over ids, contents of the files and labels.
 
         The first call reads all files; later ones, in any process, only those with another size or modification time.
         """
-        key = hashlib.sha256(os.fsencode(os.path.realpath(self.folder))).hexdigest()[:32]
-        cache = HashCache(codec_superb_home() / "folders" / f"{key}.json")
+        cache = HashCache(self._state.with_suffix(".json"))
         rows = [(clip_id, self._content(clip_id, cache), self._labels(clip_id)) for clip_id in self._ids]
         cache.save()
         return hash_clips(rows)
+
+    @property
+    def _state(self) -> Path:
+        """What is kept about this folder: collections in the folder of this name, hashes in the file beside it."""
+        key = hashlib.sha256(os.fsencode(os.path.realpath(self.folder))).hexdigest()[:32]
+        return codec_superb_home() / "folders" / key
 
     def _content(self, clip_id: str, cache: HashCache) -> str:
         try:
@@ -120,12 +136,13 @@ class FolderDataset:
 
 
 def _list_clips(root: Path) -> tuple[dict[str, bytes], int]:
-    """Return the relative path of each clip by id, and the number of other files, labels excepted."""
+    """Return the relative path of each clip by id, and the number of other files; labels and collections are ours."""
     clips: dict[str, bytes] = {}
     ignored = 0
+    ours = {root / LABELS_FILE, *find_tables(root).values()}
     for relative in walk(root):
         if relative.suffix.lower() not in AUDIO_SUFFIXES:
-            ignored += relative.as_posix() != LABELS_FILE
+            ignored += root / relative not in ours
             continue
         path = os.fsencode(relative)
         clip_id = escape_path(path)

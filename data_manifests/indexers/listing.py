@@ -10,6 +10,7 @@ from pathlib import Path
 from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES
 from codec_superb.data_manifests.clip import Category
 from codec_superb.data_manifests.clip_id import escape_path
+from codec_superb.data_manifests.collections import CollectionRow
 from codec_superb.data_manifests.errors import LayoutError
 from codec_superb.data_manifests.manifest import ManifestLabels, Partition
 from codec_superb.data_manifests.trials import Trial
@@ -60,6 +61,8 @@ class Listing:
     """Sentences for the report."""
     trials: dict[str, list[Trial]] = field(default_factory=dict)
     """Speaker verification trials by the name of their list."""
+    collections: dict[str, Iterable[CollectionRow]] = field(default_factory=dict)
+    """Collections by their names; read once, before the audio is hashed."""
     stored: bool = False
     """True when this package stored the clips; they are then hashed by their samples, not by the file's bytes."""
 

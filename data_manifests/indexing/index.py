@@ -12,7 +12,17 @@ from pathlib import Path
 
 from codec_superb.data_manifests.audio.samples import samples_sha256
 from codec_superb.data_manifests.catalogue import load_manifest
-from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
+from codec_superb.data_manifests.clip_list import (
+    ClipRecord,
+    DatasetIndex,
+    check_hash,
+    hash_records,
+    hash_source,
+    to_labels,
+    write_clip_list,
+)
+from codec_superb.data_manifests.clusters import check_slice, slice_of
+from codec_superb.data_manifests.collections import open_collection, writing_collections
 from codec_superb.data_manifests.errors import DatasetError, LayoutError
 from codec_superb.data_manifests.files import locked
 from codec_superb.data_manifests.home import datasets_home
@@ -20,12 +30,21 @@ from codec_superb.data_manifests.indexers import find_clips
 from codec_superb.data_manifests.indexers.listing import FoundClip, IndexRequest, Listing
 from codec_superb.data_manifests.indexing.file_facts import FileFacts, read_file_facts
 from codec_superb.data_manifests.indexing.index_report import NAMED, IndexReport
-from codec_superb.data_manifests.manifest import HuggingFaceSource, LocalSource, Manifest, Partition
+from codec_superb.data_manifests.manifest import (
+    FilesSource,
+    HuggingFaceSource,
+    IndexedSource,
+    LocalSource,
+    Manifest,
+    Partition,
+)
 from codec_superb.data_manifests.progress import OnProgress, ignore_progress
 from codec_superb.data_manifests.trials import write_trials
 
 STORE = "audio"
 """Folder, beside the clip list, of audio that this package cut or decoded."""
+FILES = "files"
+"""Folder, beside the clip list, of pinned files that were fetched for the indexer."""
 _FACTS = "files.json"
 _ANY_HASH = "0" * 64
 
@@ -40,35 +59,50 @@ def index(
     manifest's). ``progress`` is called with the stages ``cut`` (audio stored) and ``check`` (files hashed).
 
     Raises UnknownDataset, LayoutError (what was expected where), ManifestError (an id given twice) and FetchError
-    (the hub cannot be read).
+    (the hub or a pinned file cannot be read).
     """
-    manifest = load_manifest(name)
+    return index_manifest(load_manifest(name), root, progress, revision=revision)
+
+
+def index_manifest(
+    manifest: Manifest, root: str | Path | None, progress: OnProgress | None = None, *, revision: str | None = None
+) -> IndexReport:
+    """As :func:`index`, for any manifest."""
+    name = manifest.name
     folder = datasets_home() / manifest.name
     with locked(datasets_home() / f".{manifest.name}.lock"):
         tell = progress or ignore_progress
-        listing = _find(manifest, root, folder / STORE, tell, revision)
+        listing = _find(manifest, root, folder, tell, revision)
         listing.found = [clip for clip in listing.found if _in_partition(clip, listing.root, manifest.partition)]
         if not listing.found:
             raise LayoutError(f"{name}: no clip of the partition ({manifest.partition.text}) lies in {listing.root}")
         _check_names(listing)
+        for clip in listing.found:
+            check_slice(clip.id, slice_of(to_labels(clip.labels), manifest.slice))
         return _write(manifest, listing, folder, tell)
 
 
 def _find(
-    manifest: Manifest, root: str | Path | None, store: Path, progress: OnProgress, revision: str | None
+    manifest: Manifest, root: str | Path | None, home: Path, progress: OnProgress, revision: str | None
 ) -> Listing:
-    source = manifest.source
+    source, store = manifest.source, home / STORE
     folder = None if root is None else _existing(Path(root), manifest)
     if isinstance(source, HuggingFaceSource):
         from codec_superb.data_manifests.hub.huggingface import export
 
         return export(source, folder, store, revision=revision, progress=progress)
-    if not isinstance(source, LocalSource):
+    if isinstance(source, FilesSource) and folder is None:
+        from codec_superb.data_manifests.packages.fetch_all import fetch_tree
+
+        folder = home / FILES
+        fetch_tree(source.files, folder, progress)
+    if not isinstance(source, IndexedSource):
         raise DatasetError(
             f"{manifest.name} is made of package files, not indexed: run codec-superb datasets prepare {manifest.name}"
         )
     if folder is None:
-        raise LayoutError(f"{manifest.name}: name its folder with --root DIR; it is published at {source.url}")
+        at = source.url if isinstance(source, LocalSource) else manifest.homepage
+        raise LayoutError(f"{manifest.name}: name its folder with --root DIR; it is published at {at}")
     return find_clips(source.layout, IndexRequest(folder, manifest.partition, store, source.options))
 
 
@@ -100,11 +134,14 @@ def _check_names(listing: Listing) -> None:
 
 def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgress) -> IndexReport:
     folder.mkdir(parents=True, exist_ok=True)
-    facts = list(read_file_facts([clip.path for clip in listing.found], folder / _FACTS, progress))
-    records = [_record(clip, fact, manifest, listing) for clip, fact in zip(listing.found, facts, strict=True)]
+    with writing_collections(folder, listing.collections) as collections:
+        facts = list(read_file_facts([clip.path for clip in listing.found], folder / _FACTS, progress))
+        records = [_record(clip, fact, manifest, listing) for clip, fact in zip(listing.found, facts, strict=True)]
+        pinned = manifest.source if isinstance(manifest.source, FilesSource) else None
+        if pinned:
+            check_hash(manifest.name, pinned.manifest_hash, hash_records(records))
     listing.notes += _other_rates(manifest, listing, facts)
     missing, extra = _counts(manifest, listing)
-    seconds = sum(fact.seconds or 0.0 for fact in facts)
     wanted = DatasetIndex(
         name=manifest.name,
         manifest_version=manifest.version,
@@ -113,8 +150,10 @@ def _write(manifest: Manifest, listing: Listing, folder: Path, progress: OnProgr
         expected_clips=manifest.expected_clips.count if manifest.expected_clips else None,
         missing=missing,
         extra=extra,
-        seconds=seconds,
+        seconds=sum(fact.seconds or 0.0 for fact in facts),
         manifest_hash=_ANY_HASH,
+        source_hash=hash_source(pinned) if pinned else None,
+        collections=collections,
     )
     # Lists of an earlier index may name clips that are not in this one.
     for stale in folder.glob("trials-*.tsv"):
@@ -186,6 +225,7 @@ def _report(
         unreadable_names=tuple(unreadable[:NAMED]),
         seconds=written.seconds or 0.0,
         trials={name: len(trials) for name, trials in sorted(listing.trials.items())},
+        collections={name: len(open_collection(folder, name, sha)) for name, sha in written.collections.items()},
         notes=tuple(listing.notes),
         manifest_hash=written.manifest_hash,
     )

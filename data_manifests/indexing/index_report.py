@@ -39,6 +39,8 @@ class IndexReport:
     """Duration of all readable clips together."""
     trials: dict[str, int]
     """Trials by the name of their list."""
+    collections: dict[str, int]
+    """Rows of each collection."""
     notes: tuple[str, ...]
     manifest_hash: str
 
@@ -55,6 +57,8 @@ class IndexReport:
         lines += _counted("extra", self.extra, self.extra_names)
         lines += _counted("without labels", self.unlabelled, self.unlabelled_names)
         lines += _counted("unreadable as audio", self.unreadable, self.unreadable_names)
+        if self.collections:
+            lines.append("  collections: " + ", ".join(f"{name} {rows}" for name, rows in self.collections.items()))
         lines += [f"  {note}" for note in self.notes]
         return lines
 

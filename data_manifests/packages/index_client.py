@@ -42,6 +42,8 @@ class WebFile:
     sha256: str
     size: int
     """Bytes."""
+    url: str = ""
+    """Its whole address, where that does not end in the file's name on this machine."""
 
 
 class IndexClient:
@@ -65,7 +67,7 @@ class IndexClient:
     def find(self, file: PackageFile | WebFile) -> str | Path:
         """Return the address of the file, or its path in a local index. Raises FetchError when it is not there."""
         if isinstance(file, WebFile):
-            return f"{file.folder}/{file.filename}"
+            return file.url or f"{file.folder}/{file.filename}"
         for package in self._page(file.project).packages:
             if package.filename == file.filename:
                 return local_path(package.url) or package.url

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from codec_superb.applications.probe import SIDES, Probe, ProbeMetric
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.estimate import ClusteredEstimate, contributing_clips, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
@@ -38,9 +39,7 @@ def aggregate_applications(
     Sorted by dataset, probes and figures as in the table; figures over several datasets, which are absent unless
     ``backends`` are those of their protocol, come last. PipelineError for a pair of clips that take no part.
     """
-    by_dataset: dict[str, list[ClipRow]] = {}
-    for row in rows:
-        by_dataset.setdefault(row.dataset, []).append(row)
+    by_dataset = _by_dataset(rows)
     groups = by_dataset_and_probe(pairs)
     present = {name: probes_present(members) for name, members in by_dataset.items()}
     astray = sorted(place for place in groups if place[1] not in present.get(place[0], ()))
@@ -58,6 +57,33 @@ def aggregate_applications(
                     estimates[name, figure.key] = estimated
                     found.append(_entry(name, figure, sides, estimated, _counts(PROBES[key], by_dataset[name])))
     return (*found, *_over_datasets(found, estimates, backends or {}))
+
+
+def aggregate_slices(rows: Iterable[ClipRow], pairs: Iterable[PairRow]) -> tuple[ApplicationAggregate, ...]:
+    """Compute every figure on the clips of each slice; none of datasets whose clips name no slice.
+
+    Sorted by dataset, slice, probes and figures. Pairs of clips of two slices are left out.
+    """
+    groups = by_dataset_and_probe(pairs)
+    found: list[ApplicationAggregate] = []
+    for name, members in sorted(_by_dataset(rows).items()):
+        for part in sorted({row.slice for row in members if row.slice}):
+            own = [row for row in members if row.slice == part]
+            clips = {row.clip for row in own}
+            for key in probes_present(own):
+                sides = paired_evidence_of(PROBES[key], own, groups.get((name, key), ()), clips)
+                for figure, estimated in estimate(sides).items():
+                    if not sides.clips or np.isfinite(estimated.found.point).any():
+                        entry = _entry(name, figure, sides, estimated, _counts(PROBES[key], own))
+                        found.append(entry.model_copy(update={"slice": part}))
+    return tuple(found)
+
+
+def _by_dataset(rows: Iterable[ClipRow]) -> dict[str, list[ClipRow]]:
+    found: dict[str, list[ClipRow]] = {}
+    for row in rows:
+        found.setdefault(row.dataset, []).append(row)
+    return found
 
 
 def _entry(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.metric_functions import Floats
-from codec_superb.applications.table import SIDES, ProbeMetric
+from codec_superb.applications.probe import SIDES, ProbeMetric
 from codec_superb.metrics.results import Score
 from codec_superb.pipeline.aggregates.evidence import PairedEvidence, is_computed_from_pairs, probe_metric_function
 from codec_superb.pipeline.aggregates.interval import score_of

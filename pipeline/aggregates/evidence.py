@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.metric_functions import Evidence, Floats
+from codec_superb.applications.probe import SIDES, Probe, ProbeMetric
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.applications.table import PROBES, SIDES, Probe, ProbeMetric
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.groups import cluster_names
 from codec_superb.pipeline.statistics.jackknife import numbered

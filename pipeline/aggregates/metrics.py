@@ -17,7 +17,7 @@ from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.results import NO_SCORE, Estimate, Measured, Score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
-from codec_superb.pipeline.aggregates.applications import aggregate_applications
+from codec_superb.pipeline.aggregates.applications import aggregate_applications, aggregate_slices
 from codec_superb.pipeline.aggregates.interval import score_of
 from codec_superb.pipeline.aggregates.ultra import Backends
 from codec_superb.pipeline.statistics.bootstrap import standard_deviation
@@ -70,6 +70,16 @@ class Aggregates(Record):
     """By category, over the datasets."""
     applications: tuple[ApplicationAggregate, ...] = Field(default_factory=tuple)
     """By dataset and figure; empty where no probe was run."""
+    slices: tuple[ApplicationAggregate, ...] = Field(default_factory=tuple)
+    """The same figures on the clips of one slice (a recording condition), of datasets that have slices."""
+
+    @model_serializer(mode="wrap")
+    def _without_slices(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it is empty: a file of an earlier version keeps its hash."""
+        written: dict[str, Any] = handler(self)
+        if not self.slices:
+            written.pop("slices", None)
+        return written
 
 
 def aggregate(
@@ -107,6 +117,7 @@ def aggregate(
         datasets=tuple(datasets),
         categories=tuple(categories),
         applications=aggregate_applications(rows, pairs, backends=backends),
+        slices=aggregate_slices(rows, pairs),
     )
 
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 from pydantic import FiniteFloat
 
+from codec_superb.applications.probe import Probe
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.applications.table import PROBES, Probe
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.estimate import draw_figures, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,

@@ -10,14 +10,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from codec_superb.applications.catalogue import BackendEntry, Choice, backend_entry, check, open_backend
+from codec_superb.applications.catalogue import (
+    BackendEntry,
+    Choice,
+    backend_entry,
+    check,
+    open_backend,
+    stages,
+)
 from codec_superb.applications.errors import MissingLabels
 from codec_superb.applications.interface import Backend, Item, Model, Samples
-from codec_superb.applications.table import Probe, probe
+from codec_superb.applications.probe import Probe
+from codec_superb.applications.table import probe
 from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE
 from codec_superb.data_manifests.trials import read_trials, trial_lists
+from codec_superb.pipeline.probing.chain import SecondPlan, identified, portable, second_plan
 from codec_superb.pipeline.probing.clip import item_of, reference_at
 from codec_superb.pipeline.runs.finished import RunGroup, selected_clips
 from codec_superb.pipeline.runs.selection import select_clips
@@ -33,7 +42,10 @@ class BackendPlan:
     entry: BackendEntry
     backend: Backend
     model: Model
+    """Of the backend; of a chain, its first stage's."""
     probes: tuple[Probe, ...]
+    second: SecondPlan | None = None
+    """Of a chain, or of a backend that encodes texts too."""
 
     def only(self, keys: frozenset[str]) -> BackendPlan | None:
         """Return the plan restricted to these probes, None where none is left."""
@@ -66,8 +78,8 @@ class ProbeGroup:
 
 
 def labelled(row: Probe, item: Item) -> bool:
-    """Whether a clip has the label that a probe needs."""
-    return row.label_needed is None or bool(getattr(item, row.label_needed))
+    """Whether a clip has the labels that a probe needs."""
+    return all(item.label(need) for need in row.labels)
 
 
 def examine(group: RunGroup, choices: Sequence[Choice]) -> ProbeGroup:
@@ -94,7 +106,7 @@ def check_probes_possible(
         clips = {tuple(select_clips(dataset, limit))}
         busy |= _examine(dataset, clips, choices, named=spec in manifest_names())[2]
     _refuse_idle(busy, choices)
-    prepare_all(choices, None)
+    prepare_all([choice for choice in choices if choice.probe in busy], None)
 
 
 def _examine(
@@ -103,8 +115,12 @@ def _examine(
     """Check the labels of the clips of each run, and return the fields of ProbeGroup."""
     items = {clip: item_of(dataset.clip(clip)) for clip in sorted(set().union(*runs))}
     rows = [probe(choice.probe) for choice in choices]
+    optional = {choice.probe for choice in choices if choice.optional}
     trials = _trials(dataset) if named and any(row.pairs == "trials" for row in rows) else TrialList()
     here = [row for row in rows if any(item.category in row.categories for item in items.values())]
+    here = [
+        row for row in here if row.key not in optional or _has_labels(dataset, row, _looked_at(row, items.values()))
+    ]
     for row in here:
         _refuse_unlabelled(dataset, row, _looked_at(row, items.values()), named=named)
         for clips in runs:
@@ -117,10 +133,19 @@ def _looked_at(row: Probe, items: Iterable[Item]) -> list[Item]:
     return [item for item in items if item.category in row.categories]
 
 
+def _has_labels(dataset: Dataset, row: Probe, items: Sequence[Item]) -> bool:
+    return set(row.collections) <= dataset.collections.keys() and any(labelled(row, item) for item in items)
+
+
 def _refuse_unlabelled(dataset: Dataset, row: Probe, items: Sequence[Item], *, named: bool) -> None:
+    if missing := [name for name in row.collections if name not in dataset.collections]:
+        raise MissingLabels(
+            f"{dataset.name}: {row.label} ({row.key}) needs the collection {missing[0]}, and the dataset has "
+            f"{', '.join(sorted(dataset.collections)) or 'none'}: choose a dataset that has it, or leave {row.key} out"
+        )
     if any(labelled(row, item) for item in items):
         return
-    column = row.label_needed
+    column = " and ".join(need.removeprefix("extra:") for need in row.labels)
     remedy = (
         "choose a dataset that has it"
         if named
@@ -141,14 +166,26 @@ def _trials(dataset: Dataset) -> TrialList:
     return TrialList(name, tuple(read_trials(dataset.name, name)))
 
 
-def check_probes_have_clips(groups: Iterable[ProbeGroup], choices: Sequence[Choice]) -> None:
-    """Raise MissingLabels for a probe without clips in any of the datasets."""
-    _refuse_idle({key for group in groups for key in group.probes}, choices)
+def with_clips(groups: Iterable[ProbeGroup], choices: Sequence[Choice]) -> list[Choice]:
+    """Return the choices whose probes have clips in some dataset.
+
+    Raises MissingLabels for a probe without any that was asked for by itself, or where no task of a benchmark has some.
+    """
+    busy = {key for group in groups for key in group.probes}
+    _refuse_idle(busy, choices)
+    return [choice for choice in choices if choice.probe in busy]
 
 
 def _refuse_idle(busy: set[str], choices: Sequence[Choice]) -> None:
+    optional = [choice.probe for choice in choices if choice.optional]
+    if optional and not busy & set(optional):
+        needs = sorted({need for key in optional for need in probe(key).needs})
+        raise MissingLabels(
+            f"no clip has the labels or collections that any of {len(optional)} tasks needs ({', '.join(needs)}): "
+            "choose a dataset that has some, see codec-superb applications"
+        )
     for choice in choices:
-        if choice.probe not in busy:
+        if choice.probe not in busy and not choice.optional:
             row = probe(choice.probe)
             raise MissingLabels(
                 f"{row.label} ({row.key}) needs clips of {' and '.join(row.categories)}, and none of the runs has any"
@@ -162,17 +199,14 @@ def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[Backend
         by_backend.setdefault(choice.backend, []).append(probe(choice.probe))
     asked = []
     for spec, rows in by_backend.items():
-        backend = open_backend(spec, weights)
-        entry = backend_entry(spec)
-        asked.append(BackendPlan(entry, backend, _identified(_portable(backend.prepare()), entry), tuple(rows)))
+        first, second = stages(spec)
+        backend = open_backend(first, weights)
+        entry = backend_entry(first)
+        model = identified(portable(backend.prepare()), entry)
+        asked.append(
+            BackendPlan(entry, backend, model, tuple(rows), second_plan(second, backend, entry, model, weights))
+        )
     return asked
-
-
-def _identified(model: Model, entry: BackendEntry) -> Model:
-    """Let the code of a plug-in take part in the identity of its model: what an edited file answers is another's."""
-    if not entry.origin:
-        return model
-    return replace(model, settings={**model.settings, "plugin": entry.sha256 or entry.origin})
 
 
 def train(asked: BackendPlan, group: ProbeGroup, device: str) -> Model:
@@ -183,13 +217,8 @@ def train(asked: BackendPlan, group: ProbeGroup, device: str) -> Model:
     dataset = group.runs.dataset
     items = [item_of(dataset.clip(clip)) for clip in dataset.clip_ids()]
     mine = [item for item in items if any(item.category in row.categories for row in asked.probes)]
-    return _portable(backend.train(mine, _loader(dataset, backend.rate), asked.model, device))
+    return portable(backend.train(mine, _loader(dataset, backend.rate), asked.model, device))
 
 
 def _loader(dataset: Dataset, rate: int) -> Callable[[str], Samples]:
     return lambda clip: reference_at(dataset.clip(clip), rate)
-
-
-def _portable(model: Model) -> Model:
-    """Return the model with its settings as a plain dictionary, so that it can be pickled for a worker."""
-    return replace(model, settings=dict(model.settings))

@@ -135,7 +135,7 @@ def predict_sounds(task: PredictTask) -> Iterator[ClipPrediction]:
     read = [reader.read(place) for place in task.places]
     answers = _ask(backend, [sound for sound in read if isinstance(sound, Sound)])
     for place, sound in zip(task.places, read, strict=True):
-        yield ClipPrediction(place, _answer(next(answers) if isinstance(sound, Sound) else sound))
+        yield ClipPrediction(place, checked_answer(next(answers) if isinstance(sound, Sound) else sound))
 
 
 class _SoundReader:
@@ -234,7 +234,7 @@ def _size(batch: Sequence[Sound]) -> int:
     return len(batch) * max(sound.samples.size for sound in batch)
 
 
-def _answer(answer: Prediction | Exception) -> Answer:
+def checked_answer(answer: Prediction | Exception) -> Answer:
     """Return the prediction; an exception or invalid prediction becomes a failure."""
     if isinstance(answer, Exception):
         return Failure(_reason(answer), final=isinstance(answer, PredictionFailed))

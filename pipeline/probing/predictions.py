@@ -50,13 +50,13 @@ def needs_prediction(answer: Answer | None) -> bool:
 def checked(prediction: object) -> Prediction:
     """Return what a model answered.
 
-    Raises PredictionFailed for anything but a text or a float32 array of one dimension with finite numbers.
+    Raises PredictionFailed for anything but a text or a float32 array of one or two dimensions with finite numbers.
     """
     if isinstance(prediction, str):
         return prediction
-    if not isinstance(prediction, np.ndarray) or prediction.dtype != np.float32 or prediction.ndim != 1:
+    if not isinstance(prediction, np.ndarray) or prediction.dtype != np.float32 or prediction.ndim not in {1, 2}:
         got = f"{prediction.dtype} of {prediction.shape}" if isinstance(prediction, np.ndarray) else type(prediction)
-        raise PredictionFailed(f"expected a text or a float32 array of one dimension from the model, got {got}")
+        raise PredictionFailed(f"expected a text or a float32 array of one or two dimensions from the model, got {got}")
     wrong = int(np.count_nonzero(~np.isfinite(prediction)))
     if wrong or not prediction.size:
         raise PredictionFailed(
@@ -69,16 +69,18 @@ def to_line(
     clip: str, category: Category, answer: Answer, *, sha256: str | None = None, model: str | None = None
 ) -> PredictionLine:
     """Return the line of a journal; ``sha256`` and ``model`` on a resynthesis."""
-    text, vector, failed, final = None, None, None, False
+    text, vector, dimensions, failed, final = None, None, None, None, False
     if isinstance(answer, Failure):
         failed, final = answer
     elif isinstance(answer, str):
         text = answer
     else:
         vector = base64.b64encode(answer.astype(_FLOATS).tobytes()).decode("ascii")
+        dimensions = answer.shape[1] if answer.ndim > 1 else None
     return PredictionLine(
-        clip=clip, sha256=sha256, category=category, model=model, text=text, vector=vector, failed=failed, final=final
-    )
+        clip=clip, sha256=sha256, category=category, model=model, text=text, vector=vector, dimensions=dimensions,
+        failed=failed, final=final,
+    )  # fmt: skip
 
 
 def answer_of(line: PredictionLine) -> Answer:
@@ -86,7 +88,8 @@ def answer_of(line: PredictionLine) -> Answer:
     if line.failed is not None:
         return Failure(line.failed, line.final)
     if line.vector is not None:
-        return np.frombuffer(base64.b64decode(line.vector), dtype=_FLOATS).astype(np.float32)
+        vector = np.frombuffer(base64.b64decode(line.vector), dtype=_FLOATS).astype(np.float32)
+        return vector if line.dimensions is None else vector.reshape(-1, line.dimensions)
     return line.text or ""
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from codec_superb.applications.catalogue import score
-from codec_superb.applications.interface import ClipOutcome, Item, Model, ScoredPair, ScoringInput
+from codec_superb.applications.interface import ClipOutcome, Item, Model, ScoredPair, ScoringInput, TextVectors
+from codec_superb.applications.probe import Probe, Side
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.applications.table import Probe
+from codec_superb.data_manifests.collections import Collection
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
 from codec_superb.pipeline.probing.predictions import PredictionSet
@@ -38,16 +40,27 @@ class SidePredictions(NamedTuple):
         return reference | self.resynthesis.failures
 
 
+class Answers(NamedTuple):
+    """What the models gave for one run, and the collections that it is compared with."""
+
+    sides: SidePredictions
+    heard: Mapping[Side, Mapping[str, str]] = MappingProxyType({})
+    """Transcripts by the first stage of a chain, by side and clip id."""
+    vectors: TextVectors | None = None
+    collections: Mapping[str, Collection] = MappingProxyType({})
+
+
 def score_run(
     row: Probe,
     dataset: str,
     items: Sequence[Item],
-    sides: SidePredictions,
+    answers: Answers,
     model: Model,
     trials: TrialList,
     classes: Sequence[str],
 ) -> ProbeResult:
     """Score one probe on one run; ``items`` are the run's clips of all categories, sorted."""
+    sides = answers.sides
     mine = [item for item in items if item.category in row.categories]
     ids = {item.clip for item in mine}
     question = ScoringInput(
@@ -59,6 +72,9 @@ def score_run(
         trials=trials.pairs if row.pairs == "trials" else (),
         trial_list=trials.name if row.pairs == "trials" else "",
         classes=classes,
+        collections={name: answers.collections[name] for name in row.collections},
+        vectors=answers.vectors,
+        heard={side: _of(ids, heard) for side, heard in answers.heard.items()},
     )
     scored = score(row.key, question)
     if scored.outcomes.keys() != ids:
@@ -70,10 +86,15 @@ def score_run(
         backend=model.name,
         model_sha256=model.sha256,
         random=model.random,
-        settings={**model.settings, **scored.settings},
+        settings={**model.settings, **collection_settings(row, answers.collections), **scored.settings},
     )
     values = {clip: _value(outcome) for clip, outcome in scored.outcomes.items()}
     return ProbeResult(info, values, [_pair(dataset, row.key, pair) for pair in scored.pairs])
+
+
+def collection_settings(row: Probe, collections: Mapping[str, Collection]) -> dict[str, str]:
+    """Return the settings that tell on which collections a result of the probe rests."""
+    return {f"collection_{name}_sha256": collections[name].sha256 for name in row.collections}
 
 
 def _of(ids: set[str], found: Mapping[str, T]) -> dict[str, T]:

@@ -16,16 +16,17 @@ from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.probing.choice import (
     BackendPlan,
     ProbeGroup,
-    check_probes_have_clips,
     examine,
     prepare_all,
     train,
+    with_clips,
 )
 from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
-from codec_superb.pipeline.probing.scoring import ProbeResult, SidePredictions, score_run
+from codec_superb.pipeline.probing.scoring import Answers, ProbeResult, SidePredictions, collection_settings, score_run
+from codec_superb.pipeline.probing.second_stage import SecondStageAnswers, open_second_stage
 from codec_superb.pipeline.probing.store import ProbeStore
 from codec_superb.pipeline.runs.finished import by_dataset
 from codec_superb.pipeline.runs.folder import RunFolder, find_runs
@@ -48,6 +49,20 @@ class _Call:
     overwrite: bool
     pool: Executor
     progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class _Scoring:
+    """What the score of one run by one model rests on."""
+
+    store: ProbeStore
+    asked: BackendPlan
+    group: ProbeGroup
+    model: Model
+    """Of the first stage."""
+    references: References
+    device: str
+    behind: SecondStageAnswers | None
 
 
 class References(NamedTuple):
@@ -83,8 +98,7 @@ def probe(
     choices = choose(adopt(applications), backends)
     folders = find_runs(runs)
     groups = [examine(group, choices) for group in by_dataset(folders)]
-    check_probes_have_clips(groups, choices)
-    asked = prepare_all(choices, weights)
+    asked = prepare_all(with_clips(groups, choices), weights)
     outcomes: dict[Path, RunOutcome] = {}
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers))
@@ -121,8 +135,11 @@ def _ask(asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], ca
         )  # fmt: skip
         references = _predict_references(predictor, asked, group, stores, call)
         _predict_resyntheses(predictor, asked, group, stores, call)
+    behind = None
+    if asked.second is not None:
+        behind = open_second_stage(asked.second, group.runs.dataset, call.device, call.progress)
     for store in stores:
-        _finish(store, asked, group, model, references, predictor.device)
+        _finish(_Scoring(store, asked, group, model, references, predictor.device, behind))
 
 
 def _predict_references(
@@ -168,20 +185,27 @@ def _resyntheses(
                 yield Length(of.seconds, SoundPlace(clip, number, str(store.folder.audio_path(clip)), of.sha256))
 
 
-def _finish(
-    store: ProbeStore, asked: BackendPlan, group: ProbeGroup, model: Model, references: References, device: str
-) -> None:
+def _finish(of: _Scoring) -> None:
     """Score one run and write its table, unless nothing has changed."""
-    digest = model_digest(model)
+    store, asked, group = of.store, of.asked, of.group
+    digest = model_digest(of.model)
     items = [group.items[clip] for clip in store.clips]
-    sides = SidePredictions(references.answers, split_failures(store.answers([item.clip for item in items], digest)))
-    if not references.fresh and store.is_current(asked.probes, model, sides.failures()):
+    heard = SidePredictions(of.references.answers, split_failures(store.answers([item.clip for item in items], digest)))
+    model = asked.second.whole if asked.second else of.model
+    collections = {name: group.runs.dataset.collection(name) for row in asked.probes for name in row.collections}
+    wanted = {row: collection_settings(row, collections) for row in asked.probes}
+    made = store.made(digest)
+    if not of.references.fresh and store.is_current(wanted, model, heard.failures(), made=made):
         return
-    classes = asked.backend.classes(model)
+    classes = asked.backend.classes(of.model)
     name = group.runs.dataset.name
-    results = [score_run(row, name, items, sides, model, group.trials, classes) for row in asked.probes]
+    results = []
+    for row in asked.probes:
+        answers = Answers(heard) if of.behind is None else of.behind.answers(row, heard, items, store)
+        answers = answers._replace(collections=collections)
+        results.append(score_run(row, name, items, answers, model, group.trials, classes))
     ran = {row.key: model.name for row in asked.probes}
-    store.info = put_probes(store.folder, results, stamp("probe", device, ran) if store.made(digest) else None)
+    store.info = put_probes(store.folder, results, stamp("probe", of.device, ran) if made else None)
 
 
 def _outcome(store: ProbeStore, keys: Sequence[str]) -> RunOutcome:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
 from codec_superb.applications.interface import Model
+from codec_superb.applications.probe import Probe
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.applications.table import Probe
 from codec_superb.data_manifests import Dataset
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.errors import RunFolderError
@@ -16,7 +16,6 @@ from codec_superb.pipeline.probing.predictions import (
     Answer,
     Failure,
     answer_of,
-    model_digest,
     needs_prediction,
     to_line,
 )
@@ -79,14 +78,17 @@ class ProbeStore:
         """Whether a prediction of the model on this run was computed in this call."""
         return any(model == digest for _, model in self._fresh)
 
-    def is_current(self, probes: Sequence[Probe], model: Model, failures: Collection[str]) -> bool:
+    def is_current(
+        self, probes: Mapping[Probe, Mapping[str, str]], model: Model, failures: Collection[str], *, made: bool
+    ) -> bool:
         """Whether the table already holds these probes with this model, and its failed clips are in ``failures``.
 
+        ``probes`` have the settings that their collections add; ``made`` says whether this call computed a prediction.
         A clip may have failed on a reference that another command has predicted successfully since.
         """
-        if self.made(model_digest(model)):
+        if made:
             return False
-        if not all(_same(self.info.probes.get(row.key), row, model) for row in probes):
+        if not all(_same(self.info.probes.get(row.key), row, model, added) for row, added in probes.items()):
             return False
         return not any(
             of.key in row.probes and row.probes[of.key].status == "failed" and row.clip not in failures
@@ -105,11 +107,12 @@ class ProbeStore:
         return found
 
 
-def _same(info: ProbeInfo | None, row: Probe, model: Model) -> bool:
-    """Whether a probe was run with this definition and this model."""
+def _same(info: ProbeInfo | None, row: Probe, model: Model, added: Mapping[str, str]) -> bool:
+    """Whether a probe was run with this definition, this model and these collections."""
     if info is None or (info.version, info.backend, info.model_sha256) != (row.version, model.name, model.sha256):
         return False
-    return all(name in info.settings and info.settings[name] == value for name, value in model.settings.items())
+    wanted = {**model.settings, **added}
+    return all(name in info.settings and info.settings[name] == value for name, value in wanted.items())
 
 
 def _run_clip(folder: RunFolder, dataset: Dataset, clip: str, row: ResynthesisRow | None) -> RunClip:

@@ -50,6 +50,8 @@ class Target(NamedTuple):
     """Path of the file for its tokens; '' where they are not stored."""
     cluster: str = ""
     """Opaque id of the clip's cluster."""
+    slice: str = ""
+    """Label by which figures are given apart too."""
 
 
 class ResynthTask(NamedTuple):
@@ -286,6 +288,7 @@ def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> Res
         dataset=task.dataset_name,
         category=target.category,
         cluster=target.cluster,
+        slice=target.slice,
         status="ok",
         sampling_rate=sound.rate,
         samples=sound.reference.size,
@@ -306,6 +309,7 @@ def _failed_row(task: ResynthTask, target: Target, failed: _Failed, clip: Clip |
         dataset=task.dataset_name,
         category=target.category,
         cluster=target.cluster,
+        slice=target.slice,
         status="failed",
         stage=failed.stage,
         error_type=type(failed.error).__name__,

@@ -309,7 +309,7 @@ def _tasks(plan: Plan, todo: Sequence[str], on: OpenedCodec, seconds: float) -> 
 def _target(plan: Plan, clip: str) -> Target:
     tokens = str(plan.folder.tokens_path(clip)) if plan.tokens else ""
     its = plan.dataset.clip(clip)
-    return Target(clip, its.category, str(plan.folder.audio_path(clip)), tokens, its.cluster)
+    return Target(clip, its.category, str(plan.folder.audio_path(clip)), tokens, its.cluster, its.slice)
 
 
 def _crashed(
@@ -330,6 +330,7 @@ def _crashed(
         dataset=plan.dataset.name,
         category=left[0].category,
         cluster=left[0].cluster,
+        slice=left[0].slice,
         status="failed",
         stage="worker",
         error_type="WorkerDied",

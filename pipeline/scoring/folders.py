@@ -192,7 +192,14 @@ def _scored(pair: FilePair) -> ScoredPair:
 def _blank(pair: FilePair) -> ClipRow:
     """Return an empty row."""
     clip = pair.reference
-    return ClipRow(clip=clip.id, dataset=clip.dataset, category=clip.category, cluster=clip.cluster, status="failed")
+    return ClipRow(
+        clip=clip.id,
+        dataset=clip.dataset,
+        category=clip.category,
+        cluster=clip.cluster,
+        slice=clip.slice,
+        status="failed",
+    )
 
 
 def _failed(row: ClipRow, pair: FilePair, stage: str, error: Exception, reason: str) -> ClipRow:

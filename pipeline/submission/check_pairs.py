@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from codec_superb.applications.table import PROBES, SIDES
+from codec_superb.applications.probe import SIDES
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from codec_superb.applications.probe import SIDES, Probe
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.applications.table import PROBES, SIDES, Probe
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
 from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue

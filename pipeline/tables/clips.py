@@ -27,9 +27,11 @@ from codec_superb.pipeline.tables.rows import ClipRow, MetricValue, ProbeValue
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FORMAT = "2"
-_UNCLUSTERED = "1"
-"""The format before, which lacks the column ``cluster``; it is still read."""
+FORMAT = "3"
+_LACKING: Mapping[str, frozenset[str]] = {
+    "1": frozenset({"cluster", "slice"}), "2": frozenset({"slice"}), FORMAT: frozenset(),
+}  # fmt: skip
+"""Columns that a format lacks; those before the newest are still read."""
 FORMAT_KEY = b"codec_superb_clip_table"
 ROW_GROUP = 1024
 """Rows of a row group: what a writer and a reader hold in memory."""
@@ -43,6 +45,7 @@ FIXED: Mapping[str, str] = {
     "dataset": "string",
     "category": "string",
     "cluster": "string",
+    "slice": "string",
     "status": "string",
     "stage": "string",
     "error_type": "string",
@@ -57,13 +60,13 @@ FIXED: Mapping[str, str] = {
     "clipped_samples": "int64",
     "resynthesis_sha256": "string",
 }
-"""Column to Arrow type; the first eight are never null."""
-_REQUIRED = frozenset(list(FIXED)[:8])
+"""Column to Arrow type; the first nine are never null."""
+_REQUIRED = frozenset(list(FIXED)[:9])
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
-def clip_schema(metrics: Iterable[str], probes: Iterable[str] = (), *, clustered: bool = True) -> pa.Schema:
-    """Arrow schema of a table with these metrics and probes; one of format 1 is not ``clustered``.
+def clip_schema(metrics: Iterable[str], probes: Iterable[str] = (), *, version: str = FORMAT) -> pa.Schema:
+    """Arrow schema of a table with these metrics and probes, in the format ``version``.
 
     ClipTableError for a metric key that would collide with another column, and for a probe that does not exist.
     """
@@ -72,7 +75,7 @@ def clip_schema(metrics: Iterable[str], probes: Iterable[str] = (), *, clustered
     fields = [
         pa.field(name, pa.type_for_alias(kind), name not in _REQUIRED)
         for name, kind in FIXED.items()
-        if clustered or name != "cluster"
+        if name not in _LACKING[version]
     ]
     names = set(FIXED)
     for key in sorted(metrics):
@@ -90,13 +93,17 @@ def metric_keys(columns: Sequence[str]) -> tuple[str, ...]:
 
     Whether the other two follow is checked against the schema.
     """
-    return tuple([name for name in columns[len(FIXED) - (not is_clustered(columns)) :] if "." not in name][::3])
+    fixed = len(FIXED) - len(_LACKING[format_of(columns)])
+    return tuple([name for name in columns[fixed:] if "." not in name][::3])
 
 
-def is_clustered(columns: Sequence[str]) -> bool:
-    """Whether a table has the column ``cluster`` in its place, as those of format 1 have not."""
-    place = list(FIXED).index("cluster")
-    return list(columns[place : place + 1]) == ["cluster"]
+def format_of(columns: Sequence[str]) -> str:
+    """Return the format whose fixed columns a table begins with; the newest where it begins with those of none."""
+    for version, lacking in _LACKING.items():
+        fixed = [name for name in FIXED if name not in lacking]
+        if list(columns[: len(fixed)]) == fixed:
+            return version
+    return FORMAT
 
 
 def write_table(
@@ -153,8 +160,8 @@ class ClipTable:
     probes: tuple[str, ...]
     """Keys of the probes that have columns."""
     row_count: int
-    clustered: bool = True
-    """False for a table of format 1."""
+    version: str = FORMAT
+    """Format of the table."""
 
     def __len__(self) -> int:
         """Return the number of rows the file declares."""
@@ -165,7 +172,7 @@ class ClipTable:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        schema = clip_schema(self.metrics, self.probes, clustered=self.clustered)
+        schema = clip_schema(self.metrics, self.probes, version=self.version)
         columns = schema.names
         limits = {field.name: _limit(field.name) for field in schema if pa.types.is_string(field.type)}
         number = 0
@@ -211,18 +218,19 @@ def open_table(
             rows = file.metadata.num_rows if rows is None else rows
     except (pa.ArrowException, OSError, ValueError) as error:
         raise ClipTableError(f"{name}: expected a Parquet file of clip rows: {error}") from error
-    clustered = (metadata or {}).get(FORMAT_KEY) != _UNCLUSTERED.encode()
-    check_format(metadata, FORMAT_KEY, FORMAT if clustered else _UNCLUSTERED, name)
+    stated = (metadata or {}).get(FORMAT_KEY, b"").decode("utf-8", "replace")
+    version = stated if stated in _LACKING else FORMAT
+    check_format(metadata, FORMAT_KEY, version, name)
     metrics, probes = metric_keys(schema.names), probe_keys(schema.names)
     if leave:
         probes = tuple(key for key in probes if key in PROBES)
         schema = pa.schema([field for field in schema if all(key in probes for key in probe_keys([field.name]))])
     try:
-        expected = clip_schema(metrics, probes, clustered=clustered)
+        expected = clip_schema(metrics, probes, version=version)
     except ClipTableError as error:
         raise ClipTableError(f"{name}: {error}") from error
     check_columns(schema, expected, name)
-    return ClipTable(source, name, metrics, probes, rows, clustered)
+    return ClipTable(source, name, metrics, probes, rows, version)
 
 
 def read_rows(source: Path | BinaryIO, *, leave: bool = False) -> Iterator[ClipRow]:

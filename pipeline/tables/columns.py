@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from codec_superb.applications.table import PROBES, SIDES, Field, Probe
+from codec_superb.applications.probe import SIDES, Field, Probe
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.errors import ClipTableError
 from codec_superb.pipeline.tables.rows import ProbeValue
 

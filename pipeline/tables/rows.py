@@ -12,6 +12,8 @@ from codec_superb.metrics.table import Category
 from codec_superb.record import Record
 
 Status = Literal["ok", "failed"]
+SLICE_LIMIT = 64
+"""Most characters of a slice's name."""
 
 
 class MetricValue(Record):
@@ -65,6 +67,9 @@ class ResynthesisRow(Record):
     cluster: str = Field(default="", pattern=r"^([0-9a-f]{12})?$")
     """Opaque id of what the clip has in common with others of its dataset, so that they are no independent evidence
     (the speaker, the recording); '' for a clip on its own and in tables of format 1."""
+    slice: str = Field(default="", max_length=SLICE_LIMIT)
+    """Label by which figures are given apart too (the recording condition), where the dataset names one; '' in
+    tables of formats 1 and 2."""
     status: Status
     """``failed``: no resynthesis exists; ``stage``, ``error_type`` and ``error`` say why."""
     stage: Literal["load", "encode", "decode", "write", "worker", "score", ""] = ""
@@ -149,6 +154,8 @@ class PredictionLine(Record):
     text: str | None = None
     vector: str | None = None
     """Base64 of little-endian float32."""
+    dimensions: int | None = Field(default=None, gt=0)
+    """Of a frame, where the vector is a row of frames."""
     failed: str | None = None
     """Reason; exactly one of ``text``, ``vector`` and ``failed`` is there."""
     final: bool = False
@@ -162,5 +169,5 @@ class PredictionLine(Record):
         return self
 
     @model_serializer
-    def _without_defaults(self) -> dict[str, str | bool]:
+    def _without_defaults(self) -> dict[str, str | int | bool]:
         return {name: value for name, value in self if value is not None and value is not False}

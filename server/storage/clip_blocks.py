@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.metrics.table import METRICS
-from codec_superb.pipeline.tables.clips import ClipTable, is_clustered, metric_keys
+from codec_superb.pipeline.tables.clips import ClipTable, format_of, metric_keys
 from codec_superb.pipeline.tables.columns import probe_keys
 from codec_superb.pipeline.tables.rows import ClipRow
 
@@ -39,7 +39,7 @@ def block_rows(data: bytes, name: str) -> list[ClipRow]:
     # pre_buffer starts threads of Arrow's own; the block is in memory already
     with pq.ParquetFile(source, pre_buffer=False) as file:
         names, count = file.schema_arrow.names, file.metadata.num_rows
-    return list(ClipTable(source, name, metric_keys(names), probe_keys(names), count, is_clustered(names)))
+    return list(ClipTable(source, name, metric_keys(names), probe_keys(names), count, format_of(names)))
 
 
 def block_row(data: bytes, clip: str, name: str) -> ClipRow | None:

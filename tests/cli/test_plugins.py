@@ -40,7 +40,7 @@ import hashlib
 from codec_superb.applications.catalogue import NO_FILE, BackendEntry
 from codec_superb.applications.interface import Backend, Model
 from codec_superb.applications.one_by_one import one_by_one
-from codec_superb.applications.table import Field, Probe, ProbeMetric
+from codec_superb.applications.probe import Field, Probe, ProbeMetric
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def mean(evidence, weights, field):
 
 BACKEND = BackendEntry("loudness", ("loudness",), ":Loudness", "", "one number", model=NO_FILE)
 LOUDNESS = Probe(
-    key="loudness", label="Loudness", label_needed=None, categories=("speech",), shared=(),
+    key="loudness", label="Loudness", needs=(), categories=("speech",), shared=(),
     sided=(Field("mos", 0.0, 6.0),), pairs="",
     metrics=(ProbeMetric("loudness", "Loudness", "", True, 0.0, 6.0, 2, "Five times the level.", ":mean", "mos"),),
     version="1", paper="none, 2026", backend=":BACKEND",

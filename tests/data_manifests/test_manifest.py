@@ -63,7 +63,7 @@ def test_an_unknown_name_answers_with_near_ones() -> None:
         ({"citation": "Birds, 2020"}, "citation: .*BibTeX"),
         ({"licens": "MIT"}, "licens: Extra inputs"),
         ({"expected_clips": {"count": 12}}, "expected_clips.source: "),
-        ({"source": {"kind": "ftp"}}, "source: .*'packages', 'local', 'huggingface'"),
+        ({"source": {"kind": "ftp"}}, "source: .*'packages', 'files', 'local', 'huggingface'"),
         ({"version": 1}, "version: "),
     ],
 )

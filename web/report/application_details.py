@@ -89,7 +89,8 @@ def model_facts(application: Application, model: ProbeModel) -> list[tuple[str, 
     facts += [(name.replace("_", " ").capitalize(), value) for name, value in model.settings]
     probe = application.probe
     if probe is not None:
-        needs = f", those with {LABELS[probe.label_needed]}" if probe.label_needed else ""
+        needs = " and ".join(LABELS.get(need, need.removeprefix("extra:")) for need in probe.labels)
+        needs = f", those with {needs}" if needs else ""
         facts += [("Takes part", f"clips of {', '.join(probe.categories)}{needs}")]
         facts += [("Definition", f"version {model.version or probe.version}; {probe.paper}")]
     return facts

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 
-from codec_superb.applications.table import ProbeMetric
+from codec_superb.applications.probe import ProbeMetric
 from codec_superb.metrics.table import Metric
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import ClipFailure, CodecResult, RateComparison, ReportSample

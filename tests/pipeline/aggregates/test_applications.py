@@ -352,3 +352,22 @@ class TestPairsAstray:
         assert (found.clips, found.pairs) == (("a",), 0)
         for side in (found.reference, found.resynthesis):
             assert list(side.scores[side.target]) == []
+
+
+def test_a_slice_has_the_figures_of_its_clips_alone() -> None:
+    """Each condition of recording stands beside the pooled figure, which stays as it is."""
+    clips = [
+        heard("a", 0, 1, words=2).model_copy(update={"slice": "clean"}),
+        heard("b", 1, 1, words=4).model_copy(update={"slice": "clean"}),
+        heard("c", 1, 3, words=4).model_copy(update={"slice": "traffic_noise"}),
+        heard("d", 0, 0, words=2),
+    ]
+    whole = aggregate(clips, metrics=())
+    rates = {entry.slice: (entry.n, entry.resynthesis.value) for entry in whole.slices if entry.figure == "asr_wer_pct"}
+    assert rates == {"clean": (2, pytest.approx(100 * 2 / 6)), "traffic_noise": (1, pytest.approx(75.0))}
+    (pooled,) = whole.applications
+    assert (pooled.slice, pooled.n, pooled.resynthesis.value) == ("", 4, pytest.approx(100 * 5 / 12))
+    assert "slice" not in pooled.model_dump()
+    assert (
+        "slices" not in aggregate([entry.model_copy(update={"slice": ""}) for entry in clips], metrics=()).model_dump()
+    )

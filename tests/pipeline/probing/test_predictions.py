@@ -61,7 +61,7 @@ class TestLines:
     @pytest.mark.parametrize(
         "wrong",
         [
-            None, 1.5, ["a"], np.zeros(3), np.zeros((1, 3), np.float32), np.zeros(0, np.float32),
+            None, 1.5, ["a"], np.zeros(3), np.zeros((1, 1, 3), np.float32), np.zeros(0, np.float32),
             np.array([1, np.inf], np.float32),
         ],
     )  # fmt: skip

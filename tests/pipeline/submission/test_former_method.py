@@ -23,9 +23,9 @@ def test_a_submission_of_an_earlier_method_is_taken_and_gets_intervals_of_this_o
     packed = pack([write_run(tmp_path, [*draw_rows(1, 12), failed("mini/broken")], card=card())], tmp_path / "a.zip")
 
     def older(members: dict[str, bytes]) -> None:
-        table = pq.read_table(io.BytesIO(members["clips.parquet"])).drop_columns(["cluster"])
+        table = pq.read_table(io.BytesIO(members["clips.parquet"])).drop_columns(["cluster", "slice"])
         out = io.BytesIO()
-        schema = clip_schema(json.loads(members["submission.json"])["metrics"], clustered=False)
+        schema = clip_schema(json.loads(members["submission.json"])["metrics"], version="1")
         with pq.ParquetWriter(out, schema, compression="none", store_schema=False, write_statistics=False) as writer:
             writer.add_key_value_metadata({FORMAT_KEY: b"1"})
             writer.write_table(table.cast(schema))

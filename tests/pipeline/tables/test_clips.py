@@ -154,10 +154,10 @@ def test_another_schema_is_refused_with_the_column() -> None:
     """Columns missing, added, reordered or of another type are named."""
     schema = clip_schema(["pesq"])
     cases = {
-        "column 16.*absent": pa.schema(list(schema)[:16]),
-        "column 18": pa.schema([*list(schema)[:18], pa.field("other", pa.string()), *list(schema)[19:]]),
+        "column 17.*absent": pa.schema(list(schema)[:17]),
+        "column 19": pa.schema([*list(schema)[:19], pa.field("other", pa.string()), *list(schema)[20:]]),
         "column 0 to be 'clip'": pa.schema([schema.field(1), schema.field(0), *list(schema)[2:]]),
-        "column 10 to be 'bits' .int64.": schema.set(10, pa.field("bits", pa.float64())),
+        "column 11 to be 'bits' .int64.": schema.set(11, pa.field("bits", pa.float64())),
     }
     for message, other in cases.items():
         content = dict.fromkeys(other.names) | record()
@@ -179,17 +179,19 @@ def raw_table(table: pa.Table, schema: pa.Schema, version: bytes) -> io.BytesIO:
     return out
 
 
-def test_a_table_of_format_1_is_read_and_has_no_clusters() -> None:
+def test_tables_of_earlier_formats_are_read_without_what_they_lack() -> None:
     """Runs and submissions of earlier versions stay readable; a column of another format's is refused by its name."""
-    rows = [entry.model_copy(update={"cluster": "0123456789ab"}) for entry in draw_rows(1, 6)]
+    known = {"cluster": "0123456789ab", "slice": "traffic_noise"}
+    rows = [entry.model_copy(update=known) for entry in draw_rows(1, 6)]
     table = pq.read_table(io.BytesIO(packed(rows, KEYS)))
-    assert [entry.cluster for entry in read_rows(raw_table(table, clip_schema(KEYS), b"2"))] == ["0123456789ab"] * 6
-    older, schema = table.drop_columns(["cluster"]), clip_schema(KEYS, clustered=False)
-    expected = [entry.model_copy(update={"cluster": ""}) for entry in rows]
-    assert list(read_rows(raw_table(older, schema, b"1"))) == expected
-    for wrong in (raw_table(table, clip_schema(KEYS), b"1"), raw_table(older, schema, b"2")):
-        with pytest.raises(ClipTableError, match="expected column 3 to be"):
-            open_table(wrong)
+    assert list(read_rows(raw_table(table, clip_schema(KEYS), b"3"))) == rows
+    for version, lacking in (("1", ["cluster", "slice"]), ("2", ["slice"])):
+        older, schema = table.drop_columns(lacking), clip_schema(KEYS, version=version)
+        expected = [entry.model_copy(update=dict.fromkeys(lacking, "")) for entry in rows]
+        assert list(read_rows(raw_table(older, schema, version.encode()))) == expected
+        for wrong in (raw_table(table, clip_schema(KEYS), version.encode()), raw_table(older, schema, b"3")):
+            with pytest.raises(ClipTableError, match=r"expected column [34] to be"):
+                open_table(wrong)
 
 
 @pytest.mark.parametrize("cluster", ["p226", "0123456789AB", "0123456789abc", "/home"])
@@ -198,14 +200,14 @@ def test_a_cluster_is_an_opaque_id(cluster: str) -> None:
     table = pq.read_table(io.BytesIO(packed(draw_rows(1, 3), KEYS)))
     changed = table.set_column(3, "cluster", pa.array([cluster] * 3))
     with pytest.raises(ClipTableError, match="cluster"):
-        list(read_rows(raw_table(changed, clip_schema(KEYS), b"2")))
+        list(read_rows(raw_table(changed, clip_schema(KEYS), b"3")))
 
 
 def test_a_table_without_format_version_is_refused() -> None:
     """A Parquet file of any other origin is not taken for clip rows."""
     out = io.BytesIO()
     pq.write_table(pa.Table.from_pylist([record()], schema=clip_schema([])), out, compression="none")
-    with pytest.raises(ClipTableError, match="format version 2, got no version"):
+    with pytest.raises(ClipTableError, match="format version 3, got no version"):
         open_table(out)
 
 

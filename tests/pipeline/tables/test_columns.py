@@ -14,7 +14,8 @@ from support.pipeline.probed import draw_probes
 from support.pipeline.stats import KEYS, draw_rows, row
 from support.profile import examples
 
-from codec_superb.applications.table import PROBES, SIDES, Field
+from codec_superb.applications.probe import SIDES, Field
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.errors import ClipTableError
 from codec_superb.pipeline.tables.clips import (
     FIXED,
@@ -83,7 +84,7 @@ class TestLayout:
         assert file.schema_arrow.names == [
             *FIXED, *(column for key in sorted(KEYS) for column in (key, f"{key}_status", f"{key}_reason"))
         ]  # fmt: skip
-        assert file.metadata.metadata == {FORMAT_KEY: b"2"}
+        assert file.metadata.metadata == {FORMAT_KEY: FORMAT.encode()}
 
     def test_no_two_columns_of_all_probes_have_one_name(self) -> None:
         """A shared field named as a side, or as status or reason, would claim another's column."""

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from codec_superb.applications.probe import SIDES, Field
 from codec_superb.applications.results import ProbeInfo
-from codec_superb.applications.table import PROBES, SIDES, Field
+from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
 

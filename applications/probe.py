@@ -1,0 +1,136 @@
+"""What a probe is: the labels that it needs, the values that it keeps of a clip, and its metrics.
+
+A probe keeps, of each clip, a few numbers from which every figure can be computed again: ``shared`` ones (the words of
+the transcript) and ``sided`` ones, once for the reference and once for the resynthesis (the errors made). Results of
+more than one clip (trials of two clips, the rank of a clip within a class) are kept as pairs, and those of sets of
+vectors as frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Literal, get_args
+
+from codec_superb.metrics.table import Category
+from codec_superb.plugins import Source
+
+Side = Literal["reference", "resynthesis"]
+SIDES: tuple[Side, ...] = get_args(Side)
+_COLLECTION = "collection:"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One number that a probe stores for a clip."""
+
+    name: str
+    minimum: float
+    maximum: float = inf
+    whole: bool = False
+    """Whether it is a count."""
+    ceiling: float | None = None
+    """Its value on every reference by definition; None where a model predicts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeMetric:
+    """One application metric of a probe over a dataset: on the reference, on the resynthesis, and the loss between."""
+
+    key: str
+    label: str
+    unit: str
+    """'' for a plain number, '%' for percent."""
+    higher_is_better: bool
+    minimum: float
+    maximum: float
+    decimals: int
+    definition: str
+    """One-sentence description."""
+    target: str
+    """``module:function``: ``(Evidence, weights) -> values``, :mod:`codec_superb.applications.metric_functions`."""
+    field: str = ""
+    """The sided field that a mean is taken of."""
+    per: str = ""
+    """The shared count that a rate of errors is divided by; a clip where it is 0 is counted in another unit."""
+    interval: bool = True
+    """Whether it has an interval: the least cost over thresholds chosen on the same trials is too low, and by more than
+    its spread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One row of the table."""
+
+    key: str
+    label: str
+    needs: tuple[str, ...]
+    """Labels without which a clip is left out, and counted: ``text``, ``speaker``, ``emotion``, ``events``, or
+    ``extra:NAME`` for one of the dataset's own; ``collection:NAME`` is a collection that the dataset must have."""
+    categories: tuple[Category, ...]
+    """Clips of other categories take no part."""
+    shared: tuple[Field, ...]
+    sided: tuple[Field, ...]
+    pairs: Literal["", "trials", "ranks", "detections", "frames"]
+    """What it keeps beyond numbers of clips: trials of two clips with a score, ranks of a clip among all within a
+    class, detections of a clip with their confidence, or frames (vectors of both sides)."""
+    metrics: tuple[ProbeMetric, ...]
+    version: str
+    """Version of the definition; a change of numbers changes it."""
+    paper: str
+    backend: str
+    """Name of the default backend, see :mod:`codec_superb.applications.catalogue`; ``:NAME`` for
+    one of a plug-in's own file."""
+    scorer: str
+    """``module:function`` taking (:class:`Probe`, ``ScoringInput``) -> ``ProbeScores``; ``:function`` as above."""
+    takes: tuple[str, ...] = ()
+    """Roles of backends, one of which can answer (:class:`~codec_superb.applications.catalogue.BackendEntry`); empty
+    for those that name the probe."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Parameters of a task as sorted name-value pairs, read by the scorer."""
+    group: str = ""
+    """Super task of a benchmark that it belongs to: ``retrieval``."""
+    task: str = ""
+    """That benchmark's own name of it: ``PassageInLang``."""
+    primary: str = ""
+    """Key of the metric that stands for it where one number is shown."""
+    origin: str = ""
+    """'' for a row of the table; the distribution or the file that a plug-in comes from, set where it is found."""
+    sha256: str = ""
+    """Of the file of a plug-in that is one, set where it is found."""
+
+    @property
+    def target(self) -> str:
+        """What is behind it: its scorer."""
+        return self.scorer
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """Roles of backends, one of which can answer."""
+        return frozenset(self.takes or (self.key,))
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """Names of the collections that it needs."""
+        return tuple(need.removeprefix(_COLLECTION) for need in self.needs if need.startswith(_COLLECTION))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels that it needs of a clip."""
+        return tuple(need for need in self.needs if not need.startswith(_COLLECTION))
+
+    def option(self, name: str) -> str:
+        """Return a parameter of the task, '' where it has none of that name."""
+        return dict(self.options).get(name, "")
+
+    def plugged(self, source: Source) -> Probe:
+        """Return the row as a plug-in's: its version includes its source."""
+        return replace(
+            self,
+            version=source.version(self.version),
+            metrics=tuple(replace(metric, target=source.target(metric.target)) for metric in self.metrics),
+            backend=source.target(self.backend),
+            scorer=source.target(self.scorer),
+            origin=source.origin,
+            sha256=source.sha256,
+        )
