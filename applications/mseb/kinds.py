@@ -62,6 +62,8 @@ def _metric(row: _Row, key: str, label: str) -> ProbeMetric:
 
 _FLAG = (0.0, 1.0)
 _RANK = Field("rank", 0, whole=True)
+_TOP = Field("top", 1, whole=True)
+"""Row of a collection that came first, from 1."""
 _NO_ANSWER = Field("no_answer", *_FLAG, whole=True)
 _ORACLE_RANK = Field("oracle_rank", -1, whole=True)
 _ORACLE_PRECISION = Field("oracle_precision", -1.0, 1.0)
@@ -204,7 +206,7 @@ _ANSWERABLE = Field("answerable", *_FLAG, whole=True)
 
 KINDS: dict[str, Kind] = {
     "retrieval": Kind(
-        "retrieval", f"{_SCORERS}.retrieval:score", _ENCODERS, (_ORACLE_RANK,), (_RANK, _NO_ANSWER),
+        "retrieval", f"{_SCORERS}.retrieval:score", _ENCODERS, (_ORACLE_RANK,), (_RANK, _TOP, _NO_ANSWER),
         _metrics(_RETRIEVAL), "mrr",
     ),
     "reranking": Kind(

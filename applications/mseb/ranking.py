@@ -1,4 +1,4 @@
-"""Exact search by dot product, the rank of what is relevant, and the figures of a rank.
+"""The rank of what is relevant among scored candidates, and the figures of a rank.
 
 Source: Heigold et al., Massive Sound Embedding Benchmark, NeurIPS 2025 datasets track. Unlike there, a tie counts
 against the relevant candidate, so that a model that gives all candidates one score gains nothing by their order.
@@ -6,104 +6,13 @@ against the relevant candidate, so that a model that gives all candidates one sc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.errors import ApplicationError
-
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Vectors = NDArray[np.float32]
 
 CUT = 10
 """Ranks beyond it count as absent."""
-KEPT = 64
-"""Candidates that are scored again in float64: float32 may change the order of near ones."""
-_QUERIES, _CANDIDATES, _AGAIN = 1024, 16_384, 128
-"""Queries and candidates at once, 64 MiB of scores; queries whose best are scored again at once."""
-
-
-class Nearest(NamedTuple):
-    """The best candidates of each query, best first; as many columns as there are candidates where those are few."""
-
-    rows: Integers
-    """Positions of the candidates, shape ``(queries, kept)``."""
-    scores: Floats
-    """Dot products in float64, same shape."""
-
-
-def nearest(queries: Vectors, candidates: Vectors, kept: int = KEPT) -> Nearest:
-    """Return the ``kept`` candidates of the largest dot product for each query, by exact search in blocks.
-
-    ``queries`` has shape ``(q, d)``, ``candidates`` ``(n, d)``, which may be memory-mapped: each block is read once.
-    Equal scores are in the order of the candidates. Raises ApplicationError where d differs, or no candidate is there.
-    """
-    queries = np.asarray(queries, np.float32)
-    if queries.ndim != 2 or candidates.ndim != 2 or queries.shape[1] != candidates.shape[1] or not len(candidates):  # noqa: PLR2004
-        raise ApplicationError(
-            f"search: expected vectors of queries and of at least one candidate with as many numbers, got shapes "
-            f"{queries.shape} and {candidates.shape}; embed both with one model"
-        )
-    rows = np.zeros((len(queries), 0), np.int64)
-    scores = np.zeros((len(queries), 0), np.float32)
-    for start in range(0, len(candidates), _CANDIDATES):
-        block = np.asarray(candidates[start : start + _CANDIDATES], np.float32)
-        found = [
-            _merged(scores[part], rows[part], queries[part] @ block.T, start, kept)
-            for part in (slice(n, n + _QUERIES) for n in range(0, len(queries), _QUERIES))
-        ]
-        if found:
-            scores, rows = (np.concatenate(columns) for columns in zip(*found, strict=True))
-    return _scored_again(queries, candidates, rows)
-
-
-def _merged(scores: Vectors, rows: Integers, block: Vectors, start: int, kept: int) -> tuple[Vectors, Integers]:
-    """Merge the best so far with the scores of a block of candidates, each of shape ``(queries, …)``."""
-    if rows.shape[1] < kept:
-        count = min(kept, block.shape[1])
-        best = np.argpartition(block, block.shape[1] - count, axis=1)[:, block.shape[1] - count :]
-        scores = np.concatenate([scores, np.take_along_axis(block, best, axis=1)], axis=1)
-        rows = np.concatenate([rows, start + best], axis=1)
-        chosen = np.lexsort((rows, -scores), axis=1)[:, :kept]
-        return np.take_along_axis(scores, chosen, axis=1), np.take_along_axis(rows, chosen, axis=1)
-    # after the first blocks few candidates are better than the last of the best
-    query, column = np.nonzero(block > scores[:, -1:])
-    if not query.size:
-        return scores, rows
-    queries = np.concatenate([np.repeat(np.arange(len(rows)), kept), query])
-    values = np.concatenate([scores.ravel(), block[query, column]])
-    places = np.concatenate([rows.ravel(), start + column])
-    order = np.lexsort((places, -values, queries))
-    first = np.searchsorted(queries[order], np.arange(len(rows)))
-    chosen = order[first[:, None] + np.arange(kept)]
-    return values[chosen], places[chosen]
-
-
-def _scored_again(queries: Vectors, candidates: Vectors, rows: Integers) -> Nearest:
-    """Score the best again in float64, and sort them by that."""
-    scores = np.zeros(rows.shape)
-    for start in range(0, len(rows), _AGAIN):
-        part = slice(start, start + _AGAIN)
-        chosen = np.asarray(candidates[rows[part].ravel()], np.float64).reshape(*rows[part].shape, -1)
-        scores[part] = np.einsum("qd,qkd->qk", queries[part].astype(np.float64), chosen)
-    order = np.lexsort((rows, -scores), axis=1)
-    return Nearest(np.take_along_axis(rows, order, axis=1), np.take_along_axis(scores, order, axis=1))
-
-
-def ranks_of(found: Nearest, relevant: Sequence[Collection[int]], cut: int = CUT) -> Integers:
-    """Return the rank of each query's best relevant candidate, 0 where it is none of the first ``cut``; ``(queries,)``.
-
-    The rank is 1 plus the number of irrelevant candidates that score at least as much.
-    """
-    ranks = np.zeros(len(relevant), np.int64)
-    for query, wanted in enumerate(relevant):
-        mine = np.isin(found.rows[query], list(wanted))
-        rank = rank_of(found.scores[query], mine)
-        ranks[query] = rank if rank <= cut else 0
-    return ranks
 
 
 def rank_of(scores: Floats, relevant: NDArray[np.bool_]) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput, Setting
 from codec_superb.applications.mseb.answers import NO_ANSWER
-from codec_superb.applications.mseb.ranking import CUT, nearest, ranks_of
+from codec_superb.applications.mseb.ranking import CUT
 from codec_superb.applications.mseb.scorers.lookup import Relevance, collection_of
 from codec_superb.applications.mseb.scorers.sides import (
     UNKNOWN,
@@ -21,11 +21,12 @@ from codec_superb.applications.mseb.scorers.sides import (
     said_nothing,
     taking_part,
 )
+from codec_superb.applications.mseb.search import search
 from codec_superb.applications.probe import SIDES, Probe
 
 
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:
-    """Return, of each clip, the rank of its best relevant row on both sides and by the true transcript, 0 beyond ten.
+    """Return, of each clip, the rank of its best relevant row and the first row, on both sides; the rank by the truth.
 
     A clip is left out where the collection has no row for its label. Raises ApplicationError where the model encodes no
     texts, or vectors are of different lengths.
@@ -59,12 +60,13 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
     wanted = {item.clip: relevant(item) for item in items}
     asked = [*wanted, *wanted, *truths]
     # all at once: the documents are read once
-    ranks = ranks_of(nearest(queries, documents), [wanted[clip] for clip in asked]).astype(float).tolist()
+    found = search(queries, documents, [wanted[clip] for clip in asked], kept=1)
+    ranks, first = found.ranks.astype(float).tolist(), (found.rows[:, 0] + 1).astype(float).tolist()
     best = dict(zip(truths, ranks[2 * len(items) :], strict=True))
     for place, item in enumerate(items):
         sided = [
-            {"rank": ranks[place + number * len(items)], "no_answer": said_nothing(question, side, item)}
-            for number, side in enumerate(SIDES)
+            {"rank": ranks[at], "top": first[at], "no_answer": said_nothing(question, side, item)}
+            for side, at in zip(SIDES, (place, place + len(items)), strict=True)
         ]
         outcomes[item.clip] = ClipOutcome("ok", "", {"oracle_rank": best.get(item.clip, UNKNOWN)}, *sided)
     return ProbeScores(outcomes, settings=settings)

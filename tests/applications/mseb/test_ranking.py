@@ -8,9 +8,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
-from support.profile import examples
 
-from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.mseb import ranking
 
 COARSE = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=30)
@@ -92,48 +90,3 @@ def test_a_rank_counts_every_irrelevant_candidate_that_scores_as_much(scores: li
     assert rank == 1 + sum(value >= best for value, mine in zip(values, relevant, strict=True) if not mine)
     turned = np.random.default_rng(seed).permutation(len(values))
     assert ranking.rank_of(values[turned], relevant[turned]) == rank
-
-
-@examples(40)
-@given(st.integers(1, 12), st.integers(1, 300), st.integers(1, 80), st.integers(0, 9))
-def test_search_in_blocks_is_brute_force(queries: int, candidates: int, kept: int, seed: int) -> None:
-    """Whatever the size of blocks, the best candidates are those of all scores in float64, ties in their order."""
-    draw = np.random.default_rng(seed)
-    # small whole numbers: products are exact, and many are equal
-    asked, offered = (draw.integers(-2, 3, (n, 5)).astype(np.float32) for n in (queries, candidates))
-    scores = asked.astype(np.float64) @ offered.astype(np.float64).T
-    wanted = np.argsort(-scores, axis=1, kind="stable")[:, :kept]
-    sizes = ranking._QUERIES, ranking._CANDIDATES, ranking._AGAIN
-    try:
-        ranking._QUERIES, ranking._CANDIDATES, ranking._AGAIN = 5, 37, 3
-        found = ranking.nearest(asked, offered, kept)
-    finally:
-        ranking._QUERIES, ranking._CANDIDATES, ranking._AGAIN = sizes
-    assert (found.scores == np.take_along_axis(scores, wanted, axis=1)).all()
-    beyond = found.scores > found.scores[:, -1:]  # of those that tie with the last kept any may be there
-    assert (found.rows == wanted)[beyond].all()
-
-
-def test_near_scores_are_told_apart_in_float64() -> None:
-    """Two products that are one number in float32 are ranked by their exact values."""
-    query = np.array([[1.0, 1e-5]], np.float32)
-    offered = np.array([[1.0, 0.0], [1.0, 1e-4]], np.float32)
-    assert len({float(score) for score in (query @ offered.T)[0]}) == 1
-    found = ranking.nearest(query, offered)
-    assert found.rows.tolist() == [[1, 0]]
-    assert ranking.ranks_of(found, [{0}]).tolist() == [2]
-
-
-def test_ranks_of_a_search() -> None:
-    """The best of several relevant candidates counts; equal vectors of others stand before it; beyond ten is absent."""
-    offered = np.ones((30, 2), np.float32) * np.arange(30, dtype=np.float32)[:, None]
-    offered[28] = offered[29]
-    found = ranking.nearest(np.ones((4, 2), np.float32), offered)
-    assert ranking.ranks_of(found, [{29}, {29, 28}, {3, 27}, {3}]).tolist() == [2, 1, 3, 0]
-
-
-@pytest.mark.parametrize(("queries", "candidates"), [((1, 3), (5, 4)), ((1, 3), (0, 3)), ((3,), (5, 3))])
-def test_vectors_that_do_not_go_together_are_an_error(queries: tuple[int, ...], candidates: tuple[int, ...]) -> None:
-    """A model whose dimension changed is named by both shapes before anything is searched."""
-    with pytest.raises(ApplicationError, match=r"got shapes .* and .*embed both with one model"):
-        ranking.nearest(np.zeros(queries, np.float32), np.zeros(candidates, np.float32))
