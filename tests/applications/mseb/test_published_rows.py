@@ -16,8 +16,7 @@ pytestmark = pytest.mark.skipif(not ROWS.is_file(), reason="the published rows a
 
 GEMINI = "gemini_embedding_001_{}_or_gemini_embedding_001"
 GEMMA = "gemma_with_title_and_context_{}"
-IN, MASSIVE = "speech_massive"
-ACROSS = "svq_in_language", "svq_cross_language"
+IN, ACROSS, MASSIVE = "svq_in_language", "svq_cross_language", "speech_massive"
 CASES = [
     (f"retrieval_passage_mrr_mean_{IN}", "PassageInLangRetrieval", GEMINI, "MRR", 0.7590, 0.6155),
     (f"retrieval_passage_mrr_mean_{IN}", "PassageInLangRetrieval", GEMINI, "EM", 0.6460, 0.5105),
