@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codec_superb.data_manifests.catalogue import list_manifests, load_manifest, manifest_names
-from codec_superb.data_manifests.manifest import Manifest
+from codec_superb.data_manifests.manifest import LocalSource, Manifest
 
 GUIDE = Path(__file__).parents[2] / "docs" / "datasets.md"
 
@@ -132,6 +132,20 @@ def _row(manifest: Manifest) -> str:
         _how(manifest),
     )
     return f"| {' | '.join(cells)} |"
+
+
+def test_the_guide_has_the_queries_of_each_locale() -> None:
+    """The table of Simple Voice Questions is what the manifests of its 26 locales say."""
+    rows = []
+    for name in manifest_names():
+        source = load_manifest(name).source
+        if isinstance(source, LocalSource) and source.layout == "svq":
+            counts = (source.options.get(f"queries_{way}") for way in ("in_lang", "cross_lang", "reranking"))
+            cells = (name, str(source.options["language"]), *(f"{n:,}" if isinstance(n, int) else "–" for n in counts))
+            rows.append(f"| {' | '.join(cells)} |")
+    listed = [line for line in GUIDE.read_text(encoding="utf-8").splitlines() if line.startswith("| svq_")]
+    assert listed == rows
+    assert len(rows) == 26
 
 
 @pytest.mark.parametrize("name", LISTED)
