@@ -78,19 +78,26 @@ def _tables(root: Path, subset: str) -> list[Path]:
 
 def _names(root: Path, table: Path, subset: str) -> list[str]:
     """Return the codes by number; empty where neither the table nor the folder has them."""
-    noted = (open_parquet(table).schema_arrow.metadata or {}).get(b"huggingface")
-    features = json.loads(noted)["info"]["features"] if noted else {}
-    feature = features.get("ebird_code_multilabel") or {}
-    # a list of classes, as older and newer versions of the package datasets write it
-    inner = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
-    if inner.get("names"):
-        return [str(name) for name in inner["names"]]
+    if noted := _noted_names(table):
+        return noted
     lists = next(iter(sorted(root.rglob(_LISTS))), None)
     if lists is None:
         return []
     which = expect_type(read_json(lists.with_name(_WHICH)), dict, lists.with_name(_WHICH), "the whole")
     every = expect_type(read_json(lists), dict, lists, "the whole")
     return [str(code) for code in expect_type(every.get(which.get(subset)), list, lists, f"the list of {subset}")]
+
+
+def _noted_names(table: Path) -> list[str]:
+    """Return the names of the classes that the package datasets notes in a table; empty where it did not write it."""
+    noted = (open_parquet(table).schema_arrow.metadata or {}).get(b"huggingface", b"{}")
+    try:
+        feature = json.loads(noted)["info"]["features"]["ebird_code_multilabel"]
+        # a list of classes, as versions before 4 and later ones write it
+        inner = feature[0] if isinstance(feature, list) else feature.get("feature", feature)
+        return [str(name) for name in inner["names"]]
+    except (ValueError, LookupError, TypeError, AttributeError):  # another program's note, or none
+        return []
 
 
 def _labels(value: object, names: list[str], where: str) -> ManifestLabels:

@@ -167,9 +167,10 @@ def test_a_hostile_row_of_birdset_is_named(tree: Tree, change: dict[str, Any], r
         index("birdset_hsn", tree.root)
 
 
-def test_numbers_without_names_are_refused(tree: Tree) -> None:
-    """The files that would name them are told."""
-    write_table(tree.root / "birdset_HSN_test_5s.parquet", [_segment()])
+@pytest.mark.parametrize("features", [None, {}, {"ebird_code_multilabel": []}, {"ebird_code_multilabel": [7]}])
+def test_numbers_without_names_are_refused(tree: Tree, features: dict[str, Any] | None) -> None:
+    """The files that would name them are told, also where the table's own note is of no use."""
+    write_table(tree.root / "birdset_HSN_test_5s.parquet", [_segment()], features)
     with pytest.raises(LayoutError, match=r"class_lists\.json and config_to_class_list\.json name numbers"):
         index("birdset_hsn", tree.root)
 
