@@ -13,20 +13,23 @@ Task: a codec turns audio into a payload (bytes or tokens) and back. Conventions
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.base_codec import fitting
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.counting import Counted, OperationCounter
 from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.packets import arrived, last_arrived
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +236,20 @@ class Codec(ABC):
             raise CodingFailed(f"{expected}, got {shape}: it lost audio")
         if fitting.non_finite(decoded):
             raise CodingFailed(f"{expected}, got NaN or Inf")
+
+    def encode_counted(self, audio: Audio, rate: int) -> tuple[Encoded, Counted]:
+        """Encode as :meth:`encode` does, and count the operations. Raises as it does."""
+        return self._counted(lambda: self.encode(audio, rate))
+
+    def decode_counted(self, encoded: Encoded) -> tuple[Audio, Counted]:
+        """Decode as :meth:`decode` does, and count the operations. Raises as it does."""
+        return self._counted(lambda: self.decode(encoded))
+
+    def _counted(self, call: Callable[[], T]) -> tuple[T, Counted]:
+        """Call and count; a codec that computes elsewhere than in torch and in this process overrides this."""
+        with OperationCounter() as counter:
+            result = call()
+        return result, counter.found()
 
     @property
     def gains_from_batches(self) -> bool:

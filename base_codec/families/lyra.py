@@ -15,9 +15,11 @@ from ai_edge_litert.interpreter import Interpreter
 from numpy.typing import NDArray
 
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.counting import Counted
 from codec_superb.base_codec.errors import CodingFailed, MissingWeights, RefusedSetting
+from codec_superb.base_codec.families.litert_graph import operations_of
 from codec_superb.base_codec.fitting import Audio
-from codec_superb.base_codec.interface import CheckpointCodec, Packets
+from codec_superb.base_codec.interface import CheckpointCodec, Encoded, Packets
 
 ENCODER, QUANTIZER, DECODER = "soundstream_encoder.tflite", "quantizer.tflite", "lyragan.tflite"
 FRAME, FEATURES, STAGES, ENTRIES = 320, 64, 46, 16
@@ -92,6 +94,21 @@ class LyraCodec(CheckpointCodec):
         sound = np.zeros((lost.size, FRAME), dtype=np.float32)
         sound[heard] = _run(self._interpreter(DECODER), frames[heard]).reshape(-1, FRAME) * weights[heard]
         return sound.reshape(1, -1)
+
+    def encode_counted(self, audio: Audio, rate: int) -> tuple[Encoded, Counted]:
+        """Encode, and count the encoder's operations from its graph; the quantizer only looks up and adds."""
+        encoded = self.encode(audio, rate)
+        return encoded, self._frames_of(ENCODER, encoded)
+
+    def decode_counted(self, encoded: Encoded) -> tuple[Audio, Counted]:
+        """Decode, and count the decoder's operations from its graph."""
+        return self.decode(encoded), self._frames_of(DECODER, encoded)
+
+    def _frames_of(self, name: str, encoded: Encoded) -> Counted:
+        """Count what a model computes for the frames of a payload."""
+        counted = operations_of(self._interpreter(name))
+        per_frame = counted.operations
+        return counted._replace(operations=per_frame and per_frame * np.shape(encoded.payload)[1])
 
     def _interpreter(self, name: str) -> Interpreter:
         """Return a new interpreter of a model, without state of an earlier clip."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.base_codec.card import Card, Isolation
+from codec_superb.base_codec.counting import Counted
 from codec_superb.base_codec.errors import CatalogueError, CodingFailed
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
@@ -18,6 +19,8 @@ from codec_superb.base_codec.isolation.host import GuestHost
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.base_codec.isolation.process import Payload, WorkerProcess
 from codec_superb.base_codec.isolation.user_weights import SETTING
+
+T = TypeVar("T")
 
 
 class IsolatedCodec(Codec):
@@ -63,6 +66,19 @@ class IsolatedCodec(Codec):
     def gains_from_batches(self) -> bool:
         """Whether the guest takes several clips at once; known once it is loaded."""
         return bool(self._host.batches)
+
+    def _counted(self, call: Callable[[], T]) -> tuple[T, Counted]:
+        """Call with a worker that counts what its guest computes."""
+        self.wake()
+        worker = self.worker
+        if worker is None:
+            return super()._counted(call)
+        worker.count, worker.counted = True, None
+        try:
+            result = call()
+        finally:
+            worker.count = False
+        return result, worker.counted or Counted(None, reason="its worker did not count")
 
     def _encode(self, audio: Audio) -> Packets:
         return self._encode_together([audio])[0]

@@ -17,6 +17,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from codec_superb.base_codec.counting import Counted
 from codec_superb.base_codec.isolation import protocol
 from codec_superb.base_codec.isolation.errors import GuestFailed, HandshakeFailed, WorkerDied
 from codec_superb.base_codec.isolation.exit_status import how_it_ended
@@ -70,6 +71,10 @@ class WorkerProcess:
         self.patience = patience
         self.kind = kind
         self.hello: dict[str, Any] = {}
+        self.count = False
+        """Whether the next requests ask the worker to count operations."""
+        self.counted: Counted | None = None
+        """What the last one of them counted."""
         self._buffer = bytearray()
         self._files: list[BinaryIO] = [protocol.shared_file(), protocol.shared_file()]
         self._to, self._from = (protocol.SharedArrays(file.fileno()) for file in self._files)
@@ -152,7 +157,11 @@ class WorkerProcess:
     def _ask(self, header: dict[str, Any], clips: Sequence[protocol.Value]) -> list[protocol.Value]:
         """Send one value for each clip and return the answer's; the time limit is that of all of them."""
         values, blob = self._to.put(clips)
-        answer, data = self._exchange({**header, "values": values}, self.patience.call * len(clips), blob)
+        asked = {**header, "values": values} | ({"count": True} if self.count else {})
+        answer, data = self._exchange(asked, self.patience.call * len(clips), blob)
+        if self.count:
+            operations, backend, unseen, reason = answer["counted"]
+            self.counted = Counted(operations, backend, tuple(unseen), reason)
         return self._from.get(answer["values"], data)
 
     def _exchange(self, header: dict[str, Any], patience: float, blob: bytes = b"") -> tuple[dict[str, Any], bytes]:

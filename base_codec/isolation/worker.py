@@ -107,7 +107,7 @@ class Worker:
 
     def _answer(self, header: dict[str, Any], blob: bytes) -> None:
         try:
-            answer = getattr(self, "do_" + header["kind"])(header, blob)
+            answer = self._counted(header, blob) if header.get("count") else self._answer_of(header, blob)
         except Exception as error:  # noqa: BLE001 - any error of a foreign package; the host decides what it means
             # to the log, whose end the host shows where the worker dies of it
             traceback.print_exc()
@@ -115,6 +115,17 @@ class Worker:
             self.send({"kind": "error", "type": type(error).__name__, "message": str(error)})
         else:
             self.send(*answer)
+
+    def _answer_of(self, header: dict[str, Any], blob: bytes) -> Frame:
+        answer: Frame = getattr(self, "do_" + header["kind"])(header, blob)
+        return answer
+
+    def _counted(self, header: dict[str, Any], blob: bytes) -> Frame:
+        """Answer a request, and count the operations of torch behind it."""
+        counter = load_file(Path(__file__).parent.with_name("counting.py")).OperationCounter()
+        with counter:
+            answer, data = self._answer_of(header, blob)
+        return {**answer, "counted": list(counter.found())}, data
 
     def _results(self, results: Sequence[Any]) -> Frame:
         """Return the answer with a guest's results, one for each clip."""
