@@ -6,12 +6,14 @@ service and pages all may import.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import FiniteFloat
+from pydantic import Field, FiniteFloat, StringConstraints
 
 from codec_superb.metrics.table import Category
 from codec_superb.record import Record
+
+Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
 class Estimate(Record):
@@ -51,6 +53,32 @@ class Score(Record):
 NO_SCORE: Final = Score(value=None, low=None, high=None)
 
 
+class StepOperations(Record):
+    """Floating-point operations of encoding or of decoding; a multiply-add is two."""
+
+    per_second: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    """Of audio; None where they are not known, never 0."""
+    unseen: tuple[Text, ...] = Field(default=(), max_length=20)
+    """Operators that were not counted: the value is then a lower bound."""
+    reason: Text = ""
+    """Why there is no value."""
+
+
+class Operations(Record):
+    """What a codec computes for one clip, as counted apart from the timed runs."""
+
+    backend: Text
+    """What counted: ``torch.utils.flop_counter``, or the graph of the model."""
+    clip: Text
+    """The clip's id."""
+    seconds: Annotated[FiniteFloat, Field(gt=0)]
+    """Seconds of it that were coded, from its beginning."""
+    encode: StepOperations
+    """Of the encoder."""
+    decode: StepOperations
+    """Of the decoder."""
+
+
 class Measured(Record):
     """Fields shared by the results of a category on one dataset and over several."""
 
@@ -84,6 +112,11 @@ class Measured(Record):
     """By metric key; a metric that was computed on no clip of the group is absent."""
     score: Score
     """Harmonic mean of the normalised means of the category's metrics; over datasets, of their scores."""
+
+    @property
+    def size_ratio(self) -> float | None:
+        """Bits of the payload over 32 bits a sample of the clips; None where the compression ratio is not known."""
+        return 1 / (2 * self.compression_ratio) if self.compression_ratio else None
 
 
 class ResultSummary(Measured):

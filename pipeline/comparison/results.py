@@ -11,6 +11,7 @@ from pathlib import Path
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import UNESSENTIAL, Card
 from codec_superb.base_codec.weights import describe_weights
+from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import METRICS, Metric
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
@@ -43,6 +44,8 @@ class ResultDataset:
     """How applications were run on it, sorted by probe."""
     custom_metrics: Mapping[str, CustomMetric] = field(default_factory=dict)
     """Those of ``metrics`` that are not of the benchmark's table."""
+    operations: Operations | None = None
+    """What the codec computes for one of its clips."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ def _from_run(path: Path) -> Results:
         source=path,
         probes=tuple(probe for _, probe in sorted(info.probes.items())),
         custom_metrics=info.custom_metrics,
+        operations=info.operations,
     )
     rows, pairs = only_probes(run.rows(), run.pairs(), info.probes)
     return _results(info.card, [dataset], rows, pairs, info.condition)
@@ -136,6 +140,7 @@ def _from_submission(path: Path) -> Results:
             source=path,
             probes=dataset.probes,
             custom_metrics=submission.custom_metrics,
+            operations=dataset.operations,
         )
         for dataset in submission.datasets
     ]

@@ -145,6 +145,11 @@ class _LoadedCodec:
 _HOLDER = _LoadedCodec()
 
 
+def opened(name: str, device: str, options: CodecOptions) -> Codec:
+    """Return the codec as this worker has it open."""
+    return _HOLDER.get(name, device, options)
+
+
 def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[OpenedCodec]:
     """Open the codec ``(name, device, options)``, so that errors are raised before the first clip; yield its facts."""
     name, device, options = task

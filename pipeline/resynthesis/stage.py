@@ -26,6 +26,7 @@ from codec_superb.pipeline.resynthesis.clip import (
     resynthesise_clips,
 )
 from codec_superb.pipeline.resynthesis.codec_files import LateFiles, OpenedLate, changed_files, unseen
+from codec_superb.pipeline.resynthesis.operations import count_operations
 from codec_superb.pipeline.resynthesis.plan import Asked, Plan, plan_runs
 from codec_superb.pipeline.runs.dataset_access import location_of
 from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo
@@ -168,6 +169,10 @@ def _resume(
         info = info.model_copy(update=noted)
         stale |= _work(plan, _tasks(plan, todo, on, seconds), journal, info, pool, progress)
     if stale:
+        if plan.card.kind == "neural":
+            # behind the timed clips, which it would warm the worker for
+            counted = count_operations(plan, journal, info.operations, device, pool)
+            info = info.model_copy(update={"operations": counted})
         info = _without_probes(plan, info, progress)
         plan.folder.write_rows(map(ClipRow.of, _rows(plan, journal)), metrics=())
         info = info.model_copy(update={"status": "resynthesised", "metrics": {}})

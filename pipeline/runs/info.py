@@ -12,6 +12,7 @@ from pydantic import Field, FiniteFloat, SerializerFunctionWrapHandler, StringCo
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.isolation.lock import own_file
+from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import Category, Metric
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.tables import strict_json
@@ -152,6 +153,8 @@ class RunInfo(Record):
     codec_files: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of the files that a codec given as a file read until it was loaded, by path (relative to the codec's file
     where they lie below it); never packed."""
+    operations: Operations | None = None
+    """What the codec computes for a clip; None for one that is not neural, and for a run of an earlier version."""
     provenance: tuple[Provenance, ...] = ()
 
     @property
@@ -161,10 +164,11 @@ class RunInfo(Record):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the condition out of a clean run, which keeps its bytes."""
+        """Leave newer fields out where they have nothing: a clean run of a classical codec keeps its bytes."""
         written: dict[str, Any] = handler(self)
-        if self.condition is None:
-            written.pop("condition", None)
+        for name in ("condition", "operations"):
+            if getattr(self, name) is None:
+                written.pop(name, None)
         return written
 
 

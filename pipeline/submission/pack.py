@@ -19,6 +19,7 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import names
 from codec_superb.base_codec.weights import has_checkpoint
 from codec_superb.data_manifests import Dataset
+from codec_superb.metrics.results import Operations
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import aggregate
 from codec_superb.pipeline.errors import SubmissionError
@@ -245,8 +246,13 @@ def _dataset(run: _Run, folders: Sequence[str]) -> SubmittedDataset:
         spec_hash=run.info.spec_hash,
         probes=tuple(sorted(probes, key=lambda info: info.probe)),
         provenance=stamps,
+        operations=_operations(run.info.operations, folders),
         **counts_of(run.rows),
     )
+
+
+def _operations(found: Operations | None, folders: Sequence[str]) -> Operations | None:
+    return found and Operations.model_validate(scrub_all(found.model_dump(), folders))
 
 
 def _sound(chosen: Sequence[PackedSample]) -> dict[str, bytes]:

@@ -11,6 +11,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, mo
 
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
+from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.conditions.record import Condition
@@ -70,6 +71,16 @@ class SubmittedDataset(Record):
     """How the applications were run on it, sorted by probe."""
     provenance: tuple[Provenance, ...]
     """A stamp for each stage of the run, in the order in which they ran."""
+    operations: Operations | None = None
+    """What the codec computes for a clip, as the submitter counted; absent where it is not known."""
+
+    @model_serializer(mode="wrap")
+    def _without_operations(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it is not known: a file of an earlier version keeps its hash."""
+        written: dict[str, Any] = handler(self)
+        if self.operations is None:
+            written.pop("operations", None)
+        return written
 
     @classmethod
     def of(cls, info: DatasetInfo, **counts: Any) -> SubmittedDataset:
