@@ -91,6 +91,7 @@ def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> C
         # The report's TPS is that of the card, whatever clips were run.
         summary=summary.model_copy(update={"tokens_per_second": card.tokens_per_second}),
         rank=(rank.best, rank.worst) if rank else None,
+        operations={of.info.name: of.operations for of in entry.datasets if of.operations is not None},
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import nan
-from typing import Literal
+from math import fsum, nan
+from typing import Literal, NamedTuple
 
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.metrics.results import Estimate, ResultSummary
+from codec_superb.metrics.results import Estimate, Operations, ResultSummary
 from codec_superb.metrics.table import Category
 
 Source = Literal["verified", "published", "literature"]
@@ -16,6 +16,14 @@ Source = Literal["verified", "published", "literature"]
 paper, not re-run here."""
 Verdict = Literal["better", "worse", "unclear"]
 """Of a codec against the baseline: the interval lies on one side of zero, or it does not."""
+
+
+class Flops(NamedTuple):
+    """Floating-point operations per second of audio."""
+
+    value: float
+    at_least: bool
+    """Some operators were not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,17 @@ class CodecResult:
     """What it reached."""
     rank: tuple[int, int] | None = None
     """Best and worst rank within the 95 % intervals, among the codecs of the page; None without a score."""
+    operations: Mapping[str, Operations] = field(default_factory=dict)
+    """What the codec computes for a clip, by dataset; without those on which it is not known."""
+
+    def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
+        """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""
+        counted = [self.operations[name] for name in self.summary.datasets if name in self.operations]
+        parts = [one.encode if step == "encode" else one.decode for one in counted]
+        known = [part.per_second for part in parts if part.per_second is not None]
+        if not known or len(known) < len(self.summary.datasets):
+            return None
+        return Flops(fsum(known) / len(known), at_least=any(part.unseen for part in parts))
 
     @property
     def kbps(self) -> float:

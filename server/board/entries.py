@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from codec_superb.metrics.results import Estimate, ResultSummary, Score
+from codec_superb.metrics.results import Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category, overall_metrics
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
@@ -80,6 +80,8 @@ class BoardEntry:
     """Metric key to version of the definition that its values follow."""
     applications: Mapping[str, Mapping[str, ApplicationRow]] = field(default_factory=dict)
     """By dataset ('' for all datasets together) and figure; see :mod:`codec_superb.server.submissions.applications`."""
+    operations: Mapping[str, Operations] = field(default_factory=dict)
+    """By dataset."""
     _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Rows without rank that have been shown; an entry lives as long as its submission counts."""
 
@@ -149,6 +151,7 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
             nominal_kbps=entry.nominal_kbps,
             lossless=entry.lossless,
             summary=figures.summary(category),
+            operations={name: entry.operations[name] for name in figures.datasets if name in entry.operations},
         ),
         source=entry.source,
         source_label=entry.source_label,

@@ -13,6 +13,7 @@ from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.server.board.entries import BoardEntry, CodecFigures, has_open_weights, pack_estimate
 from codec_superb.server.database.models import COUNTED, Account, Codec, Result, Revision, Submission
 from codec_superb.server.submissions.applications import by_dataset, stored_applications
+from codec_superb.server.submissions.operations import stored_operations
 
 _AT_ONCE = 100
 """Submissions of one query: a statement takes only so many parameters."""
@@ -105,6 +106,7 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         figures=figures,
         definitions=head.metrics,
         applications=by_dataset(stored_applications(head.codec, head.applications, head.datasets)),
+        operations=stored_operations(head.datasets or ()),
     )
 
 

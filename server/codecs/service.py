@@ -11,6 +11,7 @@ from itertools import pairwise
 from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
+from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.submission.schema import SubmittedDataset
 from codec_superb.server.board.snapshot import Snapshot
@@ -57,8 +58,11 @@ class NewestResults:
         """Return the results of a category, over all datasets or on one; None where there are none."""
         for row in self.submission.results:
             if row.category == category and row.dataset == dataset:
-                return codec_result(row, self.card)
+                return codec_result(row, self.card, self._operations())
         return None
+
+    def _operations(self) -> dict[str, Operations]:
+        return {entry.name: entry.operations for entry in self.datasets if entry.operations}
 
     def parts(self, category: str) -> list[CodecResult]:
         """Return the results on each dataset of a category, in the order of the submission."""

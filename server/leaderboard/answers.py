@@ -77,6 +77,8 @@ def _rest(row: BoardRow) -> dict[str, Any]:
         "lossless": result.lossless,
         "undefined": row.undefined,
         "result": result.summary.model_dump(mode="json"),
+        "size_ratio": result.summary.size_ratio,
+        "operations": {name: found.model_dump(mode="json") for name, found in result.operations.items()},
         "applications": {key: _application(found) for key, found in row.applications.items()},
     }
 

@@ -12,7 +12,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import METRICS
@@ -26,12 +26,17 @@ _OF_ROW = (
     "source", "source_label", "source_url", "submission", "received", "submitter", "kind", "sampling_rate",
     "open_weights", "causal",
 )  # fmt: skip
-_OF_SUMMARY = ("complete", "largest_lag", "clipped_samples", "encode_rtf", "decode_rtf", "compression_ratio")
+_OF_SUMMARY = (
+    "complete", "largest_lag", "clipped_samples", "encode_rtf", "decode_rtf", "compression_ratio", "size_ratio",
+)  # fmt: skip
+_STEPS: tuple[Literal["encode"], Literal["decode"]] = ("encode", "decode")
 _WHOLE = frozenset({
     "sampling_rate", "rank_best", "rank_worst", "clips", "failed", "undefined", "largest_lag", "clipped_samples",
 })  # fmt: skip
 _COUNTS = ("n", "undefined", "failed", "left_out")
-_YES_OR_NO = frozenset({"open_weights", "causal", "lossless", "complete"})
+_YES_OR_NO = frozenset({
+    "open_weights", "causal", "lossless", "complete", "encode_flops_at_least", "decode_flops_at_least",
+})  # fmt: skip
 _TEXTS = frozenset({
     "codec", "title", "family", "category", "source", "source_label", "source_url", "submission", "received",
     "submitter", "kind", "unranked", "datasets",
@@ -59,7 +64,10 @@ def _flat(row: BoardRow, metrics: Sequence[str], applications: Sequence[str]) ->
     for key in applications:
         flat |= _application(key, row.applications.get(key))
     flat |= {"datasets": ";".join(summary.datasets), "clips": summary.clips, "failed": summary.failed}
-    return flat | {"undefined": row.undefined} | {name: getattr(summary, name) for name in _OF_SUMMARY}
+    flat |= {"undefined": row.undefined} | {name: getattr(summary, name) for name in _OF_SUMMARY}
+    flops = {step: result.flops(step) for step in _STEPS}
+    flat |= {f"{step}_flops": found and found.value for step, found in flops.items()}
+    return flat | {f"{step}_flops_at_least": found and found.at_least for step, found in flops.items()}
 
 
 def _estimate(key: str, found: Estimate | None) -> dict[str, Any]:

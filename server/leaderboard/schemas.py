@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.metrics.results import ResultSummary
+from codec_superb.metrics.results import Operations, ResultSummary
 from codec_superb.server.http.api_model import ApiModel
 from codec_superb.web.rows import Source
 from codec_superb.web.site.board.choices import BoardState, RankBasis, SourceFilter
@@ -52,6 +52,11 @@ class RowAnswer(ApiModel):
     """Clips on which a metric is not defined: of the metric that has most of them."""
     result: ResultSummary
     """What it reached; of a published table what it states."""
+    size_ratio: float | None
+    """Payload over 32 bits a sample: half the inverse of ``compression_ratio``."""
+    operations: dict[str, Operations]
+    """Floating-point operations on a clip of each dataset, as the submitter counted; without those where they are not
+    known."""
     applications: dict[str, ApplicationAnswer]
     """By figure, on one dataset or over several in one figure; ranked among equal models alone."""
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from codec_superb.base_codec.card import Card
+from codec_superb.metrics.results import Operations
 from codec_superb.pipeline.conditions.record import Condition
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.submissions.applications import stored_applications
+from codec_superb.server.submissions.operations import stored_operations
 from codec_superb.web.conditions import ConditionCategory, by_category, word_errors
 from codec_superb.web.rows import CodecResult, ConditionInfo, ConditionResult
 
@@ -37,7 +39,7 @@ def categories_of(conditioned: Sequence[Submission], clean: Sequence[Submission]
     return by_category(condition_rows(conditioned, clean))
 
 
-def codec_result(row: Result, card: Card) -> CodecResult:
+def codec_result(row: Result, card: Card, operations: Mapping[str, Operations]) -> CodecResult:
     """Make the typed row of one category, over all datasets or on one, without ranks."""
     return CodecResult(
         codec=card.name,
@@ -46,13 +48,15 @@ def codec_result(row: Result, card: Card) -> CodecResult:
         nominal_kbps=card.nominal_kbps,
         lossless=card.kind == "lossless",
         summary=to_summary(row),
+        operations={name: operations[name] for name in row.datasets if name in operations},
     )
 
 
 def _rows(submission: Submission, info: ConditionInfo) -> list[ConditionResult]:
     card, document = Card.model_validate(submission.card), submission.document
     applications = stored_applications(card.name, document.get("applications"), document["datasets"])
-    results = (codec_result(row, card) for row in submission.results if not row.dataset)
+    operations = stored_operations(document["datasets"])
+    results = (codec_result(row, card, operations) for row in submission.results if not row.dataset)
     return [ConditionResult(result, info, word_errors(result, applications)) for result in results]
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate
-from codec_superb.web.rows import CodecResult
+from codec_superb.web.rows import CodecResult, Flops
 from codec_superb.web.text import MISSING, count, interval, kbps, rank, significant
 
 Order = Literal["ascending", "descending"]
@@ -186,16 +186,48 @@ def _cost_columns() -> list[RankingColumn]:
     clips = "Clips that came back. Small: clips that failed, and metric values that are undefined on a clip."
     speed = "Seconds of computing per second of audio (real-time factor), on the machine named below."
     tokens = "Tokens per second, for codecs that give tokens."
-    ratio = "Compression ratio against 16-bit PCM at the clip’s own sampling rate."
+    ratio = (
+        "Compression ratio against 16-bit PCM at the clip’s own sampling rate. Small: size ratio, the payload over "
+        "32-bit samples."
+    )
+    flops = (
+        "Floating-point operations per second of audio, a multiply-add being two: products, convolutions, recurrent "
+        "layers and attention, counted on one clip. Not defined for classical codecs."
+    )
     clipped = "Samples of the resynthesis beyond full scale."
     return [
         RankingColumn("tps", "TPS", tokens, "ascending", _plain("tokens_per_second", 3), unit="1/s"),
         RankingColumn("clips", "Clips", clips, "descending", _clips_cell),
         RankingColumn("encode", "Encode", speed, "ascending", _plain("encode_rtf", 2), unit="RTF"),
         RankingColumn("decode", "Decode", speed, "ascending", _plain("decode_rtf", 2), unit="RTF"),
-        RankingColumn("ratio", "Ratio", ratio, "descending", _plain("compression_ratio", 2), unit="×"),
+        RankingColumn("encode_flops", "Encoder", flops, "ascending", _flops("encode"), unit="GFLOP/s"),
+        RankingColumn("decode_flops", "Decoder", flops, "ascending", _flops("decode"), unit="GFLOP/s"),
+        RankingColumn("ratio", "Ratio", ratio, "descending", _ratio_cell, unit="×"),
         RankingColumn("clipped", "Clipped", clipped, "ascending", _clipped_cell, unit="samples"),
     ]
+
+
+def _flops(step: Literal["encode", "decode"]) -> Callable[[CodecResult], RankingCell]:
+    """Fill a column with operations."""
+
+    def fill(row: CodecResult) -> RankingCell:
+        found = row.flops(step)
+        return RankingCell(MISSING) if found is None else RankingCell(gigaflops(found), sort=repr(found.value))
+
+    return fill
+
+
+def gigaflops(found: Flops | None) -> str:
+    """Write operations per second of audio in billions."""
+    if found is None:
+        return MISSING
+    return ("≥ " if found.at_least else "") + significant(found.value / 1e9, 3)
+
+
+def _ratio_cell(row: CodecResult) -> RankingCell:
+    value = row.summary.compression_ratio
+    small = "" if row.summary.size_ratio is None else f"size {significant(row.summary.size_ratio, 2)}"
+    return RankingCell(significant(value, 2), small, "" if value is None else repr(value))
 
 
 def _clips_cell(row: CodecResult) -> RankingCell:

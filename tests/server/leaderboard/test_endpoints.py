@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 from support.server.board import make_submission
 
+from codec_superb.server.database.models import Submission
 from codec_superb.server.leaderboard.schemas import BoardAnswer
 
 PATH = "/api/v1/leaderboard"
@@ -36,6 +37,22 @@ class TestLeaderboard:
         for query in ("", "?source=all", "?source=ultraeval", "?category=music&sort=kbps&page=2"):
             answer = BoardAnswer.model_validate(board.get(PATH + query).json())
             assert query.lstrip("?") == answer.query
+
+    def test_operations_and_size_are_told(self, client: TestClient, app: FastAPI) -> None:
+        """The row has what the submission's document says of each dataset, and the exports have the means."""
+        step = {"per_second": 2e9, "unseen": [], "reason": ""}
+        counted = {"backend": "graph of the LiteRT model", "clip": "a", "seconds": 5.0, "encode": step, "decode": step}
+        with app.state.database.transaction(write=True) as session:
+            made = session.get_one(Submission, make_submission(session, "lyra_6k", 6.0, 0.6))
+            datasets = [entry | {"operations": counted} for entry in made.document["datasets"]]
+            made.document = made.document | {"datasets": datasets}
+        (row,) = client.get(PATH).json()["rows"]
+        assert row["operations"] == dict.fromkeys(row["result"]["datasets"], counted)
+        assert row["size_ratio"] == pytest.approx(1 / (2 * row["result"]["compression_ratio"]))
+        (flat,) = csv.DictReader(io.StringIO(client.get(f"{PATH}.csv").text.split("\n", 1)[1]))
+        assert (float(flat["encode_flops"]), flat["encode_flops_at_least"]) == (2e9, "0")
+        page = client.get("/codecs/lyra_6k").text
+        assert "graph of the LiteRT model" in page
 
     def test_shows_submissions_and_says_of_which_state(self, board: TestClient) -> None:
         """Rows with intervals and ranks, and the number of the revision."""

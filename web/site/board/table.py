@@ -36,7 +36,7 @@ _SORTS = {
     "clipped": "clipped_samples",
 }
 """Columns whose name in an address differs from that in the report."""
-_UNSORTED = {"rank"}
+_UNSORTED = {"rank", "encode_flops", "decode_flops"}
 _SPEED = "Seconds of computing per second of audio (real-time factor), on the machine of the submitter."
 _EXPLANATIONS = {
     "kbps": "Measured bitrate: all payload bits over all seconds, without container. Small: what the codec was set to. "

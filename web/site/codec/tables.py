@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isnan
 
-from codec_superb.metrics.results import Estimate
+from codec_superb.metrics.results import Estimate, StepOperations
 from codec_superb.metrics.table import METRICS, overall_metrics
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
-from codec_superb.web.rows import CodecResult
+from codec_superb.web.report.columns import gigaflops
+from codec_superb.web.rows import CodecResult, Flops
 from codec_superb.web.site.cells import TextCell, TextTable
 from codec_superb.web.site.codec.view import BandView, CategoryView, DatasetResult, Spread
 from codec_superb.web.text import MISSING, count, interval, kbps, significant
@@ -128,20 +129,49 @@ def efficiency_table(categories: Sequence[CategoryView]) -> TextTable:
         parts = [("all datasets", view.overall)] if len(view.datasets) != 1 else []
         for title, result in (*parts, *((part.title, part.result) for part in view.datasets)):
             got = result.summary
-            values = (got.encode_rtf, got.decode_rtf, got.compression_ratio, got.tokens_per_second)
+            values = (
+                got.encode_rtf, got.decode_rtf, got.compression_ratio, got.size_ratio, got.tokens_per_second,
+            )  # fmt: skip
             rate = MISSING if isnan(result.kbps) else kbps(result.kbps)
             rows.append((
                 TextCell(view.category.capitalize(), title), TextCell(rate),
                 *(TextCell(significant(value, 3)) for value in values),
+                *(TextCell(gigaflops(result.flops(step))) for step in ("encode", "decode")),
                 TextCell(MISSING if got.largest_lag is None else str(got.largest_lag)),
                 TextCell(f"{got.clipped_samples:,}"),
             ))  # fmt: skip
     heads = (
         TextCell("Category and dataset"), TextCell("Bitrate", "kbps"), TextCell("Encoding", "real-time factor"),
         TextCell("Decoding", "real-time factor"), TextCell("Compression", "against 16-bit PCM"),
-        TextCell("Tokens", "per second"), TextCell("Largest lag", "samples"), TextCell("Clipped", "samples"),
+        TextCell("Size", "payload over 32-bit samples"), TextCell("Tokens", "per second"),
+        TextCell("Encoder", "GFLOP per second of audio"), TextCell("Decoder", "GFLOP per second of audio"),
+        TextCell("Largest lag", "samples"), TextCell("Clipped", "samples"),
     )  # fmt: skip
     return TextTable("Sizes and times as measured", heads, tuple(rows))
+
+
+def operations_table(categories: Sequence[CategoryView]) -> TextTable | None:
+    """Say what the encoder and the decoder compute, on which clip it was counted, and by what; None where it is not."""
+    counted = {name: found for view in categories for name, found in view.overall.operations.items()}
+    rows = tuple(
+        (
+            TextCell(dataset, f"{found.clip}, {found.seconds:.3g} s"), TextCell(found.backend),
+            *(_step(part) for part in (found.encode, found.decode)),
+        )
+        for dataset, found in sorted(counted.items())
+    )  # fmt: skip
+    heads = (
+        TextCell("Dataset", "clip, seconds coded"), TextCell("Counted by"),
+        TextCell("Encoder", "GFLOP per second of audio"), TextCell("Decoder", "GFLOP per second of audio"),
+    )  # fmt: skip
+    return TextTable("Operations as counted by the submitter", heads, rows) if rows else None
+
+
+def _step(part: StepOperations) -> TextCell:
+    if part.per_second is None:
+        return TextCell(MISSING, f"undefined: {part.reason}")
+    small = f"without {', '.join(part.unseen)}" if part.unseen else ""
+    return TextCell(gigaflops(Flops(part.per_second, bool(part.unseen))), small)
 
 
 def metric_choices(metrics: Sequence[str], address: str) -> list[tuple[str, str]]:

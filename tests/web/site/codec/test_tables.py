@@ -8,12 +8,14 @@ import pytest
 from support.web.report import make_points, make_results
 from support.web.results import changed, estimate
 
+from codec_superb.metrics.results import Operations, StepOperations
 from codec_superb.web.figures.distribution import Quantiles
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.site.codec.tables import (
     band_sentence,
     efficiency_table,
     metric_choices,
+    operations_table,
     result_table,
     spread_table,
 )
@@ -100,8 +102,28 @@ def test_efficiency_has_a_row_per_category_and_dataset() -> None:
     row = result(encode_rtf=0.012345, decode_rtf=None, compression_ratio=21.3, largest_lag=2, clipped_samples=12345)
     ((head, *cells),) = efficiency_table([category(row, row)]).rows
     assert (head.text, head.small) == ("Speech", "Set 0")
-    assert [cell.text for cell in cells][1:4] == ["0.0123", "–", "21.3"]
+    assert [cell.text for cell in cells][1:5] == ["0.0123", "–", "21.3", "0.0235"]
+    assert [cell.text for cell in cells][6:8] == ["–", "–"]
     assert [cell.text for cell in cells][-2:] == ["2", "12,345"]
+
+
+def test_operations_are_means_over_datasets_and_lower_bounds_are_marked() -> None:
+    """A mean only where all datasets have a number; what was not counted, or could not be, is said."""
+    known, partial = StepOperations(per_second=2e9), StepOperations(per_second=4e9, unseen=("_trilinear",))
+    one = Operations(backend="torch.utils.flop_counter", clip="a.wav", seconds=5, encode=known, decode=known)
+    two = one.model_copy(update={"encode": partial, "decode": StepOperations(reason="the codec only encodes")})
+    row = replace(result(datasets=("set0", "set1")), operations={"set0": one, "set1": two})
+    ((_, *cells),) = efficiency_table([category(row, row)]).rows
+    assert [cell.text for cell in cells][6:8] == ["≥ 3.00", "–"]
+    table = operations_table([category(row)])
+    assert table is not None
+    assert [[(cell.text, cell.small) for cell in line] for line in table.rows] == [
+        [("set0", "a.wav, 5 s"), ("torch.utils.flop_counter", ""), ("2.00", ""), ("2.00", "")],
+        [("set1", "a.wav, 5 s"), ("torch.utils.flop_counter", ""), ("≥ 4.00", "without _trilinear"),
+         ("–", "undefined: the codec only encodes")],
+    ]  # fmt: skip
+    assert replace(row, operations={"set0": one}).flops("encode") is None
+    assert operations_table([category(result())]) is None
 
 
 def test_choices_are_addresses_of_figures() -> None:
