@@ -64,6 +64,14 @@ BatchOption = Annotated[
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Worker processes.", show_default="the cores this process may use")
 ]
+RunnerOption = Annotated[
+    str,
+    typer.Option(
+        "--runner",
+        metavar="processes|beam[:NAME=VALUE,…]",
+        help="Where workers run: processes of this machine, or Apache Beam with its options and shared=DIR.",
+    ),
+]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Only this many clips of each dataset.")]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Compute finished results again.")]
 MetricOption = Annotated[

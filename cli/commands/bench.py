@@ -32,6 +32,7 @@ from codec_superb.cli.options import (
     OverwriteOption,
     PesqOption,
     ReferenceOption,
+    RunnerOption,
     WeightsOption,
     WorkersOption,
     plain_path,
@@ -79,6 +80,7 @@ def command(
     compile_model: CompileOption = False,
     batch: BatchOption = None,
     workers: WorkersOption = None,
+    runner: RunnerOption = "processes",
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -91,7 +93,7 @@ def command(
     from codec_superb.pipeline.probing.stage import probe
     from codec_superb.pipeline.resynthesis.stage import resynthesise
     from codec_superb.pipeline.scoring.stage import score
-    from codec_superb.pipeline.workers.executor import Executor
+    from codec_superb.pipeline.workers.runners import open_executor
 
     conditions = conditions_of(condition, reference)
     options = CodecOptions(weights, dtype, compile_model)
@@ -106,7 +108,7 @@ def command(
         _prepare(datasets, progress)
         if choices:
             check_probes_possible(datasets, choices, category=category, limit=limit)
-        with Executor(workers) as pool:
+        with open_executor(runner, workers) as pool:
             outcomes = resynthesise(
                 codecs, datasets, out=out, conditions=conditions, device=device, options=options, batch=batch,
                 limit=limit, overwrite=overwrite, category=category, progress=progress, executor=pool,

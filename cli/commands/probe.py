@@ -14,6 +14,7 @@ from codec_superb.cli.options import (
     Device,
     JsonOption,
     OverwriteOption,
+    RunnerOption,
     RunsArgument,
     WorkersOption,
 )
@@ -30,6 +31,7 @@ def command(
     ] = None,
     device: Annotated[Device, typer.Option(help="Where large models run; small ones run on the CPU.")] = "auto",
     workers: WorkersOption = None,
+    runner: RunnerOption = "processes",
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,14 +44,15 @@ def command(
         ultra_notes,
     )
     from codec_superb.pipeline.probing.stage import probe
+    from codec_superb.pipeline.workers.runners import open_executor
 
     names = application_names(application)
     if not names:
         raise typer.BadParameter("expected --application NAME, such as --application asr,asv,quality")
-    with TerminalProgress() as progress:
+    with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = probe(
             runs, applications=names, backends=backend or (), weights=weights, device=device,
-            workers=workers, overwrite=overwrite, progress=progress,
+            overwrite=overwrite, progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)
     figures = measured_metrics(outcomes)

@@ -22,6 +22,7 @@ from codec_superb.cli.options import (
     OutOption,
     OverwriteOption,
     ReferenceOption,
+    RunnerOption,
     WeightsOption,
     WorkersOption,
 )
@@ -42,6 +43,7 @@ def command(
     compile_model: CompileOption = False,
     batch: BatchOption = None,
     workers: WorkersOption = None,
+    runner: RunnerOption = "processes",
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -50,13 +52,14 @@ def command(
     if not codec or not dataset:
         raise typer.BadParameter("name at least one --codec and one --dataset")
     from codec_superb.pipeline.resynthesis.stage import resynthesise
+    from codec_superb.pipeline.workers.runners import open_executor
 
     options = CodecOptions(weights, dtype, compile_model)
-    with TerminalProgress() as progress:
+    with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = resynthesise(
             codec_names(codec), dataset, out=out, conditions=conditions_of(condition, reference), device=device,
-            options=options, batch=batch, workers=workers, limit=limit, overwrite=overwrite, category=category,
-            progress=progress,
+            options=options, batch=batch, limit=limit, overwrite=overwrite, category=category,
+            progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)
     if as_json:

@@ -16,6 +16,7 @@ from codec_superb.cli.options import (
     MetricOption,
     OverwriteOption,
     PesqOption,
+    RunnerOption,
     WorkersOption,
 )
 from codec_superb.cli.outcomes import CLIPS_FAILED, as_data, exit_code, print_outcomes
@@ -37,6 +38,7 @@ def command(
     ] = False,
     pesq_backend: PesqOption = "fast",
     workers: WorkersOption = None,
+    runner: RunnerOption = "processes",
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -49,13 +51,16 @@ def command(
     backends = (("pesq", str(pesq_backend)),)
     if reference is not None and resynthesis is not None:
         raise typer.Exit(
-            _score_folders(reference, resynthesis, metric, category, workers, backends, fit=fit, as_json=as_json)
+            _score_folders(
+                reference, resynthesis, metric, category, workers, runner, backends, fit=fit, as_json=as_json
+            )
         )
     from codec_superb.pipeline.scoring.stage import score
+    from codec_superb.pipeline.workers.runners import open_executor
 
-    with TerminalProgress() as progress:
+    with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = score(
-            runs or [], metrics=metric, workers=workers, overwrite=overwrite, backends=backends, progress=progress
+            runs or [], metrics=metric, overwrite=overwrite, backends=backends, progress=progress, executor=executor
         )
     print_outcomes(outcomes)
     if as_json:
@@ -69,6 +74,7 @@ def _score_folders(
     metrics: list[str] | None,
     category: Category | None,
     workers: int | None,
+    runner: str,
     backends: Backends,
     *,
     fit: bool,
@@ -76,11 +82,12 @@ def _score_folders(
 ) -> int:
     """Score two folders of audio and print a row per clip; return the exit code."""
     from codec_superb.pipeline.scoring.folders import score_folders
+    from codec_superb.pipeline.workers.runners import open_executor
 
-    with TerminalProgress() as progress:
+    with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         rows, fitted, ran = score_folders(
-            reference, resynthesis, metrics=metrics, category=category, fit=fit, workers=workers, backends=backends,
-            progress=progress,
+            reference, resynthesis, metrics=metrics, category=category, fit=fit, backends=backends,
+            progress=progress, executor=executor,
         )  # fmt: skip
     if as_json:
         print_json(
