@@ -236,25 +236,6 @@ def test_columns_and_metrics_must_agree() -> None:
     assert places(report) == "clips.parquet"
 
 
-def test_operations_are_of_a_neural_codec_and_of_a_clip_that_it_coded() -> None:
-    """Those of a classical codec are refused, and so is a clip that is not there or has no resynthesis."""
-    step = {"per_second": 1e9, "unseen": [], "reason": ""}
-
-    def problems(kind: str, clip: str) -> list[str]:
-        def change(found: dict[str, Any]) -> None:
-            found["codec"]["kind"] = kind
-            counted = {"backend": "b", "clip": clip, "seconds": 5.0, "encode": step, "decode": step}
-            found["datasets"][0]["operations"] = counted
-
-        report = edit_document(packed(), change, seal=True)
-        return [problem.path.rpartition(": ")[2] for problem in report.problems]
-
-    assert problems("neural", ROWS[0].clip) == []
-    assert problems("classical", ROWS[0].clip) == ["datasets.0.operations"]
-    assert problems("neural", "mini/broken") == ["datasets.0.operations.clip"]
-    assert problems("neural", "nowhere") == ["datasets.0.operations.clip"]
-
-
 def test_random_weights_are_refused() -> None:
     """Also where somebody else's tool packed them."""
     weights = {"source": "random", "revision": None, "sha256": None}
