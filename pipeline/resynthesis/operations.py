@@ -34,14 +34,17 @@ class CountTask(NamedTuple):
     clip: str
 
 
-def count_operations(plan: Plan, journal: Journal[ResynthesisRow], device: str, pool: Executor) -> Operations | None:
+def count_operations(
+    plan: Plan, journal: Journal[ResynthesisRow], known: Operations | None, device: str, pool: Executor
+) -> Operations | None:
     """Count the operations of the first clip, by its id, that has a resynthesis; None where none has.
 
-    What cannot be counted is said, and costs no clip.
+    ``known`` are returned while their clip has one. What cannot be counted is said, and costs no clip.
     """
-    clip = next((clip for clip in sorted(plan.clips) if (row := journal.last(clip)) and row.status == "ok"), None)
-    if clip is None:
-        return None
+    coded = sorted(clip for clip in plan.clips if (row := journal.last(clip)) and row.status == "ok")
+    if not coded or (known is not None and known.clip in coded):
+        return known if coded else None
+    clip = coded[0]
     task = CountTask(plan.codec, chosen_device(plan.codec, device), plan.options, plan.spec, clip)
     (event,) = pool.stream(operations_of_clip, [task])
     if isinstance(event, TaskResult):

@@ -169,9 +169,10 @@ def _resume(
         info = info.model_copy(update=noted)
         stale |= _work(plan, _tasks(plan, todo, on, seconds), journal, info, pool, progress)
     if stale:
-        if plan.card.kind == "neural" and info.operations is None:
+        if plan.card.kind == "neural":
             # behind the timed clips, which it would warm the worker for
-            info = info.model_copy(update={"operations": count_operations(plan, journal, device, pool)})
+            counted = count_operations(plan, journal, info.operations, device, pool)
+            info = info.model_copy(update={"operations": counted})
         info = _without_probes(plan, info, progress)
         plan.folder.write_rows(map(ClipRow.of, _rows(plan, journal)), metrics=())
         info = info.model_copy(update={"status": "resynthesised", "metrics": {}})

@@ -167,6 +167,7 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
     check_metrics(submission, findings)
     check_rows(rows, submission, findings)
     check_counts(rows, submission, findings)
+    _check_operations(submission, rows, findings)
     check_probes(rows, submission, findings)
     sound = check_pairs(rows, opened.pairs, findings)
     sound &= check_magnitudes(rows, findings)
@@ -193,6 +194,19 @@ def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:
     for name, (want, got) in expected.items():
         if want != got:
             findings.add(f"{SUBMISSION_NAME}: {name}", want, got, "the file was changed after packing: pack again")
+
+
+def _check_operations(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:
+    """Expect operations of a neural codec alone, counted on a clip that has a resynthesis."""
+    coded = {(row.dataset, row.clip) for row in rows if row.status == "ok"}
+    for number, dataset in enumerate(submission.datasets):
+        found, where = dataset.operations, f"{SUBMISSION_NAME}: datasets.{number}.operations"
+        if found is None:
+            continue
+        if submission.codec.kind != "neural":
+            findings.add(where, f"none of a {submission.codec.kind} codec", found.backend, _PACK)
+        if (dataset.name, found.clip) not in coded:
+            findings.add(f"{where}.clip", "a clip that has a resynthesis", found.clip, _PACK)
 
 
 def _check_condition(submission: Submission, findings: Findings) -> None:
