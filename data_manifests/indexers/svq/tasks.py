@@ -38,6 +38,8 @@ class Tasks:
     """Labels by recording."""
     lists: dict[str, dict[str, list[CollectionRow]]] = field(default_factory=lambda: defaultdict(dict))
     """Rows by collection and list; of contexts each list is one row."""
+    shared: dict[str, dict[str, list[str]]] = field(default_factory=lambda: defaultdict(dict))
+    """Texts by collection and list: hundreds of thousands for a locale, which become rows only one by one."""
     documents: dict[str, Documents] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     """Transcripts of recordings, for those whose own table has none."""
@@ -50,9 +52,22 @@ class Tasks:
     def collections(self) -> dict[str, Iterable[CollectionRow]]:
         """Return the rows of each collection: lists in the order of their keys, documents in that of their ids."""
         rows: dict[str, Iterable[CollectionRow]] = dict(self.documents)
+        rows |= {name: TextLists(lists) for name, lists in self.shared.items()}
         for name, lists in self.lists.items():
             rows[name] = [row for key in sorted(lists) for row in lists[key]]
         return rows
+
+
+@dataclass(frozen=True, slots=True)
+class TextLists(Iterable[CollectionRow]):
+    """Lists of texts as rows: the id is the place in the publisher's list; empty texts are left out."""
+
+    lists: Mapping[str, list[str]]
+
+    def __iter__(self) -> Iterator[CollectionRow]:
+        """Yield the rows in the order of keys."""
+        for key in sorted(self.lists):
+            yield from (CollectionRow(str(n), key, "", text) for n, text in enumerate(self.lists[key]) if text.strip())
 
 
 Take = Callable[[Tasks, str, Row, str], bool]
@@ -187,9 +202,7 @@ def _label(tasks: Tasks, name: str, label: str, value: str, where: str) -> None:
 def _shared(tasks: Tasks, collection: str, texts: list[str]) -> str:
     """Keep a list of texts, once for all recordings that share it; return its key."""
     key = _key(texts)
-    if key not in tasks.lists[collection]:
-        rows = [CollectionRow(str(n), key, "", text) for n, text in enumerate(texts) if text.strip()]
-        tasks.lists[collection][key] = rows
+    tasks.shared[collection].setdefault(key, texts)
     return key
 
 

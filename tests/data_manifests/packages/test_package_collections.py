@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.datasets.package_files import IndexServer, noise, sdist, small_manifest, wav_bytes
 
-from codec_superb.data_manifests import open_dataset
+from codec_superb.data_manifests import check, open_dataset
 from codec_superb.data_manifests.errors import ManifestError
 from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.manifest import Manifest
@@ -46,6 +48,19 @@ def test_a_manifest_brings_collections(tiny: Manifest, index: IndexServer) -> No
     assert prepare_manifest(tiny).manifest_hash == first.manifest_hash
     assert dict(open_dataset(folder).collections) == {}
     assert not list((folder / "collections").iterdir())
+
+
+def test_a_check_reads_the_collections(tiny: Manifest) -> None:
+    """One whose rows were changed under its hash is named; the clips are right."""
+    prepare_manifest(_with(tiny, {"labels": [{"id": "tweet", "text": "the call of a bird"}]}))
+    folder = datasets_home() / "tiny"
+    assert check(folder).right
+    stored = open_dataset(folder).collection("labels")
+    rows = pq.read_table(stored.path).set_column(3, "text", pa.array(["another text"]))
+    pq.write_table(rows.replace_schema_metadata({b"codec_superb.sha256": stored.sha256.encode()}), stored.path)
+    [(name, reason)] = check(folder).corrupt
+    assert name == "collection labels"
+    assert f"expected rows with the SHA-256 {stored.sha256}" in reason
 
 
 @pytest.mark.parametrize(
