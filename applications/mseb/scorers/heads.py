@@ -56,8 +56,10 @@ def trained(items: Sequence[Item], vectors: Vectors, wanted: Floats, *, speakers
     """Train a head for each fold of ``items``, with ``vectors`` ``(clips, dimensions)`` and ``wanted`` classes.
 
     ``wanted`` has shape ``(clips, classes)`` with 1 for a clip's. ``speakers`` holds out whole sessions or speakers
-    where they are known (not where the speaker is the class). Raises ValueError for fewer than two clips.
+    where they are known (not where the speaker is the class). Fewer than two clips train no head.
     """
+    if len(items) < _TWO:
+        return Heads(Folds("clip", 0, {}), {})
     folds = make_folds(items, by=BY_GROUP if speakers else ())
     said = json.dumps([[item.clip, folds.of[item.clip]] for item in items]).encode()
     content = b"".join(np.ascontiguousarray(part).tobytes() for part in (vectors, wanted))
