@@ -143,6 +143,26 @@ _ROWS = (
         packages=("torch",), model="aisfx",
     ),
     BackendEntry(
+        "transformers-frames", ("frames",), f"{_ROOT}.embed.transformers_frames:TransformersFrames", "applications",
+        "frames of HuBERT, wav2vec 2.0, WavLM or Whisper's encoder: transformers-frames:OWNER/NAME,layer=9",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "pooled-transformers", ("vectors",), f"{_ROOT}.embed.transformers_frames:PooledTransformers", "applications",
+        "the same, one vector a clip: pooled-transformers:OWNER/NAME,pooling=max",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "clap-joint", ("joint", "vectors"), f"{_ROOT}.embed.clap_joint:ClapJoint", "applications",
+        "CLAP's two towers: sounds and texts in one space",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "perch", ("vectors",), f"{_ROOT}.embed.perch:Perch", "probes",
+        "Perch 2, bird song and other animals, from a file for ONNX Runtime or LiteRT",
+        packages=("onnxruntime",), model=OWN_FILE,
+    ),
+    BackendEntry(
         "log-mel-frames", ("frames",), f"{_ROOT}.embed.log_mel:LogMelFrames", "",
         "a log-mel spectrogram, 80 bands of 25 ms every 10 ms", model=NO_FILE,
     ),

@@ -1,8 +1,10 @@
-"""Sets torch up for the models of probes: no TF32, deterministic algorithms, number of threads."""
+"""Sets torch up for the models of probes (no TF32, deterministic algorithms, number of threads), and scales clips."""
 
 from __future__ import annotations
 
 import torch
+
+_VARIANCE_FLOOR = 1e-7
 
 
 def set_up_torch(threads: int) -> None:
@@ -14,3 +16,9 @@ def set_up_torch(threads: int) -> None:
     torch.backends.cudnn.deterministic = True
     # the search picks the fastest algorithm by timing, and algorithms round differently
     torch.backends.cudnn.benchmark = False
+
+
+def unit_variance(clips: torch.Tensor) -> torch.Tensor:
+    """Scale each of ``(clips, samples)`` to mean 0 and variance 1: Wav2Vec2FeatureExtractor with ``do_normalize``."""
+    centred = clips - clips.mean(dim=1, keepdim=True)
+    return centred / (centred.square().mean(dim=1, keepdim=True) + _VARIANCE_FLOOR).sqrt()

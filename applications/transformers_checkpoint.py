@@ -119,3 +119,11 @@ def load_network(
             f"{folder.name} is no checkpoint of {class_name}: it lacks {', '.join(absent[:_NAMED])}{more}"
         )
     return network.to(device).eval()
+
+
+def frame_samples(kernels: Sequence[int], strides: Sequence[int]) -> int:
+    """Return how many samples one frame of consecutive convolutions (``conv_kernel``, ``conv_stride``) needs."""
+    needed = 1
+    for kernel, stride in zip(reversed(kernels), reversed(strides), strict=True):
+        needed = (needed - 1) * stride + kernel
+    return needed

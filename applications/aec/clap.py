@@ -32,27 +32,82 @@ CLASSES = "classes"
 """The setting that holds the dataset's classes, as a JSON list."""
 
 
-class Clap(TorchClassifier):
-    """Cosine between a clip and the sentence of each class; a clip over 10 s is the mean over its windows.
+class ClapTowers(TorchClassifier):
+    """The two towers of a checkpoint: windows of sound and sentences become vectors of length 1 in one space.
 
-    ``clap:OWNER/NAME[@REVISION]``, ``clap:DIR`` or ``--weights DIR`` names another checkpoint.
+    ``NAME:OWNER/NAME[@REVISION]``, ``NAME:DIR`` or ``--weights DIR`` names another checkpoint.
     """
 
+    kind: ClassVar[str]
+    """Name of the backend."""
     rate: ClassVar[int] = RATE
 
     def prepare(self) -> Model:
         """Find or fetch configuration, preprocessor, tokeniser and weights. Raises MissingModel for a fused one."""
-        found = find_checkpoint("clap", REPOSITORY, (PREPROCESSOR, TOKENISER), self.variant or self.weights)
+        found = find_checkpoint(self.kind, REPOSITORY, (PREPROCESSOR, TOKENISER), self.variant or self.weights)
         name = found.source.rpartition("/")[2] if found.source == REPOSITORY else found.source
         if found.config.get("audio_config", {}).get("enable_fusion"):
-            raise MissingModel(f"clap:{name} fuses windows at random; name an unfused checkpoint, such as {REPOSITORY}")
+            raise MissingModel(
+                f"{self.kind}:{name} fuses windows at random; name an unfused checkpoint, such as {REPOSITORY}"
+            )
         wanted = _input(found.read(PREPROCESSOR))
+        settings: dict[str, Setting] = {"window_s": float(wanted.seconds)}
+        return Model(f"{self.kind}:{name}", found.sha256, settings, found.folder, found.random)
+
+    def load(self, model: Model, device: str, threads: int) -> None:
+        """Load network and tokeniser."""
+        from tokenizers import Tokenizer
+
+        assert model.path is not None
+        self.device = device
+        self._input = _input(read_json(model.path / PREPROCESSOR))
+        self.window = self._input.window
+        self._network = load_network("ClapModel", model.path, device, threads)
+        self._tokeniser: Any = Tokenizer.from_file(str(model.path / TOKENISER))
+        self._tokeniser.no_padding()
+        # RoBERTa counts positions from the padding token's number on
+        text = self._network.config.text_config
+        self._tokeniser.enable_truncation(text.max_position_embeddings - text.pad_token_id - 1)
+
+    def features(self, samples: Samples) -> NDArray[np.float32]:
+        """Return the log-mel spectrogram of a window."""
+        return self._input(samples)
+
+    def of_sound(self, batch: torch.Tensor) -> torch.Tensor:
+        """Map inputs ``(windows, …)`` on the device to vectors of length 1, ``(windows, dimensions)``."""
+        vectors: torch.Tensor = self._network.get_audio_features(input_features=batch).pooler_output
+        return vectors
+
+    def of_sentences(self, sentences: Sequence[str]) -> torch.Tensor:
+        """Return vectors of length 1, ``(sentences, dimensions)``; each sentence is embedded alone, without padding."""
+        import torch
+
+        rows = []
+        with torch.inference_mode():
+            for sentence in sentences:
+                tokens = torch.tensor([self._tokeniser.encode(sentence).ids], device=self.device)
+                answer = self._network.get_text_features(input_ids=tokens, attention_mask=torch.ones_like(tokens))
+                rows.append(answer.pooler_output[0])
+        return torch.stack(rows)
+
+    def close(self) -> None:
+        """Release the network."""
+        self._network = None
+
+
+class Clap(ClapTowers):
+    """Cosine between a clip and the sentence of each class; a clip over 10 s is the mean over its windows."""
+
+    kind: ClassVar[str] = "clap"
+
+    def prepare(self) -> Model:
+        """Find the checkpoint, and say how classes are asked for."""
+        model = super().prepare()
         settings: dict[str, Setting] = {
             "prompt": f"{PROMPT}CLASS, '_' as a space",
-            "window_s": float(wanted.seconds),
             "pooling": "mean of the cosines of evenly spaced windows that cover the clip",
         }
-        return Model(f"clap:{name}", found.sha256, settings, found.folder, found.random)
+        return dataclasses.replace(model, settings={**model.settings, **settings})
 
     def train(
         self,
@@ -73,40 +128,12 @@ class Clap(TorchClassifier):
 
     def load(self, model: Model, device: str, threads: int) -> None:
         """Load the network and embed the sentence of each class, one by one."""
-        assert model.path is not None
-        self.device = device
-        self._input = _input(read_json(model.path / PREPROCESSOR))
-        self.window = self._input.window
-        self._network = load_network("ClapModel", model.path, device, threads)
-        self._sentences = self._embed([PROMPT + name.replace("_", " ") for name in self.classes(model)], model)
-
-    def _embed(self, sentences: Sequence[str], model: Model) -> torch.Tensor:
-        import torch
-        from tokenizers import Tokenizer
-
-        assert model.path is not None
-        tokeniser: Any = Tokenizer.from_file(str(model.path / TOKENISER))
-        tokeniser.no_padding()
-        rows = []
-        with torch.inference_mode():
-            for sentence in sentences:
-                tokens = torch.tensor([tokeniser.encode(sentence).ids], device=self.device)
-                answer = self._network.get_text_features(input_ids=tokens, attention_mask=torch.ones_like(tokens))
-                rows.append(answer.pooler_output[0])
-        return torch.stack(rows)
-
-    def features(self, samples: Samples) -> NDArray[np.float32]:
-        """Return the log-mel spectrogram of a window."""
-        return self._input(samples)
+        super().load(model, device, threads)
+        self._sentences = self.of_sentences([PROMPT + name.replace("_", " ") for name in self.classes(model)])
 
     def scores(self, batch: torch.Tensor) -> torch.Tensor:
         """Return the cosine with the sentence of each class; both embeddings have length 1."""
-        cosines: torch.Tensor = self._network.get_audio_features(input_features=batch).pooler_output @ self._sentences.T
-        return cosines
-
-    def close(self) -> None:
-        """Release the network."""
-        self._network = None
+        return self.of_sound(batch) @ self._sentences.T
 
 
 def _input(preprocessor: dict[str, Any]) -> ClapInput:

@@ -11,7 +11,7 @@ from transformers import AutoFeatureExtractor, AutoTokenizer
 
 from codec_superb.applications.asr.checkpoints import check_rate
 from codec_superb.applications.interface import Item, Model, Samples
-from codec_superb.applications.transformers_checkpoint import load_network
+from codec_superb.applications.transformers_checkpoint import frame_samples, load_network
 
 _UNUSED = frozenset({"wav2vec2.masked_spec_embed"})
 """Tensors that only training needs."""
@@ -36,7 +36,7 @@ class CtcRecogniser:
         # Group normalisation is over the whole padded clip, layer normalisation over each frame: only the latter can
         # know a mask.
         self._masked = self._model.config.feat_extract_norm == "layer"
-        self._shortest = _shortest(self._model.config)
+        self._shortest = frame_samples(self._model.config.conv_kernel, self._model.config.conv_stride)
 
     def check(self, item: Item) -> None:
         """Accept every clip, because a checkpoint does not state its languages."""
@@ -63,11 +63,3 @@ class CtcRecogniser:
         frames = self._model._get_feat_extract_output_lengths(lengths)  # noqa: SLF001 -- the one place that knows it
         texts: list[str] = [self._tokenizer.decode(row[: int(count)]) for row, count in zip(best, frames, strict=True)]
         return texts
-
-
-def _shortest(config: Any) -> int:
-    """Return how many samples one frame of the convolutions needs."""
-    needed = 1
-    for kernel, stride in zip(reversed(config.conv_kernel), reversed(config.conv_stride), strict=True):
-        needed = (needed - 1) * stride + kernel
-    return needed

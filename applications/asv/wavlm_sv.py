@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 REPOSITORY = "microsoft/wavlm-base-plus-sv"
 _UNUSED = frozenset({"wavlm.masked_spec_embed"})
 """Tensors that only training needs."""
-_VARIANCE_FLOOR = 1e-7
 
 
 class WavLMSV(TorchEmbedder):
@@ -50,9 +49,9 @@ class WavLMSV(TorchEmbedder):
     def embed(self, clips: torch.Tensor) -> torch.Tensor:
         """Map clips of one length to embeddings, each clip scaled to mean 0 and variance 1 if configured so."""
         if self._unit_variance:
-            # What Wav2Vec2FeatureExtractor does with do_normalize: mean 0, variance 1.
-            centred = clips - clips.mean(dim=1, keepdim=True)
-            clips = centred / (centred.square().mean(dim=1, keepdim=True) + _VARIANCE_FLOOR).sqrt()
+            from codec_superb.applications.torch_setup import unit_variance
+
+            clips = unit_variance(clips)
         embedded: torch.Tensor = self._network(clips).embeddings
         return embedded
 

@@ -143,8 +143,8 @@ class AiSfxNetwork(nn.Module):
         *halving, last = self.children()
         for block in halving:
             maps = nn.functional.max_pool2d(block(maps), 2)
-        maps = last(maps)
-        return maps.mean(dim=3).amax(dim=2)
+        pooled: torch.Tensor = last(maps).mean(dim=3).amax(dim=2)
+        return pooled
 
 
 class _Block(nn.Module):

@@ -1,8 +1,9 @@
 """Backends ``codec-codes``, ``codec-frames`` and ``codec-vectors``: a codec of the catalogue as an encoder of sound.
 
-``codec-codes:NAME`` gives the codec's own tokens, of every token codec, isolated ones included. The other two give its
-latents (:meth:`~codec_superb.base_codec.interface.Codec.latents`): as its decoder is given them, or with
-``latents=continuous`` as they are before they are quantised; the codecs of transformers and Lyra have them.
+``codec-codes:NAME`` gives the codec's own tokens, of every token codec, isolated ones included; with ``codebooks=1``
+those of its first codebook, since a frame of sixteen is hardly ever the same twice. The other two give its latents
+(:meth:`~codec_superb.base_codec.interface.Codec.latents`): as its decoder is given them, or with ``latents=continuous``
+as they are before they are quantised; the codecs of transformers and Lyra have them.
 """
 
 from __future__ import annotations
@@ -71,12 +72,14 @@ class _CodecEncoder(FrameBackend):
                 )
             if card.isolation is not None:
                 ensure_built(open_lock(card.isolation.lock), lambda text: print(text, file=sys.stderr))
-        settings: dict[str, Setting] = {"hop_s": 1 / card.frame_rate, **self.options}
-        if "latents" not in self.options:
-            settings["codebooks"] = card.codebooks
+        settings: dict[str, Setting] = {"hop_s": 1 / card.frame_rate, **self.options, **self.sizes(card.codebooks)}
         random = card.weights is not None and card.weights.source == "random"
         path = Path(options.weights) if options.weights else None
         return Model(f"{self.kind}:{card.name}", _digest(card), settings, path, random)
+
+    def sizes(self, codebooks: int) -> dict[str, Setting]:  # noqa: ARG002 -- for codes
+        """Return settings that follow from the codec's number of codebooks. Raises ApplicationError."""
+        return {}
 
     def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- a codec sets its own
         """Open the codec."""
@@ -103,16 +106,27 @@ class _CodecEncoder(FrameBackend):
 
 
 class CodecCodes(_CodecEncoder):
-    """Tokens ``(frames, codebooks)`` as float32, which holds them exactly: no codebook has 2^24 entries."""
+    """Tokens ``(frames, codebooks)`` as float32, which holds them exactly: no codebook has 2^24 entries.
+
+    The option ``codebooks`` is how many of the codec's are taken, from the first; 0 takes all.
+    """
 
     kind = "codec-codes"
+    defaults: ClassVar[Mapping[str, Setting]] = {"codebooks": 0}
+
+    def sizes(self, codebooks: int) -> dict[str, Setting]:
+        """Return the number of codebooks that are taken."""
+        wanted = int(self.options["codebooks"])
+        if not 0 <= wanted <= codebooks:
+            raise ApplicationError(f"option codebooks: expected 1 to {codebooks}, or 0 for all, got {wanted}")
+        return {"codebooks": wanted or codebooks}
 
     def rows(self, codec: Codec, audio: Audio) -> Frames:
         """Return the tokens of a clip."""
         payload = codec.encode(audio, self.rate).payload
         if isinstance(payload, bytes):
             raise ModelUnusable(f"{codec.card.name} gave bytes and no tokens; name a codec of tokens")
-        return payload.T.astype(np.float32)
+        return payload[: int(self.options["codebooks"]) or None].T.astype(np.float32)
 
 
 class CodecFrames(_CodecEncoder):

@@ -39,7 +39,6 @@ SHORTEST = 400
 """Samples at 16 kHz of one frame of WavLM's convolutions, 25 ms."""
 _UNUSED = frozenset({"masked_spec_embed"})
 """Tensors that only training needs."""
-_VARIANCE_FLOOR = 1e-7
 
 
 class WavLMFeatures:
@@ -57,14 +56,14 @@ class WavLMFeatures:
         """
         import torch
 
+        from codec_superb.applications.torch_setup import unit_variance
+
         if samples.size < SHORTEST:
             raise PredictionFailed(f"the clip has {samples.size} samples at 16 kHz; WavLM needs {SHORTEST}")
         with torch.inference_mode(), raises_out_of_memory("WavLM"):
             clip = torch.from_numpy(np.array(samples, np.float32))[None].to(self._device)
             if self._unit_variance:
-                # What Wav2Vec2FeatureExtractor does with do_normalize: mean 0, variance 1.
-                clip = clip - clip.mean()
-                clip = clip / (clip.square().mean() + _VARIANCE_FLOOR).sqrt()
+                clip = unit_variance(clip)
             layers = self._network(clip, output_hidden_states=True).hidden_states
             pooled = np.asarray(torch.stack([layer[0].mean(dim=0) for layer in layers]).cpu().numpy())
         if not np.isfinite(pooled).all():

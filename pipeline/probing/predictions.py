@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Model, Prediction
 from codec_superb.metrics.table import Category
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.tables.rows import PredictionLine
 
@@ -63,6 +64,21 @@ def checked(prediction: object) -> Prediction:
             f"expected finite numbers from the model, got {wrong} NaN or infinite of {prediction.size}"
         )
     return prediction
+
+
+def check_dimensions(model: str, sides: Iterable[PredictionSet]) -> None:
+    """Raise PipelineError where a model gave vectors or frames of several sizes: such lie in no common space."""
+    of_size: dict[tuple[int, int], str] = {}
+    for side in sides:
+        for clip, found in side.predictions.items():
+            if not isinstance(found, str):
+                of_size.setdefault((found.ndim, found.shape[-1]), clip)
+    if len(of_size) > 1:
+        got = " and ".join(f"{size} numbers for {clip}" for (_, size), clip in list(of_size.items())[:2])
+        raise PipelineError(
+            f"{model}: expected vectors of one size for all clips, got {got}; name another model, or mend this one and "
+            "call probe with --overwrite"
+        )
 
 
 def to_line(

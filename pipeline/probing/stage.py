@@ -22,7 +22,7 @@ from codec_superb.pipeline.probing.choice import (
     with_clips,
 )
 from codec_superb.pipeline.probing.clip import SoundPlace
-from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest, split_failures
+from codec_superb.pipeline.probing.predictions import PredictionSet, check_dimensions, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
 from codec_superb.pipeline.probing.scoring import Answers, ProbeResult, SidePredictions, collection_settings, score_run
@@ -205,6 +205,8 @@ def _finish(of: _Scoring) -> None:
     for row in asked.probes:
         answers = Answers(heard) if of.behind is None else of.behind.answers(row, heard, items, store)
         answers = answers._replace(collections=collections)
+        if row.takes:
+            check_dimensions(model.name, answers.sides)
         results.append(score_run(row, name, items, answers, model, group.trials, classes))
     ran = {row.key: model.name for row in asked.probes}
     store.info = put_probes(store.folder, results, stamp("probe", of.device, ran) if made else None)

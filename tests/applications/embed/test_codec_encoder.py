@@ -48,6 +48,9 @@ def test_codes_are_the_codecs_own_tokens(folder: Path) -> None:
     assert isinstance(tokens, np.ndarray)
     (found,) = scores(backend.predict([sound(samples)]))
     np.testing.assert_array_equal(found, tokens.T)
+    fewer = answer(f"codec-codes:{NAME},codebooks=2", folder, samples)
+    np.testing.assert_array_equal(fewer, tokens[:2].T)
+    assert open_backend(f"codec-codes:{NAME},codebooks=2", folder).prepare().settings["codebooks"] == 2
     assert (backend.rate, model.name, model.random) == (24_000, f"codec-codes:{NAME}", True)
     assert model.settings == {"hop_s": pytest.approx(1 / 75), "codebooks": 8}
 
@@ -88,12 +91,13 @@ def test_weights_options_and_codec_are_its_identity(tmp_path: Path, folder: Path
         ("codec-codes:encodec_24k", "encodec_24k"),
         (f"codec-frames:{NAME},latents=raw", "quantised or continuous, got 'raw'"),
         (f"codec-codes:{NAME},latents=continuous", "got 'latents'"),
+        (f"codec-codes:{NAME},codebooks=9", "expected 1 to 8, or 0 for all, got 9"),
     ],
 )
-def test_what_it_cannot_be_asked_for(spec: str, said: str) -> None:
+def test_what_it_cannot_be_asked_for(spec: str, said: str, folder: Path) -> None:
     """An error that names what came, before anything is loaded."""
     with pytest.raises(ApplicationError, match=said):
-        open_backend(spec).prepare()
+        open_backend(spec, folder).prepare()
 
 
 def test_missing_weights_are_named(tmp_path: Path) -> None:

@@ -16,12 +16,14 @@ from support.timing import wait_for
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Item, Model
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.clip import SoundPlace
 from codec_superb.pipeline.probing.predictions import (
     Answer,
     Failure,
     PredictionSet,
     answer_of,
+    check_dimensions,
     checked,
     model_digest,
     needs_prediction,
@@ -176,3 +178,22 @@ class TestBatches:
         """The first half is the larger one, and there is never an empty one."""
         assert halves((1, 2, 3)) == ((1, 2), (3,))
         assert halves((1,)) == ((1,),)
+
+
+class TestDimensions:
+    """Vectors of one model lie in one space."""
+
+    def test_one_size_passes_whatever_the_number_of_frames(self) -> None:
+        """Frames differ in number, and texts have no size."""
+        frames = PredictionSet({"a": np.ones((3, 4), np.float32), "b": np.ones((7, 4), np.float32)}, {"c": "silent"})
+        check_dimensions("model", [frames, frames])
+        check_dimensions("model", [PredictionSet({"a": "one", "b": "one two"}, {})])
+
+    @pytest.mark.parametrize("other", [np.ones(5, np.float32), np.ones((4, 4), np.float32)])
+    def test_another_size_ends_the_run(self, other: np.ndarray) -> None:
+        """On either side, of a vector or of frames where vectors were: the error names the model and two clips."""
+        usual = PredictionSet({"a": np.ones(4, np.float32), "b": np.ones(4, np.float32)}, {})
+        with pytest.raises(
+            PipelineError, match=r"^model: expected .* got 4 numbers for a and \d numbers for b; .*--overwrite"
+        ):
+            check_dimensions("model", [usual, PredictionSet({"b": other}, {})])
