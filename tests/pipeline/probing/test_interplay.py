@@ -130,6 +130,7 @@ def test_another_backend_takes_the_place_of_the_first(stages: Stages, whole: dic
     """One answer a probe stays; the first model's predictions are kept, so that it can come back at no cost."""
     stages.score()
     stages.probe("asv", "voices")
+    stages.probe(FRAMES, "bands")
     assert stages.probe("dnsmos", "differences") == 12
     assert stages.state() != whole
     assert stages.run.info().probes["asv"].backend == "voices"
@@ -147,6 +148,7 @@ def test_more_clips_drop_the_probes_until_they_are_probed(
     stages.score()
     stages.probe("asv", "voices")
     stages.probe("dnsmos", "levels")
+    stages.probe(FRAMES, "bands")
     stages.resynth()
     assert stages.state()["probes"] == {}
     assert stages.state()["pairs"] == ()
