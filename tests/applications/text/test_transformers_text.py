@@ -190,5 +190,5 @@ class TestTfIdf:
         """One sentence."""
         file = tmp_path / "idf.csv"
         file.write_text(content)
-        with pytest.raises(MissingModel, match="^tf-idf: "):
+        with pytest.raises(MissingModel, match=r"^tf-idf: "):
             TfIdf(str(file)).prepare()
