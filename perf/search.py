@@ -2,9 +2,9 @@
 
     python perf/search.py [--queries 5000] [--candidates 271711] [--dimensions 384] [--threads 2]
 
-Unit vectors are drawn by seed and lie in a file, memory-mapped; a query is a candidate with noise, which it looks for. The
-peer is faiss's ``IndexFlatIP`` where faiss is installed, else scikit-learn's brute force; it returns the ten best, in
-float32, and no ranks, and it holds its vectors in memory. Memory is what the search takes besides the map, at its
+Unit vectors are drawn by seed and lie in a file, memory-mapped; a query is a candidate with noise, which it looks for.
+The peer is faiss's ``IndexFlatIP`` where faiss is installed, else scikit-learn's brute force; it returns the ten best,
+in float32, and no ranks, and it holds its vectors in memory. Memory is what the search takes besides the map, at its
 highest, seen every 20 ms. Where both have found the ten best, they are compared.
 """
 
