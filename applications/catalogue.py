@@ -217,6 +217,27 @@ _ROWS = (
         "English sentences as 384 numbers; comes from a package file, runs without torch",
         packages=("tokenizers",), model="minilm",
     ),
+    BackendEntry(
+        "transformers-text", ("text",), f"{_ROOT}.text.transformers_text:TransformersText", "applications",
+        "text encoders of transformers and of sentence-transformers, from the hub or a folder",
+        packages=(*_TORCH, "tokenizers"),
+    ),
+    BackendEntry(
+        "tf-idf", ("text",), f"{_ROOT}.text.tf_idf:TfIdf", "probes", "hashed term vectors, without a model",
+        model=NO_FILE,
+    ),
+    BackendEntry(
+        "endpoint", ("text",), f"{_ROOT}.text.endpoint:Endpoint", "probes",
+        "text embeddings of a server: OpenAI's form, Gemini, Vertex AI; a file describes it",
+    ),
+    BackendEntry(
+        "command", ("reader",), f"{_ROOT}.text.command_reader:CommandReader", "probes",
+        "a program of yours that answers questions, as lines of JSON",
+    ),
+    BackendEntry(
+        "endpoint-chat", ("reader",), f"{_ROOT}.text.chat_reader:ChatReader", "probes",
+        "a generative reader of a server that takes OpenAI's chat completions; a file describes it",
+    ),
     BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
         model=NO_FILE,
     ),

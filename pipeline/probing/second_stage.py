@@ -31,6 +31,7 @@ def open_second_stage(embedder: Embedder, dataset: Dataset) -> SecondStageAnswer
     plan = embedder.plan
     if isinstance(plan.stage, TextEncoder):
         return Encoding(plan, StoredTextVectors(plan, dataset, embedder))
+    embedder.stack.callback(plan.stage.close)
     return Reading(plan, dataset, embedder.device, embedder.progress)
 
 
