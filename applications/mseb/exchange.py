@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from codec_superb.applications.mseb.result_json import FLOPS, SIZE, MsebDataset, MsebResult, MsebScore, MsebTask
+from codec_superb.applications.probe import ProbeMetric
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.applications.table import ProbeMetric
 
 SPLIT = "test"
 UNKNOWN_LANGUAGE = "und"
