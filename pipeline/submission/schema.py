@@ -66,7 +66,7 @@ class SubmittedDataset(Record):
     """How to cite the dataset."""
     spec_hash: Sha256
     """SHA-256 over format, card, manifest hash and condition of the run."""
-    probes: tuple[ProbeInfo, ...] = Field(default=(), max_length=20)
+    probes: tuple[ProbeInfo, ...] = Field(default=(), max_length=100)
     """How the applications were run on it, sorted by probe."""
     provenance: tuple[Provenance, ...]
     """A stamp for each stage of the run, in the order in which they ran."""
