@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Literal
 
-from codec_superb.applications.catalogue import CODEC, NO_FILE, OWN_FILE, BackendEntry
+from codec_superb.applications.backends import CODEC, NO_FILE, OWN_FILE, BackendEntry
 from codec_superb.applications.model_files import embedded_models, is_downloaded
 
 State = Literal["ready", "fetches", "needs model", "needs packages"]

@@ -81,12 +81,12 @@ class Probe:
     """Version of the definition; a change of numbers changes it."""
     paper: str
     backend: str
-    """Name of the default backend, see :mod:`codec_superb.applications.catalogue`; ``:NAME`` for
+    """Name of the default backend, see :mod:`codec_superb.applications.backends`; ``:NAME`` for
     one of a plug-in's own file."""
     scorer: str
     """``module:function`` taking (:class:`Probe`, ``ScoringInput``) -> ``ProbeScores``; ``:function`` as above."""
     takes: tuple[str, ...] = ()
-    """Roles of backends, one of which can answer (:class:`~codec_superb.applications.catalogue.BackendEntry`); empty
+    """Roles of backends, one of which can answer (:class:`~codec_superb.applications.backends.BackendEntry`); empty
     for those that name the probe."""
     options: tuple[tuple[str, str], ...] = ()
     """Parameters of a task as sorted name-value pairs, read by the scorer."""

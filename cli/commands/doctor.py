@@ -200,7 +200,7 @@ def _neural(family: str, names: list[str]) -> Finding:
 def _applications() -> list[Finding]:
     """Check for the packages and files of each probe model; nothing is loaded or downloaded."""
     from codec_superb.applications.availability import availability
-    from codec_superb.applications.catalogue import BACKENDS
+    from codec_superb.applications.backends import BACKENDS
 
     findings = []
     for name, entry in BACKENDS.items():

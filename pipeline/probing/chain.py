@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from codec_superb.applications.catalogue import BackendEntry, backend_entry, make_second_stage, variant_of
+from codec_superb.applications.backends import BackendEntry
+from codec_superb.applications.catalogue import backend_entry, make_second_stage, variant_of
 from codec_superb.applications.interface import Backend, Model, SecondStage
 from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest
 

@@ -10,14 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from codec_superb.applications.catalogue import (
-    BackendEntry,
-    Choice,
-    backend_entry,
-    check,
-    open_backend,
-    stages,
-)
+from codec_superb.applications.backends import BackendEntry
+from codec_superb.applications.catalogue import Choice, backend_entry, check, open_backend, stages
 from codec_superb.applications.errors import MissingLabels
 from codec_superb.applications.interface import Backend, Item, Model, Samples
 from codec_superb.applications.probe import Probe

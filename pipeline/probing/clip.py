@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from codec_superb.applications.catalogue import BackendEntry, make_backend
+from codec_superb.applications.backends import BackendEntry
+from codec_superb.applications.catalogue import make_backend
 from codec_superb.applications.errors import (
     MissingModel,
     MissingPackage,

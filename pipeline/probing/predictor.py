@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from codec_superb.applications.catalogue import BackendEntry
+from codec_superb.applications.backends import BackendEntry
 from codec_superb.applications.interface import Backend, Model
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.clip import (

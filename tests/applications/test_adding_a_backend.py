@@ -13,7 +13,8 @@ from support.metrics import speech
 from support.stranger import Copy, guide_blocks
 
 from codec_superb.applications import catalogue
-from codec_superb.applications.catalogue import NO_FILE, BackendEntry, choose, open_backend
+from codec_superb.applications.backends import NO_FILE, BackendEntry
+from codec_superb.applications.catalogue import choose, open_backend
 from codec_superb.applications.interface import Item, ScoringInput, Sound
 
 
@@ -70,7 +71,7 @@ def test_a_model_is_a_class_a_row_and_a_test(tmp_path: Path) -> None:
     code, row, test = guide_blocks("adding-a-backend.md")
     copy = Copy(tmp_path)
     copy.write("applications/asv/mel_voice.py", code)
-    copy.insert("applications/catalogue.py", ")  # fmt: skip\n\nBACKENDS: dict", row)
+    copy.insert("applications/backends.py", ")  # fmt: skip\n\nBACKENDS: dict", row)
     copy.write("tests/applications/asv/test_mel_voice.py", test)
     copy.test("tests/applications/asv/test_mel_voice.py", "tests/applications/test_availability.py")
     assert len(copy.touched) == 3

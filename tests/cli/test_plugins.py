@@ -37,7 +37,7 @@ LOUDNESS = '''
 
 import hashlib
 
-from codec_superb.applications.catalogue import NO_FILE, BackendEntry
+from codec_superb.applications.backends import NO_FILE, BackendEntry
 from codec_superb.applications.interface import Backend, Model
 from codec_superb.applications.one_by_one import one_by_one
 from codec_superb.applications.probe import Field, Probe, ProbeMetric

@@ -13,7 +13,7 @@ from support.home import home_with_models
 from support.pipeline.probe import ENTRIES
 from support.speech import recordings
 
-from codec_superb.applications.catalogue import BACKENDS
+from codec_superb.applications.backends import BACKENDS
 from codec_superb.cli.main import call
 
 CODECS = ["codec2_700", "opus_24k"]

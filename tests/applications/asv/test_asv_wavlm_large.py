@@ -27,7 +27,8 @@ from codec_superb.applications.asv import wavlm_large_sv
 from codec_superb.applications.asv.wavlm_ecapa import TRAINING_ONLY, published_name, speaker_network
 from codec_superb.applications.asv.wavlm_large_sv import PAGE, PUBLISHED_BYTES, PUBLISHED_SHA256
 from codec_superb.applications.availability import availability
-from codec_superb.applications.catalogue import BACKENDS, open_backend
+from codec_superb.applications.backends import BACKENDS
+from codec_superb.applications.catalogue import open_backend
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Backend
 from codec_superb.applications.ultra.protocol import DATASETS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 from support.profile import examples
 
-from codec_superb.applications.catalogue import BACKENDS
+from codec_superb.applications.backends import BACKENDS
 from codec_superb.applications.errors import MissingModel, PredictionFailed
 from codec_superb.applications.interface import Item, TextQuestion
 from codec_superb.applications.text.minilm import MAX_TOKENS, MiniLm

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codec_superb.applications.asr.paraformer import Paraformer
-from codec_superb.applications.catalogue import BACKENDS
+from codec_superb.applications.backends import BACKENDS
 from codec_superb.applications.quality.dnsmos import DnsMos
 from codec_superb.applications.table import APPLICATIONS, PROBE_METRICS, PROBES
 from codec_superb.applications.ultra.average import average

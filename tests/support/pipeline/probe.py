@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from codec_superb.applications import catalogue
-from codec_superb.applications.catalogue import BackendEntry
+from codec_superb.applications.backends import BackendEntry
 from codec_superb.applications.errors import MissingModel, OutOfMemory, PredictionFailed
 from codec_superb.applications.interface import Backend, Item, Model, Prediction, Samples, Sound
 

@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from codec_superb.applications import catalogue
-from codec_superb.applications.catalogue import BackendEntry, make_second_stage
+from codec_superb.applications.backends import BackendEntry
+from codec_superb.applications.catalogue import make_second_stage
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Model, Samples, TextEncoder, TextRole
 from codec_superb.data_manifests import open_dataset

@@ -1,0 +1,231 @@
+"""The table of model backends as data: what each answers for, its class, its packages and where its model comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from codec_superb.plugins import Source
+
+NO_FILE, OWN_FILE, CODEC = "no file", "own file", "codec"
+
+
+@dataclass(frozen=True, slots=True)
+class BackendEntry:
+    """One backend of the catalogue."""
+
+    name: str
+    probes: tuple[str, ...]
+    """Probes that it answers for, or roles that probes take (``Probe.takes``): ``asr`` transcribes, ``words`` with the
+    times of words, ``vectors`` gives a vector of a clip, ``frames`` several, ``joint`` puts sounds and texts into one
+    space, ``codes`` gives a discrete unit of each frame; ``text`` and ``reader`` are second stages of a chain."""
+    target: str
+    """``module:Class``."""
+    extra: str
+    """Extra of this package that it needs; '' for a backend with a private environment."""
+    summary: str
+    """One-line description."""
+    packages: tuple[str, ...] = ()
+    """Modules that it and the scoring of its probes import, besides those of the core."""
+    model: str = ""
+    """Where its usual model comes from: a name of ``models.yaml``; :data:`NO_FILE` where it needs none;
+    :data:`OWN_FILE` for one that lies in no index and on no hub that is asked; :data:`CODEC` where the user names a
+    codec of the catalogue; '' where the user names a model."""
+    origin: str = ""
+    """'' for a row of the catalogue; the distribution or the file that a plug-in comes from, set where it is found."""
+    sha256: str = ""
+    """Of the file of a plug-in that is one, set where it is found."""
+
+    def plugged(self, source: Source) -> BackendEntry:
+        """Return the row as a plug-in's."""
+        return replace(self, target=source.target(self.target), origin=source.origin, sha256=source.sha256)
+
+
+_ROOT = "codec_superb.applications"
+
+_TORCH = ("torch", "transformers")
+_ROWS = (
+    BackendEntry(
+        "faster-whisper", ("asr",), f"{_ROOT}.asr.faster_whisper:FasterWhisper", "probes",
+        "Whisper on CTranslate2; tiny.en comes from a package file, others from the hub or a folder",
+        packages=("faster_whisper", "whisper_normalizer"), model="whisper-tiny.en",
+    ),
+    BackendEntry(
+        "faster-whisper-words", ("words",), f"{_ROOT}.asr.faster_whisper_words:FasterWhisperWords", "mseb",
+        "the same, with the times of words",
+        packages=("faster_whisper", "whisper_normalizer", "wordfreq"), model="whisper-tiny.en",
+    ),
+    BackendEntry(
+        "openai-whisper", ("asr",), f"{_ROOT}.asr.openai_whisper:OpenAIWhisper", "applications",
+        "the original Whisper, any size; the paper's is large",
+        packages=("whisper", "torch", "whisper_normalizer"),
+    ),
+    BackendEntry(
+        "transformers-asr", ("asr",), f"{_ROOT}.asr.transformers_asr:TransformersASR", "applications",
+        "Whisper and wav2vec 2.0 checkpoints of transformers",
+        packages=("torch", "transformers", "whisper_normalizer"),
+    ),
+    BackendEntry(
+        "pocketsphinx", ("asr",), f"{_ROOT}.asr.pocketsphinx_asr:PocketSphinx", "probes",
+        "a second opinion without a neural network, US English",
+        packages=("pocketsphinx", "whisper_normalizer"), model=NO_FILE,
+    ),
+    BackendEntry(
+        "paraformer", ("asr",), f"{_ROOT}.asr.paraformer:Paraformer", "", "Paraformer-zh in a private environment",
+        packages=("whisper_normalizer",),
+    ),
+    BackendEntry(
+        "transcript-truth", ("asr",), f"{_ROOT}.asr.transcript_truth:TranscriptTruth", "probes",
+        "the oracle: the dataset's own transcripts",
+        packages=("whisper_normalizer",), model=NO_FILE,
+    ),
+    BackendEntry(
+        "resemblyzer", ("asv", "sim", "vectors"), f"{_ROOT}.asv.resemblyzer:Resemblyzer", "probes",
+        "GE2E speaker encoder; comes from a package file, runs without torch",
+        packages=("webrtcvad",), model="resemblyzer",
+    ),
+    BackendEntry(
+        "speechbrain", ("asv", "sim", "vectors"), f"{_ROOT}.asv.speechbrain_ecapa:SpeechBrainEcapa", "applications",
+        "ECAPA-TDNN trained on VoxCeleb, the paper's",
+        packages=("speechbrain", "torch"),
+    ),
+    BackendEntry(
+        "wavlm-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
+        "WavLM with an x-vector head; not UltraEval-Audio's",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "wavlm-large-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_large_sv:WavLMLargeSV", "applications",
+        "WavLM-Large under an ECAPA-TDNN, UltraEval-Audio's, from a local file",
+        packages=_TORCH, model=OWN_FILE,
+    ),
+    BackendEntry(
+        "wavlm-emotion", ("er",), f"{_ROOT}.er.wavlm_emotion:WavLMEmotion", "applications",
+        "WavLM-Large, weighted sum of layers, mean pooling, linear; trained on the references by folds",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "emotion2vec", ("er",), f"{_ROOT}.er.emotion2vec:Emotion2Vec", "", "emotion2vec in a private environment"
+    ),
+
+    BackendEntry(
+        "yamnet", ("aec",), f"{_ROOT}.aec.yamnet:YamNet", "probes",
+        "521 AudioSet classes; comes from a package file that states no licence: fetched only when it is asked for",
+        packages=("onnxruntime",), model="yamnet",
+    ),
+    BackendEntry(
+        "yamnet-frames", ("frames",), f"{_ROOT}.embed.yamnet_frames:YamNetFrames", "probes",
+        "the layer under YAMNet's classes, every 0.48 s; the files and the missing licence of yamnet",
+        packages=("onnxruntime",), model="yamnet",
+    ),
+    BackendEntry(
+        "yamnet-vectors", ("vectors",), f"{_ROOT}.embed.yamnet_frames:YamNetVectors", "probes",
+        "the same, one vector a clip",
+        packages=("onnxruntime",), model="yamnet",
+    ),
+    BackendEntry(
+        "aisfx", ("vectors",), f"{_ROOT}.embed.aisfx:AiSfx", "applications",
+        "sound effects by category; comes from a package file",
+        packages=("torch",), model="aisfx",
+    ),
+    BackendEntry(
+        "transformers-frames", ("frames",), f"{_ROOT}.embed.transformers_frames:TransformersFrames", "applications",
+        "frames of HuBERT, wav2vec 2.0, WavLM or Whisper's encoder: transformers-frames:OWNER/NAME,layer=9",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "pooled-transformers", ("vectors",), f"{_ROOT}.embed.transformers_frames:PooledTransformers", "applications",
+        "the same, one vector a clip: pooled-transformers:OWNER/NAME,pooling=max",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "clap-joint", ("joint", "vectors"), f"{_ROOT}.embed.clap_joint:ClapJoint", "applications",
+        "CLAP's two towers: sounds and texts in one space",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "perch", ("vectors",), f"{_ROOT}.embed.perch:Perch", "probes",
+        "Perch 2, bird song and other animals, from a file for ONNX Runtime or LiteRT",
+        packages=("onnxruntime",), model=OWN_FILE,
+    ),
+    BackendEntry(
+        "log-mel-frames", ("frames",), f"{_ROOT}.embed.log_mel:LogMelFrames", "",
+        "a log-mel spectrogram, 80 bands of 25 ms every 10 ms", model=NO_FILE,
+    ),
+    BackendEntry(
+        "log-mel-vectors", ("vectors",), f"{_ROOT}.embed.log_mel:LogMelVectors", "",
+        "the same, one vector a clip", model=NO_FILE,
+    ),
+    BackendEntry(
+        "spectrogram-frames", ("frames",), f"{_ROOT}.embed.spectrogram:SpectrogramFrames", "",
+        "a power spectrogram, 64 ms every 20 ms, of MSEB's reconstruction task", model=NO_FILE,
+    ),
+    BackendEntry(
+        "codec-codes", ("codes",), f"{_ROOT}.embed.codec_encoder:CodecCodes", "",
+        "the tokens of a codec: codec-codes:mimi_8cb", model=CODEC,
+    ),
+    BackendEntry(
+        "codec-frames", ("frames",), f"{_ROOT}.embed.codec_encoder:CodecFrames", "",
+        "the latents of a codec, quantised or with ,latents=continuous", model=CODEC,
+    ),
+    BackendEntry(
+        "codec-vectors", ("vectors",), f"{_ROOT}.embed.codec_encoder:CodecVectors", "",
+        "the same, one vector a clip", model=CODEC,
+    ),
+    BackendEntry(
+        "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "clap", ("aec",), f"{_ROOT}.aec.clap:Clap", "applications", "zero-shot: the classes of the dataset as prompts",
+        packages=_TORCH,
+    ),
+    BackendEntry(
+        "dnsmos", ("dnsmos",), f"{_ROOT}.quality.dnsmos:DnsMos", "probes",
+        "DNSMOS P.835 and P.808; comes from a package file",
+        packages=("onnxruntime",), model="dnsmos",
+    ),
+    BackendEntry(
+        "distillmos", ("distillmos",), f"{_ROOT}.quality.distillmos:DistillMos", "applications",
+        "distilled from XLS-R; comes from a package file",
+        packages=("torch",), model="distillmos",
+    ),
+    BackendEntry(
+        "utmos", ("utmos",), f"{_ROOT}.quality.utmos:Utmos", "applications", "UTMOS22 strong learner, a local file",
+        packages=_TORCH, model=OWN_FILE,
+    ),
+    BackendEntry(
+        "visqol", ("visqol",), f"{_ROOT}.quality.visqol:VisQol", "applications", "ViSQOL 3, speech and audio mode",
+        packages=("visqol",), model=NO_FILE,
+    ),
+    BackendEntry(
+        "minilm", ("text",), f"{_ROOT}.text.minilm:MiniLm", "probes",
+        "English sentences as 384 numbers; comes from a package file, runs without torch",
+        packages=("tokenizers",), model="minilm",
+    ),
+    BackendEntry(
+        "transformers-text", ("text",), f"{_ROOT}.text.transformers_text:TransformersText", "applications",
+        "text encoders of transformers and of sentence-transformers, from the hub or a folder",
+        packages=(*_TORCH, "tokenizers"),
+    ),
+    BackendEntry(
+        "tf-idf", ("text",), f"{_ROOT}.text.tf_idf:TfIdf", "probes", "hashed term vectors, without a model",
+        model=NO_FILE,
+    ),
+    BackendEntry(
+        "endpoint", ("text",), f"{_ROOT}.text.endpoint:Endpoint", "probes",
+        "text embeddings of a server: OpenAI's form, Gemini, Vertex AI; a file describes it",
+    ),
+    BackendEntry(
+        "command", ("reader",), f"{_ROOT}.text.command_reader:CommandReader", "probes",
+        "a program of yours that answers questions, as lines of JSON",
+    ),
+    BackendEntry(
+        "endpoint-chat", ("reader",), f"{_ROOT}.text.chat_reader:ChatReader", "probes",
+        "a generative reader of a server that takes OpenAI's chat completions; a file describes it",
+    ),
+    BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
+        model=NO_FILE,
+    ),
+)  # fmt: skip
+
+BACKENDS: dict[str, BackendEntry] = {row.name: row for row in _ROWS}
