@@ -1,4 +1,4 @@
-"""The table of model backends as data: what each answers for, its class, its packages and where its model comes from."""
+"""The table of model backends as data: what each answers for, its class, its packages, and where its model is from."""
 
 from __future__ import annotations
 
