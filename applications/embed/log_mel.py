@@ -33,7 +33,7 @@ class LogMelFrames(FrameBackend):
 
     def prepare(self) -> Model:
         """Say what will run. Raises ApplicationError for sizes that are none."""
-        refuse_variant(self.name, self.variant)
+        refuse_variant(self.name, self.chosen)
         if not (self.samples_of("window_s") >= 1 and self.samples_of("hop_s") >= 1 and int(self.options["bands"]) >= 1):
             raise ApplicationError(f"{self.name}: expected a window, a hop and bands of at least 1, got {self.options}")
         settings: dict[str, Setting] = {"front_end": "16 kHz, Hann, power, Slaney's mel to 8000 Hz, ln", "floor": FLOOR}
