@@ -65,6 +65,11 @@ _ROWS = (
         packages=("faster_whisper", "whisper_normalizer"), model="whisper-tiny.en",
     ),
     BackendEntry(
+        "faster-whisper-words", ("words",), f"{_ROOT}.asr.faster_whisper_words:FasterWhisperWords", "mseb",
+        "the same, with the times of words",
+        packages=("faster_whisper", "whisper_normalizer", "wordfreq"), model="whisper-tiny.en",
+    ),
+    BackendEntry(
         "openai-whisper", ("asr",), f"{_ROOT}.asr.openai_whisper:OpenAIWhisper", "applications",
         "the original Whisper, any size; the paper's is large",
         packages=("whisper", "torch", "whisper_normalizer"),
@@ -164,6 +169,10 @@ _ROWS = (
     BackendEntry(
         "log-mel-vectors", ("vectors",), f"{_ROOT}.embed.log_mel:LogMelVectors", "",
         "the same, one vector a clip", model=NO_FILE,
+    ),
+    BackendEntry(
+        "spectrogram-frames", ("frames",), f"{_ROOT}.embed.spectrogram:SpectrogramFrames", "",
+        "a power spectrogram, 64 ms every 20 ms, of MSEB's reconstruction task", model=NO_FILE,
     ),
     BackendEntry(
         "codec-codes", ("codes",), f"{_ROOT}.embed.codec_encoder:CodecCodes", "",

@@ -232,6 +232,18 @@ class ScoredPair(NamedTuple):
     """Score with the reference as enrolment and the resynthesis as test; None for ranks."""
 
 
+class ScoredFrames(NamedTuple):
+    """Frames of a clip that a probe keeps: the same moments of both sides."""
+
+    clip: str
+    frames: int
+    """Of the whole clip, of which some are kept."""
+    reference: NDArray[np.float32]
+    """Shape ``(kept, dimensions)``."""
+    resynthesis: NDArray[np.float32]
+    """Shape ``(kept, dimensions)``."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProbeScores:
     """All results of a probe on one run."""
@@ -241,6 +253,8 @@ class ProbeScores:
     pairs: tuple[ScoredPair, ...] = ()
     settings: Mapping[str, Setting] = field(default_factory=dict)
     """How it was scored: normaliser, trial list with its seed, parameters of the cost."""
+    frames: tuple[ScoredFrames, ...] = ()
+    """Of probes that keep frames: at most one entry a clip, all with one number of dimensions."""
 
 
 @dataclass(frozen=True, slots=True)

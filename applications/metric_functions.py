@@ -7,13 +7,15 @@ depends on a model: the service computes the same metrics from the rows of a sub
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 _NO_INTEGERS: NDArray[np.int64] = np.zeros(0, np.int64)
 _NO_FLAGS: NDArray[np.bool_] = np.zeros(0, np.bool_)
 _NO_FLOATS: Floats = np.zeros(0)
@@ -21,6 +23,29 @@ _NO_FLOATS: Floats = np.zeros(0)
 TARGET_PRIOR = 0.01
 MISS_COST = FALSE_ALARM_COST = 1.0
 """Parameters of the detection cost, as the paper of the benchmark leaves them and NIST's evaluations set them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedFrames:
+    """Vectors of the same moments on the reference and on one side; of the reference's own side both are the same."""
+
+    clips: NDArray[np.int64]
+    """Position of each frame's clip among the clips, rising, shape ``(frames,)``."""
+    reference: Floats
+    """Shape ``(frames, dimensions)``."""
+    side: Floats
+    """Shape ``(frames, dimensions)``."""
+    _known: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+
+    def once(self, compute: Callable[[PairedFrames], T]) -> T:
+        """Return what ``compute`` makes of the frames; computed once, however often a bootstrap asks."""
+        if compute not in self._known:
+            self._known[compute] = compute(self)
+        found: T = self._known[compute]
+        return found
+
+
+NO_FRAMES = PairedFrames(_NO_INTEGERS, np.zeros((0, 0)), np.zeros((0, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +61,8 @@ class Evidence:
     target: NDArray[np.bool_] = field(default_factory=lambda: _NO_FLAGS)
     scores: Floats = field(default_factory=lambda: _NO_FLOATS)
     """Score or rank of this side, shape ``(pairs,)``."""
+    frames: PairedFrames = NO_FRAMES
+    """Of the probes that keep frames."""
 
 
 def mean(evidence: Evidence, weights: Floats, field_name: str) -> Floats:

@@ -8,6 +8,7 @@ vectors as frames.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal, get_args
@@ -66,7 +67,8 @@ class Probe:
     label: str
     needs: tuple[str, ...]
     """Labels without which a clip is left out, and counted: ``text``, ``speaker``, ``emotion``, ``events``, or
-    ``extra:NAME`` for one of the dataset's own; ``collection:NAME`` is a collection that the dataset must have."""
+    ``extra:NAME`` for one of the dataset's own; ``collection:NAME`` is a collection that the dataset must have, and
+    ``collection:NAME?`` one that the scorer uses where the dataset has it."""
     categories: tuple[Category, ...]
     """Clips of other categories take no part."""
     shared: tuple[Field, ...]
@@ -112,6 +114,14 @@ class Probe:
     @property
     def collections(self) -> tuple[str, ...]:
         """Names of the collections that it needs."""
+        return tuple(name for name in self._collections if not name.endswith("?"))
+
+    def collections_of(self, present: Container[str]) -> tuple[str, ...]:
+        """Return the names of the collections that it uses of a dataset that has those ``present``."""
+        return tuple(name.removesuffix("?") for name in self._collections if name.removesuffix("?") in present)
+
+    @property
+    def _collections(self) -> tuple[str, ...]:
         return tuple(need.removeprefix(_COLLECTION) for need in self.needs if need.startswith(_COLLECTION))
 
     @property

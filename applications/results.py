@@ -14,7 +14,7 @@ class ApplicationAggregate(Record):
     """One application metric on one dataset: the ceiling, the value, and the loss by the codec."""
 
     probe: str
-    """Key of the probe; ``ultra`` for the average over several."""
+    """Key of the probe; ``ultra`` or ``mseb.<group>`` for an average over several figures."""
     figure: str
     """Key of the figure, see ``applications.table``."""
     dataset: str

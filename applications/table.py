@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from math import inf
 
+from codec_superb.applications.averages.composite import Composite
 from codec_superb.applications.errors import UnknownApplication
+from codec_superb.applications.mseb.tasks import own_tasks
 from codec_superb.applications.probe import Field, Probe, ProbeMetric
+from codec_superb.applications.ultra.protocol import ULTRA
 from codec_superb.metrics.table import CATEGORIES, Category
 
 _SPEECH: tuple[Category, ...] = ("speech",)
@@ -234,16 +237,12 @@ _ROWS = (
     ),
 )  # fmt: skip
 
-PROBES: dict[str, Probe] = {row.key: row for row in _ROWS}
-PROBE_METRICS: dict[str, ProbeMetric] = {metric.key: metric for row in _ROWS for metric in row.metrics}
-COMPOSITES: dict[str, ProbeMetric] = {
-    "ultra_average": ProbeMetric(
-        "ultra_average", "UltraEval average", "", True, -inf, 100.0, 2,
-        "Mean of nine: 100 minus error rate, speaker similarity and acoustics, on each of three datasets.",
-        "codec_superb.applications.ultra.average:average",
-    )
-}  # fmt: skip
+_MSEB = own_tasks()
+PROBES: dict[str, Probe] = {row.key: row for row in (*_ROWS, *_MSEB.probes)}
+PROBE_METRICS: dict[str, ProbeMetric] = {metric.key: metric for row in PROBES.values() for metric in row.metrics}
+AVERAGES: dict[str, Composite] = {row.figure.key: row for row in (ULTRA, *_MSEB.composites)}
 """Figures over several probes and datasets, computed from the values of single figures and never from clips."""
+COMPOSITES: dict[str, ProbeMetric] = {key: row.figure for key, row in AVERAGES.items()}
 APPLICATIONS: dict[str, tuple[str, ...]] = {
     "asr": ("asr",),
     "asv": ("asv", "sim"),
@@ -251,6 +250,7 @@ APPLICATIONS: dict[str, tuple[str, ...]] = {
     "aec": ("aec",),
     "quality": ("dnsmos",),
     "ultra": ("asr", "sim", "utmos", "dnsmos"),
+    **_MSEB.applications,
 }
 """What ``--application`` takes, and the probes behind it; a probe's own key is taken as well."""
 BENCHMARKS = frozenset({"mseb"})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from codec_superb.applications.results import ApplicationAggregate
     from codec_superb.metrics.results import Score
     from codec_superb.pipeline.runs.outcome import RunOutcome
-    from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+    from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 
 HEAD = ("codec", "reference", "value", "95 % interval", "loss", "95 % interval", "clips")
 
@@ -44,7 +44,7 @@ def measured_metrics(outcomes: Sequence[RunOutcome]) -> list[CodecProbeMetric]:
     found: list[CodecProbeMetric] = []
     for runs in by_codec.values():
         rows: list[ClipRow] = []
-        pairs: list[PairRow] = []
+        pairs: list[KeptRow] = []
         models: dict[tuple[str, str], str] = {}
         short: dict[tuple[str, str], tuple[str, ...]] = {}
         for run in runs:

@@ -54,7 +54,7 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
             reference={"correct": correct[0][position]},
             resynthesis={"correct": correct[1][position]},
         )
-    return ProbeScores(outcomes, _pairs(taking, owned, sides, list(known.positions)), _settings(question, known))
+    return ProbeScores(outcomes, rank_pairs(taking, owned, sides, list(known.positions)), _settings(question, known))
 
 
 def _why_left_out(item: Item, known: Counterparts) -> str:
@@ -93,10 +93,14 @@ def _correct(scores: Floats, owned: Sequence[tuple[str, ...]], labels: list[str]
     return found
 
 
-def _pairs(
+def rank_pairs(
     items: Sequence[Item], owned: Sequence[tuple[str, ...]], sides: Sequence[Floats], labels: list[str]
 ) -> tuple[ScoredPair, ...]:
-    """Return the rank of each clip within each of its labels: how many clips score at least as much."""
+    """Return the rank of each clip within each of its labels: how many clips score at least as much.
+
+    ``owned`` are the labels of each clip, ``sides`` the scores of reference and resynthesis, each of shape
+    ``(clips, labels)``.
+    """
     column = {label: position for position, label in enumerate(labels)}
     ordered = [np.sort(scores, axis=0) for scores in sides]
     pairs = []

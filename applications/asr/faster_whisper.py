@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ctranslate2
 import numpy as np
@@ -54,6 +54,16 @@ REPOSITORIES = {
     "turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
 }  # fmt: skip
 """Sizes by name, as faster-whisper 1.2.1 has them; a test compares the two."""
+
+
+class Decoded(NamedTuple):
+    """One part of a sound, decoded."""
+
+    encoded: Any
+    """Output of the encoder."""
+    tokenizer: Tokenizer
+    """With the prompt that was used."""
+    tokens: list[int]
 
 
 class FasterWhisper(Backend):
@@ -107,6 +117,12 @@ class FasterWhisper(Backend):
         return whisper_decoding.joined([self._transcribe_part(part, sound.item) for part in parts])
 
     def _transcribe_part(self, part: Samples, item: Item) -> str:
+        decoded = self._decoded(part, item)
+        text: str = decoded.tokenizer.decode(decoded.tokens)
+        return text
+
+    def _decoded(self, part: Samples, item: Item) -> Decoded:
+        """Decode one part of a sound."""
         # Whisper was trained on windows of exactly 30 s (Radford et al. 2022).
         padded = np.zeros(whisper_decoding.WINDOW, np.float32)
         padded[: part.size] = part
@@ -123,8 +139,7 @@ class FasterWhisper(Backend):
             suppress_blank=True,
             suppress_tokens=self._suppressed,
         )
-        text: str = tokenizer.decode(result.sequences_ids[0])
-        return text
+        return Decoded(encoded, tokenizer, result.sequences_ids[0])
 
     def _tokenizer(self, encoded: Any, item: Item) -> Tokenizer:
         """Return the tokenizer with the prompt for the clip's language."""

@@ -48,10 +48,13 @@ def unit_of(tag: str | None) -> Unit:
 def normalise(text: str, tag: str | None) -> Normalised:
     """Normalise a transcript in the language of the BCP 47 ``tag``; None is a language that is not known."""
     unit = unit_of(tag)
-    if unit == "characters":
-        return Normalised(_characters(text), unit)
+    return Normalised(normalised_characters(text) if unit == "characters" else normalised_words(text, tag), unit)
+
+
+def normalised_words(text: str, tag: str | None) -> tuple[str, ...]:
+    """Return the words of a text by the normaliser of Whisper for its language, whatever the unit of that language."""
     normaliser = _english() if language_of(tag) == "en" else _basic()
-    return Normalised(tuple(normaliser(text).split()), unit)
+    return tuple(normaliser(text).split())
 
 
 def normaliser_name(tag: str | None) -> str:
@@ -62,7 +65,8 @@ def normaliser_name(tag: str | None) -> str:
     return f"Whisper {kind} (whisper-normalizer {version('whisper-normalizer')})"
 
 
-def _characters(text: str) -> tuple[str, ...]:
+def normalised_characters(text: str) -> tuple[str, ...]:
+    """Return the characters of a text after NFKC, in lower case, without spaces, punctuation and symbols."""
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
     kept = "".join(letter for letter in plain if unicodedata.category(letter)[0] not in _NOT_COUNTED)
     return tuple(unicodedata.normalize("NFKC", kept))  # a mark may now stand beside the letter that it belongs to

@@ -17,6 +17,8 @@ from codec_superb.applications.interface import Item
 COUNT = 5
 SEED = 0
 _SESSION = "session"
+BY_GROUP: tuple[Literal["session", "speaker"], ...] = ("session", "speaker")
+"""What is held out whole, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +32,25 @@ class Folds:
     """By clip id, from 0."""
 
 
-def make_folds(items: Sequence[Item], seed: int = SEED) -> Folds:
-    """Assign clips to folds, the same whatever the order of ``items``.
+def make_folds(
+    items: Sequence[Item], seed: int = SEED, by: Sequence[Literal["session", "speaker"]] = BY_GROUP
+) -> Folds:
+    """Assign clips to folds, the same whatever the order of ``items``; ``by`` is what may be held out whole.
 
     With more sessions (or speakers) than folds, the largest is placed first, each in the fold that is smallest by then.
     Single clips are shuffled by a hash of seed and id and dealt out. Raises ValueError for fewer than two clips.
     """
     if len(items) < 2:  # noqa: PLR2004 -- one to train on and one to ask about
         raise ValueError(f"folds need at least two clips, got {len(items)}")
-    sessions = {item.clip: dict(item.extra).get(_SESSION, "") for item in items}
-    speakers = {item.clip: item.speaker or "" for item in items}
-    if _tells_apart(sessions):
-        return _by_group("session", sessions)
-    if _tells_apart(speakers):
-        return _by_group("speaker", speakers)
-    shuffled = sorted(sessions, key=lambda clip: hashlib.sha256(f"{seed}:{clip}".encode()).digest())
+    groups = {
+        "session": {item.clip: dict(item.extra).get(_SESSION, "") for item in items},
+        "speaker": {item.clip: item.speaker or "" for item in items},
+    }
+    for kind in by:
+        if _tells_apart(groups[kind]):
+            return _by_group(kind, groups[kind])
+    clips = (item.clip for item in items)
+    shuffled = sorted(clips, key=lambda clip: hashlib.sha256(f"{seed}:{clip}".encode()).digest())
     count = min(COUNT, len(shuffled))
     return Folds("clip", count, {clip: place % count for place, clip in enumerate(shuffled)})
 

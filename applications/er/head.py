@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 Array = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -44,9 +45,12 @@ class Head:
 
     def probabilities(self, pooled: Array) -> Array:
         """Return the probability of each class for the time-averaged layers ``(layers, dimensions)`` of one clip."""
+        return _softmax(self.logits(pooled)).astype(np.float32)
+
+    def logits(self, pooled: Array) -> Floats:
+        """Return the score of each class before the softmax."""
         summed = self.layers @ ((pooled - self.mean) / self.deviation)
-        logits = self.matrix @ summed + self.bias
-        return _softmax(logits.astype(np.float64)).astype(np.float32)
+        return np.asarray(self.matrix @ summed + self.bias, np.float64)
 
 
 class AdamW:
@@ -77,21 +81,28 @@ class AdamW:
 
 
 def train_head(pooled: Array, targets: NDArray[np.int64], classes: int) -> Head:
-    """Train on ``pooled`` of shape ``(clips, layers, dimensions)`` with the number of each clip's class.
+    """Train on ``pooled`` of shape ``(clips, layers, dimensions)`` with the number of each clip's class."""
+    return train_classes(pooled, np.eye(classes)[targets])
 
-    The loss is the cross entropy, its gradient written out: numpy needs two products with the layers a step, where a
-    framework's many small steps wait for each other's threads.
+
+def train_classes(pooled: Array, wanted: Floats, *, one_each: bool = True) -> Head:
+    """Train on ``pooled`` of shape ``(clips, layers, dimensions)``, with 1 in ``wanted`` ``(clips, classes)``.
+
+    The loss is the cross entropy, over all classes where a clip has one each, else of each class for itself. Its
+    gradient is written out: numpy needs two products with the layers a step, where a framework's many small steps wait
+    for each other's threads.
     """
+    link = _softmax if one_each else expit
     clips, layers, dimensions = pooled.shape
     mean, deviation = pooled.mean(axis=0), np.maximum(pooled.std(axis=0), _LEAST_DEVIATION)
     inputs = np.ascontiguousarray(((pooled - mean) / deviation).transpose(1, 0, 2)).reshape(layers, -1)
-    wanted = np.eye(classes)[targets]
+    classes = wanted.shape[1]
     mix, matrix, bias = np.zeros(layers), np.zeros((classes, dimensions)), np.zeros(classes)
     optimiser = AdamW((mix, matrix, bias), LEARNING_RATE, WEIGHT_DECAY)
     for _ in range(EPOCHS):
         weights = _softmax(mix)
         summed = (weights.astype(np.float32) @ inputs).reshape(clips, dimensions).astype(np.float64)
-        error = (_softmax(summed @ matrix.T + bias) - wanted) / clips
+        error = (link(summed @ matrix.T + bias) - wanted) / clips
         by_layer = (inputs @ (error @ matrix).astype(np.float32).ravel()).astype(np.float64)
         # the Jacobian of a softmax is diag(w) - w wᵀ
         optimiser.step((weights * (by_layer - weights @ by_layer), error.T @ summed, error.sum(axis=0)))

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
-from codec_superb.applications.ultra.average import DatasetMetrics
+from codec_superb.applications.averages.composite import Composite
+from codec_superb.applications.probe import ProbeMetric
+from codec_superb.applications.ultra.average import DatasetMetrics, Floats, Value, average
 
-Values = Mapping[tuple[str, str], float]
-"""Value of a figure by (dataset, figure key), on one side."""
+Values = Mapping[tuple[str, str], Value]
+"""Value of a figure by (dataset, figure key), on one side or for draws of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,19 @@ DATASETS: tuple[UltraDataset, ...] = (
 """UTMOS takes no part on Chinese."""
 
 
+ULTRA = Composite(
+    ProbeMetric(
+        "ultra_average", "UltraEval average", "", True, -inf, 100.0, 2,
+        "Mean of nine: 100 minus error rate, speaker similarity and acoustics, on each of three datasets.",
+        "codec_superb.applications.ultra.protocol:average_of",
+    ),
+    "ultra",
+    tuple((row.name, key) for row in DATASETS for key in row.needed),
+    "codec_superb.applications.ultra.protocol:protocol_deviations",
+)  # fmt: skip
+"""The average as a row of the table of composites."""
+
+
 @dataclass(frozen=True, slots=True)
 class Readiness:
     """Whether the average can be computed, and its inputs."""
@@ -100,6 +116,11 @@ def _figures(row: UltraDataset, values: Values) -> DatasetMetrics:
         dnsmos_ovrl=opinions.get("dnsmos_ovrl"),
         dnsmos_p808=opinions.get("dnsmos_p808"),
     )
+
+
+def average_of(values: Values) -> Floats:
+    """Return the average of all parts, of the shape of each."""
+    return average([_figures(row, values) for row in DATASETS])
 
 
 def protocol_deviations(backends: Mapping[tuple[str, str], str]) -> tuple[str, ...]:

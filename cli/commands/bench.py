@@ -217,7 +217,7 @@ def _fingerprint(runs: Sequence[Path]) -> str:
 
     digest = hashlib.sha256(f"{__version__} {' '.join(PROBES)}".encode())
     for run in sorted(runs):
-        for name in ("run.json", "clips.parquet", "pairs.parquet"):
+        for name in ("run.json", "clips.parquet", "pairs.parquet", "vectors.parquet"):
             digest.update(f"{run}/{name}".encode())
             digest.update((run / name).read_bytes() if (run / name).is_file() else b"")
     return digest.hexdigest()

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from codec_superb.applications.averages.composite import Composite, Place
 from codec_superb.applications.probe import SIDES, Probe, ProbeMetric
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.applications.table import PROBES
+from codec_superb.applications.table import AVERAGES, PROBES
+from codec_superb.pipeline.aggregates.composites import Backends, combined
 from codec_superb.pipeline.aggregates.estimate import ClusteredEstimate, contributing_clips, estimate
 from codec_superb.pipeline.aggregates.evidence import (
     PairedEvidence,
@@ -22,22 +24,21 @@ from codec_superb.pipeline.aggregates.evidence import (
     paired_evidence_of,
     probes_present,
 )
-from codec_superb.pipeline.aggregates.ultra import NEEDED, ULTRA, Backends, ultra_average
 from codec_superb.pipeline.errors import PipelineError
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 
 
 def aggregate_applications(
     rows: Iterable[ClipRow],
-    pairs: Iterable[PairRow],
+    pairs: Iterable[KeptRow],
     *,
     backends: Backends | None = None,
 ) -> tuple[ApplicationAggregate, ...]:
     """Compute every figure of every probe of the rows of one codec; deterministic whatever the order of both.
 
     A figure that has a value on neither side (characters of English) is absent, unless no clip takes part at all.
-    Sorted by dataset, probes and figures as in the table; figures over several datasets, which are absent unless
-    ``backends`` are those of their protocol, come last. PipelineError for a pair of clips that take no part.
+    Sorted by dataset, probes and figures as in the table; figures over several others, which are absent unless
+    ``backends`` are those that they admit, come last. PipelineError for a pair of clips that take no part.
     """
     by_dataset = _by_dataset(rows)
     groups = by_dataset_and_probe(pairs)
@@ -56,10 +57,10 @@ def aggregate_applications(
                 if not sides.clips or np.isfinite(estimated.found.point).any():
                     estimates[name, figure.key] = estimated
                     found.append(_entry(name, figure, sides, estimated, _counts(PROBES[key], by_dataset[name])))
-    return (*found, *_over_datasets(found, estimates, backends or {}))
+    return (*found, *_averages(found, estimates, backends or {}))
 
 
-def aggregate_slices(rows: Iterable[ClipRow], pairs: Iterable[PairRow]) -> tuple[ApplicationAggregate, ...]:
+def aggregate_slices(rows: Iterable[ClipRow], pairs: Iterable[KeptRow]) -> tuple[ApplicationAggregate, ...]:
     """Compute every figure on the clips of each slice; none of datasets whose clips name no slice.
 
     Sorted by dataset, slice, probes and figures. Pairs of clips of two slices are left out.
@@ -113,30 +114,41 @@ def _totals(figure: ProbeMetric, sides: PairedEvidence) -> dict[str, float]:
     if not figure.per:
         return {}
     chosen = contributing_clips(figure, sides)
+    # what is counted; a measured number has a mean and no sum
+    counted = [field for field in sides.probe.sided if field.whole]
     totals = {figure.per: float(sides.reference.values[figure.per][chosen].sum())}
     for name, side in zip(SIDES, (sides.reference, sides.resynthesis), strict=True):
-        totals |= {f"{name}.{field.name}": float(side.values[field.name][chosen].sum()) for field in sides.probe.sided}
+        totals |= {f"{name}.{field.name}": float(side.values[field.name][chosen].sum()) for field in counted}
     return totals
 
 
-def _over_datasets(
-    found: Sequence[ApplicationAggregate], estimates: Mapping[tuple[str, str], ClusteredEstimate], backends: Backends
+def _averages(
+    found: Sequence[ApplicationAggregate], estimates: Mapping[Place, ClusteredEstimate], backends: Backends
 ) -> list[ApplicationAggregate]:
-    """Compute the figure over several datasets whose parts are all there, by the models of its protocol."""
-    average = ultra_average(estimates, backends)
-    if average is None:
-        return []
-    parts = [[entry for entry in found if (entry.dataset, entry.figure) in needed] for needed in NEEDED]
-    return [
-        ApplicationAggregate(
-            probe="ultra",
-            figure=ULTRA.key,
-            dataset="",
-            # clips of a dataset count once, by the term that has the fewest
-            n=sum(min(entry.n for entry in part) for part in parts),
-            left_out=sum(max(entry.left_out for entry in part) for part in parts),
-            failed=sum(max(entry.failed for entry in part) for part in parts),
-            pairs=0,
-            **average.scores(ULTRA),
-        )
-    ]
+    """Compute the figures over several others whose parts are all there, by models that they admit."""
+    entries = {(entry.dataset, entry.figure): entry for entry in found}
+    datasets = {name for name, _ in estimates}
+    averages = []
+    for row in AVERAGES.values():
+        for dataset, parts in row.instances(datasets):
+            average = combined(row, parts, estimates, backends)
+            if average is not None:
+                averages.append(_average(row, dataset, [entries[place] for place in parts], average))
+    return averages
+
+
+def _average(
+    row: Composite, dataset: str, parts: Sequence[ApplicationAggregate], average: ClusteredEstimate
+) -> ApplicationAggregate:
+    by_dataset = [[entry for entry in parts if entry.dataset == name] for name in {entry.dataset for entry in parts}]
+    return ApplicationAggregate(
+        probe=row.probe,
+        figure=row.figure.key,
+        dataset=dataset,
+        # clips of a dataset count once, by the term that has the fewest
+        n=sum(min(entry.n for entry in own) for own in by_dataset),
+        left_out=sum(max(entry.left_out for entry in own) for own in by_dataset),
+        failed=sum(max(entry.failed for entry in own) for own in by_dataset),
+        pairs=0,
+        **average.scores(row.figure),
+    )

@@ -1,4 +1,4 @@
-"""Arranges clip rows and pairs as sorted arrays, from which application metrics are computed."""
+"""Arranges clip rows, pairs and frames as sorted arrays, from which application metrics are computed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.applications.metric_functions import Evidence, Floats
+from codec_superb.applications.metric_functions import NO_FRAMES, Evidence, Floats, PairedFrames
 from codec_superb.applications.probe import SIDES, Probe, ProbeMetric
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.groups import cluster_names
 from codec_superb.pipeline.statistics.jackknife import numbered
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
 from codec_superb.plugins import load
 
-Pairs = Mapping[tuple[str, str], Sequence[PairRow]]
+Pairs = Mapping[tuple[str, str], Sequence[KeptRow]]
 """By dataset and probe."""
 SHORT_S = 2.0
 """A clip below it, in seconds, is marked where a model repeats short clips: one sample more or less, which moves the
@@ -44,20 +44,21 @@ class PairedEvidence:
         return len(self.reference.scores)
 
 
-def by_dataset_and_probe(pairs: Iterable[PairRow]) -> Pairs:
-    """Group pairs by what they belong to."""
-    groups: dict[tuple[str, str], list[PairRow]] = defaultdict(list)
+def by_dataset_and_probe(pairs: Iterable[KeptRow]) -> Pairs:
+    """Group pairs and frames by what they belong to."""
+    groups: dict[tuple[str, str], list[KeptRow]] = defaultdict(list)
     for pair in pairs:
         groups[pair.dataset, pair.probe].append(pair)
     return groups
 
 
 def paired_evidence_of(
-    probe: Probe, rows: Sequence[ClipRow], pairs: Iterable[PairRow], clips: Collection[str] | None = None
+    probe: Probe, rows: Sequence[ClipRow], kept: Iterable[KeptRow], clips: Collection[str] | None = None
 ) -> PairedEvidence:
     """Collect what a probe kept of the clips of one dataset whose status is ok, of those in ``clips`` where given.
 
-    Pairs of other clips are left aside where ``clips`` are given; otherwise they are a PipelineError.
+    ``kept`` are its pairs or frames. Those of other clips are left aside where ``clips`` are given; otherwise they are
+    a PipelineError.
     """
     taking = [row for row in rows if _takes_part(row, probe.key) and (clips is None or row.clip in clips)]
     chosen = {row.clip: row.probes[probe.key] for row in taking}
@@ -72,8 +73,11 @@ def paired_evidence_of(
             columns[side][field.name] = np.array([chosen[name].shared[field.name] for name in names])
         for field in probe.sided:
             columns[side][field.name] = np.array([getattr(chosen[name], side)[field.name] for name in names])
+    rows_kept = list(kept)
+    pairs = [row for row in rows_kept if isinstance(row, PairRow)]
     left, right, target, scores = _places(probe, pairs, names, strict=clips is None)
-    sides = {side: Evidence(columns[side], left, right, target, scores[side]) for side in SIDES}
+    frames = _frames(probe, [row for row in rows_kept if isinstance(row, FramesRow)], names, strict=clips is None)
+    sides = {side: Evidence(columns[side], left, right, target, scores[side], frames[side]) for side in SIDES}
     clusters = np.array([number_of[name] for name in names], np.int64)
     return PairedEvidence(probe, names, clusters, sides["reference"], sides["resynthesis"])
 
@@ -109,6 +113,28 @@ def _places(probe: Probe, pairs: Iterable[PairRow], clips: Sequence[str], *, str
     return left, right, target, {"reference": one, "resynthesis": two}
 
 
+def _frames(probe: Probe, rows: Sequence[FramesRow], clips: Sequence[str], *, strict: bool) -> dict[str, PairedFrames]:
+    """Frames of all clips in the order of the clips; the reference's own side is the reference beside itself."""
+    place = {clip: position for position, clip in enumerate(clips)}
+    if strict and (astray := [row for row in rows if row.clip not in place]):
+        raise PipelineError(
+            f"frames of {astray[0].clip!r} of {astray[0].dataset!r}: expected clips on which {probe.key} is ok; "
+            "probe the run again"
+        )
+    mine = sorted((row for row in rows if row.clip in place), key=lambda row: place[row.clip])
+    if not mine:
+        return dict.fromkeys(SIDES, NO_FRAMES)
+    sizes = {row.dimensions for row in mine}
+    if len(sizes) > 1:
+        raise PipelineError(f"frames of {probe.key}: expected one number of dimensions, got {sorted(sizes)}")
+    positions = np.repeat([place[row.clip] for row in mine], [row.kept for row in mine]).astype(np.int64)
+    reference, resynthesis = (np.concatenate([row.side(side) for row in mine]) for side in SIDES)
+    return {
+        "reference": PairedFrames(positions, reference, reference),
+        "resynthesis": PairedFrames(positions, reference, resynthesis),
+    }
+
+
 @cache
 def probe_metric_function(figure: ProbeMetric) -> Callable[[Evidence, Floats], Floats]:
     """Import what computes a figure; it takes evidence of one side and weights of shape ``(draws, clips)``."""
@@ -142,8 +168,8 @@ def short_clips(rows: Iterable[ClipRow], info: ProbeInfo, dataset: str) -> tuple
 
 
 def only_probes(
-    rows: Iterable[ClipRow], pairs: Iterable[PairRow], keys: Collection[str]
-) -> tuple[list[ClipRow], list[PairRow]]:
+    rows: Iterable[ClipRow], pairs: Iterable[KeptRow], keys: Collection[str]
+) -> tuple[list[ClipRow], list[KeptRow]]:
     """Leave out the entries of probes other than ``keys``: those of an unfinished probing, which ``run.json`` omits."""
     kept = [
         row

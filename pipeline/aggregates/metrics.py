@@ -18,12 +18,12 @@ from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.results import NO_SCORE, Estimate, Measured, Score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.aggregates.applications import aggregate_applications, aggregate_slices
+from codec_superb.pipeline.aggregates.composites import Backends
 from codec_superb.pipeline.aggregates.interval import score_of
-from codec_superb.pipeline.aggregates.ultra import Backends
 from codec_superb.pipeline.statistics.bootstrap import standard_deviation
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
 from codec_superb.pipeline.statistics.jackknife import Jackknife, combine, interval
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 from codec_superb.record import Record
 
 
@@ -87,14 +87,14 @@ def aggregate(
     *,
     metrics: Sequence[str],
     expected: Mapping[str, int] | None = None,
-    pairs: Sequence[PairRow] = (),
+    pairs: Sequence[KeptRow] = (),
     backends: Backends | None = None,
 ) -> Aggregates:
     """Aggregate the rows of one codec; deterministic in ``rows`` and ``pairs`` (any order).
 
     ``expected`` maps a dataset to the number of its clips; one with fewer rows is shown as incomplete. ``pairs`` are
-    the trials and ranks of probes, ``backends`` the models that answered, by dataset and probe (a figure over several
-    datasets asks for those of its protocol). Raises PipelineError when a clip has two rows, or a pair has none.
+    the trials, ranks and frames of probes, ``backends`` the models that answered, by dataset and probe (a figure over
+    several datasets asks for those of its protocol). Raises PipelineError when a clip has two rows, or a pair has none.
     """
     groups = group_rows(rows)
     counts: dict[str, int] = {}

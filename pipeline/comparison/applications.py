@@ -112,15 +112,16 @@ def _shared(
     clusters = numbered(cluster_names([[part[clip] for part in by_clip] for clip in one.clips]))
     one, two = (replace(sides, clusters=clusters) for sides in (one, two))
     if not _same_pairs(one, two):
-        return "they rest on other trials or classes"
+        return "they rest on other trials, classes or frames"
     return one, two, (len(taking[0] - clips), len(taking[1] - clips))
 
 
 def _same_pairs(one: PairedEvidence, two: PairedEvidence) -> bool:
-    return all(
+    same = all(
         np.array_equal(getattr(one.reference, name), getattr(two.reference, name))
         for name in ("left", "right", "target")
     )
+    return same and np.array_equal(one.reference.frames.clips, two.reference.frames.clips)
 
 
 def _figures(

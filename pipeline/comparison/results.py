@@ -20,7 +20,7 @@ from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import CustomMetric, DatasetInfo, Provenance, titled
 from codec_superb.pipeline.submission.check import check_and_open
 from codec_superb.pipeline.submission.scrub import scrub
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 
 _FOLDERS = re.compile(r"…[/\\](?:[^\s/\\\"']+[/\\])*")
 """The folders left in a shortened path: how many ``pack`` removes depends on which ones it knows."""
@@ -57,7 +57,7 @@ class Results:
     """Metric key to version, over all datasets."""
     aggregates: Aggregates
     """Computed here from ``rows`` and ``pairs``."""
-    pairs: tuple[PairRow, ...] = ()
+    pairs: tuple[KeptRow, ...] = ()
     """Trials and ranks of probes."""
     condition: Condition | None = None
     """What all of it was made under; None for clean runs."""
@@ -148,7 +148,7 @@ def _results(
     card: Card,
     datasets: Sequence[ResultDataset],
     rows: Sequence[ClipRow],
-    pairs: Sequence[PairRow],
+    pairs: Sequence[KeptRow],
     condition: Condition | None,
     *,
     computed: Aggregates | None = None,

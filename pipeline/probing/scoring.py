@@ -14,7 +14,8 @@ from codec_superb.data_manifests.collections import Collection
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
 from codec_superb.pipeline.probing.predictions import PredictionSet
-from codec_superb.pipeline.tables.rows import PairRow, ProbeValue
+from codec_superb.pipeline.tables.rows import KeptRow, PairRow, ProbeValue
+from codec_superb.pipeline.tables.vectors import frames_row
 
 T = TypeVar("T")
 
@@ -25,7 +26,8 @@ class ProbeResult(NamedTuple):
     info: ProbeInfo
     values: dict[str, ProbeValue]
     """By clip id; clips of other categories have none."""
-    pairs: list[PairRow]
+    pairs: list[KeptRow]
+    """Pairs, or frames of clips."""
 
 
 class SidePredictions(NamedTuple):
@@ -72,7 +74,7 @@ def score_run(
         trials=trials.pairs if row.pairs == "trials" else (),
         trial_list=trials.name if row.pairs == "trials" else "",
         classes=classes,
-        collections={name: answers.collections[name] for name in row.collections},
+        collections={name: answers.collections[name] for name in row.collections_of(answers.collections)},
         vectors=answers.vectors,
         heard={side: _of(ids, heard) for side, heard in answers.heard.items()},
     )
@@ -89,12 +91,14 @@ def score_run(
         settings={**model.settings, **collection_settings(row, answers.collections), **scored.settings},
     )
     values = {clip: _value(outcome) for clip, outcome in scored.outcomes.items()}
-    return ProbeResult(info, values, [_pair(dataset, row.key, pair) for pair in scored.pairs])
+    kept: list[KeptRow] = [_pair(dataset, row.key, pair) for pair in scored.pairs]
+    kept += [frames_row(dataset, row.key, of.clip, of.frames, (of.reference, of.resynthesis)) for of in scored.frames]
+    return ProbeResult(info, values, kept)
 
 
 def collection_settings(row: Probe, collections: Mapping[str, Collection]) -> dict[str, str]:
     """Return the settings that tell on which collections a result of the probe rests."""
-    return {f"collection_{name}_sha256": collections[name].sha256 for name in row.collections}
+    return {f"collection_{name}_sha256": collections[name].sha256 for name in row.collections_of(collections)}
 
 
 def _of(ids: set[str], found: Mapping[str, T]) -> dict[str, T]:

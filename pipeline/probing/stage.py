@@ -192,7 +192,9 @@ def _finish(of: _Scoring) -> None:
     items = [group.items[clip] for clip in store.clips]
     heard = SidePredictions(of.references.answers, split_failures(store.answers([item.clip for item in items], digest)))
     model = asked.second.whole if asked.second else of.model
-    collections = {name: group.runs.dataset.collection(name) for row in asked.probes for name in row.collections}
+    dataset = group.runs.dataset
+    used = [name for row in asked.probes for name in row.collections_of(dataset.collections)]
+    collections = {name: dataset.collection(name) for name in used}
     wanted = {row: collection_settings(row, collections) for row in asked.probes}
     made = store.made(digest)
     if not of.references.fresh and store.is_current(wanted, model, heard.failures(), made=made):

@@ -5,6 +5,7 @@ audio/<clip>.flac    the resyntheses
 tokens/<clip>.npy    their tokens, where a command asked to store them
 clips.parquet        a row per clip of the last resynth call, sorted by id; written at the end of a stage
 pairs.parquet        trials and ranks of probes that have some
+vectors.parquet      frames of probes that keep some
 journal/*.jsonl      the finished clips of each stage, from which an interrupted stage is resumed
 """
 
@@ -27,7 +28,16 @@ from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.tables import clips as clip_table
 from codec_superb.pipeline.tables import pairs as pair_table
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow, PredictionLine, ResynthesisRow, ScoreLine
+from codec_superb.pipeline.tables import vectors as vector_table
+from codec_superb.pipeline.tables.rows import (
+    ClipRow,
+    FramesRow,
+    KeptRow,
+    PairRow,
+    PredictionLine,
+    ResynthesisRow,
+    ScoreLine,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +54,7 @@ class RunFolder:
         self.tokens = self.path / "tokens"
         self._table = self.path / "clips.parquet"
         self._pairs = self.path / "pairs.parquet"
+        self._vectors = self.path / "vectors.parquet"
 
     def exists(self) -> bool:
         """Whether a run was begun here."""
@@ -92,24 +103,33 @@ class RunFolder:
         """Replace the table."""
         clip_table.write_table(self._table, rows, metrics, probes)
 
-    def pairs(self) -> tuple[PairRow, ...]:
-        """Read the trials and ranks of the probes; empty where no probe has any.
+    def pairs(self) -> tuple[KeptRow, ...]:
+        """Read the trials, ranks and frames of the probes; empty where no probe has any.
 
         Raises RunFolderError for a damaged file.
         """
-        if not self._pairs.is_file():
-            return ()
+        found: list[KeptRow] = []
         try:
-            return pair_table.read_pairs(self._pairs, name=str(self._pairs), max_rows=None)
+            if self._pairs.is_file():
+                found += pair_table.read_pairs(self._pairs, name=str(self._pairs), max_rows=None)
+            if self._vectors.is_file():
+                found += vector_table.read_vectors(self._vectors, name=str(self._vectors), max_rows=None)
         except ClipTableError as error:
             raise RunFolderError(f"{error}; delete the file and call probe again with --overwrite") from error
+        return tuple(found)
 
-    def write_pairs(self, rows: Sequence[PairRow]) -> None:
-        """Replace the trials and ranks of all probes; without one there is no file."""
-        if rows:
-            pair_table.write_pairs(self._pairs, rows)
+    def write_pairs(self, rows: Sequence[KeptRow]) -> None:
+        """Replace the trials, ranks and frames of all probes; a table without a row has no file."""
+        pairs = [row for row in rows if isinstance(row, PairRow)]
+        frames = [row for row in rows if isinstance(row, FramesRow)]
+        if pairs:
+            pair_table.write_pairs(self._pairs, pairs)
         else:
             self._pairs.unlink(missing_ok=True)
+        if frames:
+            vector_table.write_vectors(self._vectors, frames)
+        else:
+            self._vectors.unlink(missing_ok=True)
 
     def audio_path(self, clip_id: str) -> Path:
         """Path of the resynthesis of a clip; it need not exist."""
@@ -139,6 +159,7 @@ class RunFolder:
             (self.path / INFO).unlink(missing_ok=True)
             self._table.unlink(missing_ok=True)
             self._pairs.unlink(missing_ok=True)
+            self._vectors.unlink(missing_ok=True)
             for folder in (self.audio, self.tokens, self.path / "journal"):
                 if folder.exists():
                     shutil.rmtree(folder)

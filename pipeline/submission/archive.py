@@ -12,16 +12,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 from codec_superb.pipeline.errors import SubmissionError
-from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SAMPLES, SUBMISSION_NAME
+from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SAMPLES, SUBMISSION_NAME, VECTORS_NAME
 
 FILE_LIMIT = 100_000_000
 """Bytes of the zip, unless the caller gives another limit."""
-LIMITS: Mapping[str, int] = {SUBMISSION_NAME: 4 << 20, CLIPS_NAME: 256 << 20, PAIRS_NAME: 128 << 20}
+LIMITS: Mapping[str, int] = {
+    SUBMISSION_NAME: 4 << 20,
+    CLIPS_NAME: 256 << 20,
+    PAIRS_NAME: 128 << 20,
+    VECTORS_NAME: 128 << 20,
+}
 SAMPLE_LIMIT = 1 << 20
 """Bytes of a member, unpacked."""
 RATIO_LIMIT = 200
 """Unpacked over packed size of a member above 1 MiB."""
-MEMBERS = 3 + 2 * SAMPLES
+MEMBERS = 4 + 2 * SAMPLES
 _SAMPLE_NAME = re.compile(r"samples/[0-9]{2}-(reference|resynthesis)\.ogg")
 # the earliest date that a zip can hold: the same runs give the same bytes
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -91,7 +96,7 @@ def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
     for entry in entries:
         name, limit = entry.filename, _limit(entry.filename)
         if limit is None:
-            known = f"{SUBMISSION_NAME}, {CLIPS_NAME}, {PAIRS_NAME} and samples/NN-….ogg"
+            known = f"{SUBMISSION_NAME}, {CLIPS_NAME}, {PAIRS_NAME}, {VECTORS_NAME} and samples/NN-….ogg"
             raise SubmissionError(f"expected {known}, got {name[:80]!r}")
         if names.count(name) > 1:
             raise SubmissionError(f"expected each member once, got {name!r} {names.count(name)} times")

@@ -26,11 +26,19 @@ from codec_superb.pipeline.submission.check_pairs import check_pairs
 from codec_superb.pipeline.submission.check_probes import check_probes
 from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
 from codec_superb.pipeline.submission.findings import CheckReport, Findings
-from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SUBMISSION_NAME, Submission
+from codec_superb.pipeline.submission.schema import (
+    CLIPS_NAME,
+    PAIRS_NAME,
+    SUBMISSION_NAME,
+    VECTORS_NAME,
+    Submission,
+    format_of,
+)
 from codec_superb.pipeline.tables import strict_json
 from codec_superb.pipeline.tables.clips import open_table
 from codec_superb.pipeline.tables.pairs import MAX_PAIRS, read_pairs
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
+from codec_superb.pipeline.tables.vectors import read_vectors
 
 MAX_ROWS = 200_000
 _PACK = "pack the runs again with this version"
@@ -54,8 +62,8 @@ class OpenedSubmission:
     members: Mapping[str, bytes]
     aggregates: Aggregates | None = None
     """Computed from the rows while they were checked; None where that was not possible."""
-    pairs: tuple[PairRow, ...] = ()
-    """Trials and ranks of probes."""
+    pairs: tuple[KeptRow, ...] = ()
+    """Trials, ranks and frames of probes."""
 
 
 Known = Callable[[str], KnownDataset | None]
@@ -127,7 +135,13 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int, known: Kno
             return None
         rows = tuple(table)
         where = PAIRS_NAME
-        return OpenedSubmission(submission, rows, members, pairs=_pairs(members))
+        pairs: list[KeptRow] = []
+        if PAIRS_NAME in members:
+            pairs += read_pairs(io.BytesIO(members[PAIRS_NAME]), name=PAIRS_NAME, max_rows=MAX_PAIRS)
+        where = VECTORS_NAME
+        if VECTORS_NAME in members:
+            pairs += read_vectors(io.BytesIO(members[VECTORS_NAME]), name=VECTORS_NAME)
+        return OpenedSubmission(submission, rows, members, pairs=tuple(pairs))
     except ValidationError as error:
         for fault in error.errors():
             place = ".".join(map(str, fault["loc"]))
@@ -135,11 +149,6 @@ def _open(file: Path | BinaryIO, findings: Findings, file_limit: int, known: Kno
     except (SubmissionError, ClipTableError) as error:
         findings.add(where, "a submission as pack writes it", f"a file that cannot be read: {error}", _PACK)
     return None
-
-
-def _pairs(members: Mapping[str, bytes]) -> tuple[PairRow, ...]:
-    data = members.get(PAIRS_NAME)
-    return () if data is None else read_pairs(io.BytesIO(data), name=PAIRS_NAME, max_rows=MAX_PAIRS)
 
 
 def _most_rows(submission: Submission, known: Known) -> int:
@@ -172,10 +181,13 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
 
 
 def _check_hashes(opened: OpenedSubmission, findings: Findings) -> None:
-    submission, pairs = opened.submission, opened.members.get(PAIRS_NAME)
+    submission = opened.submission
+    found = {name: hashlib.sha256(data).hexdigest() for name, data in opened.members.items()}
     expected = {
-        "clips_sha256": (hashlib.sha256(opened.members[CLIPS_NAME]).hexdigest(), submission.clips_sha256),
-        "pairs_sha256": (None if pairs is None else hashlib.sha256(pairs).hexdigest(), submission.pairs_sha256),
+        "clips_sha256": (found[CLIPS_NAME], submission.clips_sha256),
+        "pairs_sha256": (found.get(PAIRS_NAME), submission.pairs_sha256),
+        "vectors_sha256": (found.get(VECTORS_NAME), submission.vectors_sha256),
+        "format": (format_of(opened.members), submission.format),
         "content_sha256": (submission.content_hash(), submission.content_sha256),
     }
     for name, (want, got) in expected.items():
@@ -203,7 +215,7 @@ def _check_condition(submission: Submission, findings: Findings) -> None:
 def _check_samples(opened: OpenedSubmission, findings: Findings) -> None:
     """Every sample is there, is Ogg Opus, belongs to a clip that is ok, and nothing else lies beside them."""
     ok = {(row.dataset, row.clip): row.category for row in opened.rows if row.status == "ok"}
-    listed = {SUBMISSION_NAME, CLIPS_NAME, PAIRS_NAME}
+    listed = {SUBMISSION_NAME, CLIPS_NAME, PAIRS_NAME, VECTORS_NAME}
     for position, sample in enumerate(opened.submission.samples):
         where = f"{SUBMISSION_NAME}: samples.{position}"
         if ok.get((sample.dataset, sample.clip)) != sample.category:

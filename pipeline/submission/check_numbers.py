@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from codec_superb.applications.table import PROBES
 from codec_superb.metrics.errors import MetricError
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.aggregates.metrics import Aggregates, aggregate
@@ -14,11 +15,13 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.jackknife import METHOD
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission, SubmittedDataset
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, KeptRow
 
 # far above what summing in another order does (1e-15), far below any difference that is shown
 TOLERANCE = 1e-9
 """Relative: sums may be taken in another order by another processor."""
+SET_TOLERANCE = 1e-6
+"""Relative and absolute, of distances of sets: they are small differences of large sums over all frames."""
 _OF_METHOD = frozenset({"low", "high", "clusters"})
 """What the kind of interval decides."""
 _AGAIN = "pack the runs again with this version; numbers are not edited by hand"
@@ -77,7 +80,7 @@ def check_metrics(submission: Submission, findings: Findings) -> None:
 
 
 def check_aggregates(
-    rows: Sequence[ClipRow], submission: Submission, findings: Findings, pairs: Sequence[PairRow] = ()
+    rows: Sequence[ClipRow], submission: Submission, findings: Findings, pairs: Sequence[KeptRow] = ()
 ) -> Aggregates | None:
     """Recompute every aggregate, compare it number by number, and return what was computed."""
     clips = {dataset.name: dataset.clips for dataset in submission.datasets}
@@ -92,30 +95,45 @@ def check_aggregates(
     except (PipelineError, MetricError, ArithmeticError, ValueError) as error:
         findings.add("clips.parquet", "rows that can be aggregated", error, _AGAIN)
         return None
-    apart: frozenset[str] = frozenset()
+    slack = _Slack()
     if submission.bootstrap.method != METHOD:
-        apart = _OF_METHOD
+        slack = _Slack(_OF_METHOD)
         findings.note(f"intervals are those of {METHOD}; the file has those of {submission.bootstrap.method}")
     where = f"{SUBMISSION_NAME}: aggregates"
-    _compare(computed.model_dump(), submission.aggregates.model_dump(), where, findings, apart)
+    _compare(computed.model_dump(), submission.aggregates.model_dump(), where, findings, slack)
     return computed
 
 
-def _compare(expected: Any, got: Any, where: str, findings: Findings, apart: frozenset[str] = frozenset()) -> None:
-    """Walk both at once, but for the names ``apart``; a missing or surplus entry is a problem like a wrong one."""
+class _Slack(NamedTuple):
+    """What a comparison leaves aside, and how far two numbers may be apart."""
+
+    names: frozenset[str] = frozenset()
+    relative: float = TOLERANCE
+    absolute: float = 1e-12
+
+    def of(self, entry: Any) -> _Slack:
+        """Return that of the parts of an entry."""
+        probe = PROBES.get(str(entry.get("probe")))
+        if probe is None or probe.pairs != "frames":
+            return self
+        return self._replace(relative=SET_TOLERANCE, absolute=SET_TOLERANCE)
+
+
+def _compare(expected: Any, got: Any, where: str, findings: Findings, slack: _Slack) -> None:
+    """Walk both at once within the slack; a missing or surplus entry is a problem like a wrong one."""
     if isinstance(expected, dict) and isinstance(got, dict):
-        for key in sorted((set(expected) | set(got)) - apart):
-            _compare(expected.get(key), got.get(key), f"{where}.{key}", findings, apart)
+        for key in sorted((set(expected) | set(got)) - slack.names):
+            _compare(expected.get(key), got.get(key), f"{where}.{key}", findings, slack.of(expected))
     elif isinstance(expected, tuple) and isinstance(got, tuple) and len(expected) == len(got):
         for position, (one, two) in enumerate(zip(expected, got, strict=True)):
-            _compare(one, two, f"{where}.{position}", findings, apart)
-    elif not _same(expected, got):
+            _compare(one, two, f"{where}.{position}", findings, slack)
+    elif not _same(expected, got, slack):
         findings.add(where, f"{_shown(expected)}, recomputed from clips.parquet", _shown(got), _AGAIN)
 
 
-def _same(expected: Any, got: Any) -> bool:
+def _same(expected: Any, got: Any, slack: _Slack) -> bool:
     if isinstance(expected, float) and isinstance(got, float):
-        return math.isclose(expected, got, rel_tol=TOLERANCE, abs_tol=1e-12)
+        return math.isclose(expected, got, rel_tol=slack.relative, abs_tol=slack.absolute)
     # True == 1 in Python
     return type(expected) is type(got) and bool(expected == got)
 

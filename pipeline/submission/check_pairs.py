@@ -1,4 +1,4 @@
-"""Checks of trials and ranks: they belong to clips that take part, and agree with the counts of the clip rows."""
+"""Checks of trials, ranks and frames: of clips that take part, and as many as the clip rows count."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from codec_superb.applications.probe import SIDES
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.aggregates.evidence import by_dataset_and_probe
+from codec_superb.pipeline.submission.check_frames import check_frames
 from codec_superb.pipeline.submission.findings import Findings
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
 
 _AGAIN = "probe the run again, then pack; trials and ranks are not edited by hand"
 MOST_CLASSES = 2000
 """Classes of a dataset: AudioSet has 527, and the cost of aggregation grows with clips times classes."""
 
 
-def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[PairRow], findings: Findings) -> bool:
-    """Check the pairs of every dataset and probe; whether figures can be computed from them."""
+def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[KeptRow], findings: Findings) -> bool:
+    """Check the pairs and frames of every dataset and probe; whether figures can be computed from them."""
     faults = len(findings.problems) + findings.more
     taking: dict[tuple[str, str], dict[str, ClipRow]] = {}
     for row in rows:
@@ -27,11 +28,14 @@ def check_pairs(rows: Sequence[ClipRow], pairs: Sequence[PairRow], findings: Fin
     groups = by_dataset_and_probe(pairs)
     for dataset, key in sorted(taking.keys() | groups.keys()):
         clips, mine = taking.get((dataset, key), {}), groups.get((dataset, key), ())
-        where = f"pairs.parquet: {dataset}: {key}"
-        if PROBES[key].pairs == "trials":
-            _check_trials(clips, mine, where, findings)
+        where, pairs_of = f"pairs.parquet: {dataset}: {key}", [row for row in mine if isinstance(row, PairRow)]
+        if PROBES[key].pairs == "frames":
+            frames = [row for row in mine if isinstance(row, FramesRow)]
+            check_frames(clips, frames, f"vectors.parquet: {dataset}: {key}", findings)
+        elif PROBES[key].pairs == "trials":
+            _check_trials(clips, pairs_of, where, findings)
         else:
-            _check_ranks(clips, mine, where, findings)
+            _check_ranks(clips, pairs_of, where, findings)
     return len(findings.problems) + findings.more == faults
 
 

@@ -33,15 +33,18 @@ from codec_superb.pipeline.submission.schema import (
     CLIPS_NAME,
     PAIRS_NAME,
     SUBMISSION_NAME,
+    VECTORS_NAME,
     Sample,
     Submission,
     SubmittedDataset,
     Submitter,
+    format_of,
 )
 from codec_superb.pipeline.submission.scrub import scrub, scrub_all
 from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.pairs import write_pairs
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
+from codec_superb.pipeline.tables.vectors import write_vectors
 from codec_superb.plugins import PluginWarning
 
 
@@ -52,8 +55,8 @@ class _Run:
     folder: RunFolder
     info: RunInfo
     rows: tuple[ClipRow, ...]
-    pairs: tuple[PairRow, ...]
-    """Sorted."""
+    pairs: tuple[KeptRow, ...]
+    """Sorted; trials and ranks before frames."""
 
 
 def pack(
@@ -84,10 +87,12 @@ def pack(
     chosen = choose_samples([(run.folder, run.info) for run in opened], rows, samples, datasets or {})
     try:
         submission = Submission(
+            format=format_of(members),
             submitter=submitter,
             samples=tuple(listening.sample for listening in chosen),
             clips_sha256=hashes[CLIPS_NAME],
             pairs_sha256=hashes.get(PAIRS_NAME),
+            vectors_sha256=hashes.get(VECTORS_NAME),
             **_described(opened, rows, folders),
         ).seal()
     except ValidationError as error:
@@ -96,15 +101,19 @@ def pack(
 
 
 def _tables(runs: Sequence[_Run], rows: Sequence[ClipRow]) -> dict[str, bytes]:
-    """Write clip rows, and pairs where a probe keeps some."""
+    """Write clip rows, and pairs and frames where a probe keeps some."""
     clips = io.BytesIO()
     write_table(clips, rows, _metrics(runs), {key for run in runs for key in run.info.probes})
     tables = {CLIPS_NAME: clips.getvalue()}
-    found = [pair for run in runs for pair in run.pairs]
-    if found:
+    kept = [row for run in runs for row in run.pairs]
+    if found := [row for row in kept if isinstance(row, PairRow)]:
         pairs = io.BytesIO()
         write_pairs(pairs, found)
         tables[PAIRS_NAME] = pairs.getvalue()
+    if frames := [row for row in kept if isinstance(row, FramesRow)]:
+        vectors = io.BytesIO()
+        write_vectors(vectors, frames)
+        tables[VECTORS_NAME] = vectors.getvalue()
     return tables
 
 
@@ -146,8 +155,14 @@ def _open(run: RunFolder | Path) -> _Run:
         info = info.model_copy(update={"probes": ours})
     rows, pairs = only_probes(folder.rows(), folder.pairs(), info.probes)
     # the same runs give the same bytes
-    ordered = sorted(pairs, key=lambda pair: (pair.probe, pair.left, pair.right, pair.reference, pair.resynthesis))
+    ordered = sorted(pairs, key=_place)
     return _Run(folder, info, tuple(rows), tuple(ordered))
+
+
+def _place(row: KeptRow) -> tuple[bool, str, str, str, float, float]:
+    if isinstance(row, FramesRow):
+        return True, row.probe, row.clip, "", 0.0, 0.0
+    return False, row.probe, row.left, row.right, row.reference, row.resynthesis
 
 
 def _is_changed(info: RunInfo) -> bool:

@@ -5,6 +5,7 @@ Everything that can be computed from ``clips.parquet`` is computed again by whoe
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, StringConstraints, model_serializer
@@ -23,6 +24,7 @@ from codec_superb.record import Record
 SUBMISSION_NAME = "submission.json"
 CLIPS_NAME = "clips.parquet"
 PAIRS_NAME = "pairs.parquet"
+VECTORS_NAME = "vectors.parquet"
 SAMPLES = 20
 """Most listening samples of a submission."""
 
@@ -66,7 +68,7 @@ class SubmittedDataset(Record):
     """How to cite the dataset."""
     spec_hash: Sha256
     """SHA-256 over format, card, manifest hash and condition of the run."""
-    probes: tuple[ProbeInfo, ...] = Field(default=(), max_length=20)
+    probes: tuple[ProbeInfo, ...] = Field(default=(), max_length=100)
     """How the applications were run on it, sorted by probe."""
     provenance: tuple[Provenance, ...]
     """A stamp for each stage of the run, in the order in which they ran."""
@@ -115,8 +117,8 @@ class Sample(Record):
 class Submission(Record):
     """Contents of ``submission.json``."""
 
-    format: Literal[1] = 1
-    """Version of this schema."""
+    format: Literal[1, 2] = 1
+    """Version of this schema: 2 where ``vectors.parquet`` is there, which a program of version 1 cannot read."""
     kind: Literal["named", "custom"]
     """``named``: datasets of the benchmark. ``custom``: any others (own folders, own manifests), never ranked."""
     created: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|\+00:00)$")]
@@ -143,6 +145,8 @@ class Submission(Record):
     """Of ``clips.parquet``."""
     pairs_sha256: Sha256 | None = None
     """Of ``pairs.parquet``; None where no probe keeps pairs, and the file is absent."""
+    vectors_sha256: Sha256 | None = None
+    """Of ``vectors.parquet``; absent where no probe keeps frames, and the file is absent."""
     content_sha256: str = ""
     """SHA-256 over this document with this field empty, written as strict JSON with sorted names: finds damage."""
 
@@ -150,7 +154,7 @@ class Submission(Record):
     def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave newer fields out where they have their default: a file of ordinary runs keeps its bytes and hash."""
         written: dict[str, Any] = handler(self)
-        for name in ("custom_metrics", "condition"):
+        for name in ("custom_metrics", "condition", "vectors_sha256"):
             if not getattr(self, name):
                 written.pop(name, None)
         return written
@@ -166,6 +170,11 @@ class Submission(Record):
     def to_json(self) -> bytes:
         """Serialise as strict JSON."""
         return strict_json.dumps(self.model_dump(mode="json"))
+
+
+def format_of(members: Container[str]) -> Literal[1, 2]:
+    """Return the version of a submission with these members."""
+    return 2 if VECTORS_NAME in members else 1
 
 
 def json_schema() -> bytes:

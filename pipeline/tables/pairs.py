@@ -42,8 +42,8 @@ _NUMBERS = tuple(name for name, kind in FIXED.items() if kind == "double")
 
 
 def _keeping() -> frozenset[str]:
-    """Keys of the probes that keep pairs; plug-ins may have joined the table."""
-    return frozenset(key for key, probe in PROBES.items() if probe.pairs)
+    """Keys of the probes that keep trials, ranks or detections; plug-ins may have joined the table."""
+    return frozenset(key for key, probe in PROBES.items() if probe.pairs not in {"", "frames"})
 
 
 def pair_schema() -> pa.Schema:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, FiniteFloat, model_serializer, model_validator
 
 from codec_superb.metrics.table import Category
@@ -56,6 +58,38 @@ class PairRow(Record):
     """Score or rank on the resyntheses."""
     enrol_clean: FiniteFloat | None = None
     """Score with the reference as enrolment and the resynthesis as test; None for ranks."""
+
+
+class FramesRow(Record):
+    """The frames of one clip that a probe keeps, of the same moments on both sides."""
+
+    dataset: str
+    probe: str
+    clip: str
+    frames: int
+    """Of the whole clip, of which some are kept."""
+    dimensions: int
+    """Numbers of a frame."""
+    scale: FiniteFloat
+    """Power of two that every stored number is multiplied by."""
+    reference: bytes
+    """Little-endian half floats, frame after frame."""
+    resynthesis: bytes
+    """As many, of the same moments."""
+
+    @property
+    def kept(self) -> int:
+        """Number of frames on each side."""
+        return len(self.reference) // (2 * self.dimensions)
+
+    def side(self, name: Literal["reference", "resynthesis"]) -> NDArray[np.float64]:
+        """Return the frames of one side, shape ``(kept, dimensions)``."""
+        stored = np.frombuffer(getattr(self, name), "<f2").astype(np.float64)
+        return np.asarray(stored.reshape(self.kept, self.dimensions) * self.scale)
+
+
+KeptRow = PairRow | FramesRow
+"""What a probe keeps beside the numbers of single clips."""
 
 
 class ResynthesisRow(Record):

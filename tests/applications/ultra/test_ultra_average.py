@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from codec_superb.applications.table import COMPOSITES, PROBE_METRICS
 from codec_superb.applications.ultra.average import DatasetMetrics, acoustics, average, semantics
+from codec_superb.applications.ultra.protocol import average_of
 
 TABLE6 = """\
 Encodec-24k,4.56,59.40,1.58,3.12,2.36,4.32,59.40,1.57,3.12,2.36,13.95,47.48,,2.93,2.03,65.24
@@ -89,6 +90,6 @@ def test_a_missing_number_stays_missing() -> None:
 def test_the_table_of_figures_names_it() -> None:
     """The composite figure is in the table, apart from the figures of single probes, and leads to this function."""
     figure = COMPOSITES["ultra_average"]
-    assert figure.target == f"{average.__module__}:{average.__name__}"
+    assert figure.target == f"{average_of.__module__}:{average_of.__name__}"
     assert (figure.label, figure.maximum, figure.higher_is_better) == ("UltraEval average", 100.0, True)
     assert not COMPOSITES.keys() & PROBE_METRICS.keys()

@@ -16,6 +16,8 @@ from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
 
+SETS = "mseb_reconstruction_yamnet"
+
 
 def run(root: Path, name: str, *keys: str, seed: int = 0, **changes: Any) -> RunFolder:
     """Write a probed run of a codec on 30 clips."""
@@ -45,6 +47,17 @@ def _ok(row: ClipRow) -> bool:
 
 class TestCompared:
     """What both have."""
+
+    def test_distances_of_sets_are_compared_with_their_interval(self, tmp_path: Path) -> None:
+        """Both codecs see the same draws; a codec beside itself differs by nothing."""
+        first, second = run(tmp_path, "opus_16k", SETS), run(tmp_path, "lc3_16k", SETS, seed=1)
+        found = {entry.figure: entry for entry in compare(first.path, second.path).applications}
+        assert set(found) == {f"{SETS}_{name}" for name in ("fad", "kad", "kad_compat", "mse")}
+        distance = found[f"{SETS}_fad"].result
+        assert distance.low is not None
+        assert distance.low < distance.high
+        (same, *_) = compare(first.path, run(tmp_path, "opus_24k", SETS).path).applications
+        assert (same.result.low, same.result.high) == (0.0, 0.0)
 
     def test_every_figure_is_compared_against_a_submission(self, tmp_path: Path) -> None:
         """With its model, clips, pairs, ceiling and a paired interval; swapping the codecs flips the sign."""
@@ -152,9 +165,16 @@ class TestNotCompared:
         (left,) = compare(first.path, second.path).left_out
         assert "ranks are among other clips" in left.reason
 
+    def test_other_frames(self, tmp_path: Path) -> None:
+        """Fewer of a clip on one side are other sets."""
+        first, second = run(tmp_path, "opus_16k", SETS), run(tmp_path, "lc3_16k", SETS)
+        second.write_pairs(second.pairs()[1:])
+        (left,) = compare(first.path, second.path).left_out
+        assert left.reason == "they rest on other trials, classes or frames"
+
     def test_other_trials(self, tmp_path: Path) -> None:
         """Two lists are two tasks."""
         first, second = run(tmp_path, "opus_16k", "asv"), run(tmp_path, "lc3_16k", "asv")
         second.write_pairs(second.pairs()[1:])
         (left,) = compare(first.path, second.path).left_out
-        assert left.reason == "they rest on other trials or classes"
+        assert left.reason == "they rest on other trials, classes or frames"

@@ -25,6 +25,7 @@ from codec_superb.pipeline.workers.executor import Executor
 
 PLAIN = f"{HERE}:Plain"
 KILLS = 10
+FRAMES = "mseb_reconstruction_yamnet"
 
 
 @pytest.fixture(autouse=True)
@@ -99,12 +100,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory, data: Path, pool: Executor) 
         made.score()
         made.probe("asv", "voices")
         made.probe("dnsmos", "levels")
+        made.probe(FRAMES, "bands")
     return made.state()
 
 
 def test_probes_before_and_after_scores_give_the_same_run(stages: Stages, whole: dict[str, Any]) -> None:
     """Probing first, scoring between two applications and scoring last end alike."""
     stages.probe("dnsmos", "levels")
+    stages.probe(FRAMES, "bands")
     stages.score()
     stages.probe("asv", "voices")
     assert stages.state() == whole
@@ -127,6 +130,7 @@ def test_another_backend_takes_the_place_of_the_first(stages: Stages, whole: dic
     """One answer a probe stays; the first model's predictions are kept, so that it can come back at no cost."""
     stages.score()
     stages.probe("asv", "voices")
+    stages.probe(FRAMES, "bands")
     assert stages.probe("dnsmos", "differences") == 12
     assert stages.state() != whole
     assert stages.run.info().probes["asv"].backend == "voices"
@@ -144,6 +148,7 @@ def test_more_clips_drop_the_probes_until_they_are_probed(
     stages.score()
     stages.probe("asv", "voices")
     stages.probe("dnsmos", "levels")
+    stages.probe(FRAMES, "bands")
     stages.resynth()
     assert stages.state()["probes"] == {}
     assert stages.state()["pairs"] == ()
@@ -152,6 +157,7 @@ def test_more_clips_drop_the_probes_until_they_are_probed(
     assert stages.state()["probes"] == {}
     assert stages.probe("asv", "voices") == 4
     assert stages.probe("dnsmos", "levels") == 4
+    assert stages.probe(FRAMES, "bands") == 4
     assert stages.state() == whole
 
 
@@ -166,6 +172,7 @@ def test_a_resynthesis_that_came_out_otherwise_is_predicted_anew(stages: Stages,
     stages.score()
     assert stages.probe("asv", "voices") == 12
     stages.probe("dnsmos", "levels")
+    stages.probe(FRAMES, "bands")
     assert stages.state() == whole
 
 
@@ -176,7 +183,11 @@ def test_a_stage_killed_at_any_moment_ends_with_the_same_rows(
     made = Stages(data, tmp_path / "made", pool)
     made.resynth()
     made.score()
-    order = {"stage": "probe", "applications": ["asv", "dnsmos"], "backends": ["voices", "levels"]}
+    order = {
+        "stage": "probe",
+        "applications": ["asv", "dnsmos", FRAMES],
+        "backends": ["voices", "levels", "bands"],
+    }
     moments = random.Random(5)
     kills = rounds = 0
     while kills < KILLS:

@@ -13,6 +13,7 @@ from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.submission.archive import read_archive
 from codec_superb.pipeline.submission.check_numbers import (
     _compare,
+    _Slack,
     check_bitrates,
     check_counts,
     check_metrics,
@@ -22,6 +23,7 @@ from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import Submission
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
 
+SETS = "mseb_reconstruction_yamnet"
 AGAIN = "pack the runs again with this version; numbers are not edited by hand"
 SUBMISSION = Submission.model_validate_json(read_archive(io.BytesIO(packed().getvalue()))["submission.json"])
 UNDEFINED = MetricValue(status="undefined", reason="-")
@@ -111,7 +113,7 @@ def test_versions_of_metrics() -> None:
 def compared(expected: Any, got: Any) -> list[tuple[str, str, str]]:
     """Compare what was computed with what came."""
     findings = Findings()
-    _compare(expected, got, "x", findings)
+    _compare(expected, got, "x", findings, _Slack())
     return listed(findings)
 
 
@@ -131,6 +133,18 @@ def test_the_same_within_rounding(expected: Any, got: Any) -> None:
 def test_another_number(expected: Any, got: Any) -> None:
     """Beyond rounding, of another kind, or missing on either side."""
     assert compared(expected, got) == [("x", f"{expected!r}, recomputed from clips.parquet", repr(got))]
+
+
+def test_figures_of_sets_are_the_same_within_a_millionth() -> None:
+    """They are small differences of large sums; those of other probes beside them are not."""
+    sets, others = ({"probe": key, "loss": {"value": 1.0, "low": 0.0}} for key in (SETS, "sim"))
+
+    def moved(by: float) -> Any:
+        return tuple(entry | {"loss": {"value": 1.0 + by, "low": by}} for entry in (sets, others))
+
+    assert [path for path, _, _ in compared((sets, others), moved(0.9e-6))] == ["x.1.loss.low", "x.1.loss.value"]
+    assert len(compared((sets, others), moved(1.1e-6))) == 4
+    assert compared((sets | {"probe": 3},), (sets | {"probe": 3},)) == []
 
 
 def test_every_place_is_compared() -> None:

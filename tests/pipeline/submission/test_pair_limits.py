@@ -196,7 +196,7 @@ def test_what_a_probe_says_of_itself() -> None:
     """An unknown probe, another version, random weights and no backend are each named, with what is known."""
     where = "submission.json: datasets.0.probes.0"
     assert described({"probe": "telepathy"}) == [
-        (f"{where}.probe", f"one of {', '.join(sorted(PROBES))}", "telepathy"),
+        (f"{where}.probe", "a probe that `codec-superb applications` lists", "telepathy"),
     ]
     assert described({"version": "0"}) == [(f"{where}.version", "version 1 of the definition of asr", "0")]
     ((place, expected, got),) = described({"random": True, "backend": "m"})

@@ -68,7 +68,7 @@ def test_a_document_comes_back_as_it_went(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": 2},
+        {"format": 3},
         {"format": "1"},
         {"kind": "mixed"},
         {"created": "yesterday"},

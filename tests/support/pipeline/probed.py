@@ -1,4 +1,4 @@
-"""What probes keep, drawn instead of predicted: values of clips, trials and ranks, for tests of tables and figures."""
+"""What probes keep, drawn instead of predicted: numbers of clips, pairs and frames, for tests of tables and figures."""
 
 from __future__ import annotations
 
@@ -13,17 +13,22 @@ from codec_superb.applications.probe import SIDES, Field
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.runs.folder import RunFolder
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow, ProbeValue
+from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow, ProbeValue
+from codec_superb.pipeline.tables.vectors import frames_row
 
 CLASSES = ("dog", "rain", "siren")
 SPEAKERS = 3
+COUNTED = ("trials", "labels", "frames")
+DIVISIONS = ("label", "cluster", "nearest")
+"""Fields that divide the clips: few values, so that no other number of a clip is the same division by another name."""
+"""Fields that say how many pairs a clip has."""
 
 
 class Probed(NamedTuple):
     """Rows with probes, and the pairs that go with them."""
 
     rows: list[ClipRow]
-    pairs: list[PairRow]
+    pairs: list[KeptRow]
 
 
 def info(key: str, **changes: object) -> ProbeInfo:
@@ -52,7 +57,9 @@ def _draw(found: Probed, key: str, dataset: str, generator: np.random.Generator)
     ok = [clip for clip, (status, _) in states.items() if status == "ok"]
     pairs = _pairs(key, dataset, ok, generator)
     found.pairs.extend(pairs)
-    counts = Counter(clip for pair in pairs for clip in (pair.left, pair.right))
+    counts: Counter[str] = Counter()
+    for pair in pairs:
+        counts.update({pair.clip: pair.kept} if isinstance(pair, FramesRow) else (pair.left, pair.right))
     for place, row in enumerate(found.rows):
         if row.dataset == dataset and row.clip in states:
             status, reason = states[row.clip]
@@ -73,7 +80,7 @@ def _numbers(key: str, pairs: int, generator: np.random.Generator) -> Mapping[st
         words = float(generator.integers(5, 20))
         sides = {side: _errors(words, part, generator) for side, part in zip(SIDES, (0.1, 0.3), strict=True)}
         return {"shared": {"words": words, "characters": 0.0}, **sides}
-    shared = {field.name: float(pairs) for field in probe.shared}
+    shared = {f.name: float(pairs) if f.name in COUNTED else _number(f, generator) for f in probe.shared}
     sided = {side: {field.name: _number(field, generator) for field in probe.sided} for side in SIDES}
     sided["reference"] |= {field.name: field.ceiling for field in probe.sided if field.ceiling is not None}
     return {"shared": shared, **sided}
@@ -85,14 +92,14 @@ def _errors(words: float, part: float, generator: np.random.Generator) -> Mappin
 
 
 def _number(field: Field, generator: np.random.Generator) -> float:
-    most = min(field.maximum, 10.0)
+    most = min(field.maximum, 2.0 if field.name.partition("_")[0] in DIVISIONS else 10.0)
     drawn = field.minimum + (most - field.minimum) * float(generator.random())
     return float(round(drawn)) if field.whole else drawn
 
 
-def _pairs(key: str, dataset: str, clips: Sequence[str], generator: np.random.Generator) -> list[PairRow]:
+def _pairs(key: str, dataset: str, clips: Sequence[str], generator: np.random.Generator) -> list[KeptRow]:
     kind = PROBES[key].pairs
-    found = []
+    found: list[KeptRow] = []
     if kind == "trials":
         for (one, left), (two, right) in combinations(enumerate(clips), 2):
             target = one % SPEAKERS == two % SPEAKERS
@@ -115,6 +122,11 @@ def _pairs(key: str, dataset: str, clips: Sequence[str], generator: np.random.Ge
                             resynthesis=two,
                         )
                     )  # fmt: skip
+    elif kind == "frames":
+        for place, clip in enumerate(clips):
+            one = generator.normal(size=(1 + place % 3, 4))
+            two = one + generator.normal(0.3, 0.2, size=one.shape)
+            found.append(frames_row(dataset, key, clip, 5, (one.astype(np.float32), two.astype(np.float32))))
     return found
 
 

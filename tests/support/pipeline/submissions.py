@@ -11,10 +11,18 @@ from typing import Any, BinaryIO
 
 from codec_superb.pipeline.submission.archive import read_archive, write_archive
 from codec_superb.pipeline.submission.check import CheckReport, check
-from codec_superb.pipeline.submission.schema import CLIPS_NAME, PAIRS_NAME, SUBMISSION_NAME, Submission
+from codec_superb.pipeline.submission.schema import (
+    CLIPS_NAME,
+    PAIRS_NAME,
+    SUBMISSION_NAME,
+    VECTORS_NAME,
+    Submission,
+    format_of,
+)
 from codec_superb.pipeline.tables.clips import open_table, write_table
 from codec_superb.pipeline.tables.pairs import read_pairs, write_pairs
-from codec_superb.pipeline.tables.rows import ClipRow, PairRow
+from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, PairRow
+from codec_superb.pipeline.tables.vectors import read_vectors, write_vectors
 
 
 def rewrite(file: Path | BinaryIO, change: Callable[[dict[str, bytes]], None]) -> io.BytesIO:
@@ -72,12 +80,31 @@ def edit_pairs(file: Path | BinaryIO, change: Callable[[list[PairRow]], None], *
     return check(rewrite(file, edit))
 
 
+def edit_frames(file: Path | BinaryIO, change: Callable[[list[FramesRow]], None], *, seal: bool = True) -> CheckReport:
+    """Change the frames, seal the document over them where asked to, and check the result."""
+
+    def edit(members: dict[str, bytes]) -> None:
+        rows = list(read_vectors(io.BytesIO(members[VECTORS_NAME])))
+        change(rows)
+        members.pop(VECTORS_NAME)
+        if rows:
+            out = io.BytesIO()
+            write_vectors(out, rows)
+            members[VECTORS_NAME] = out.getvalue()
+        if seal:
+            reseal(members)
+
+    return check(rewrite(file, edit))
+
+
 def reseal(members: dict[str, bytes]) -> None:
     """Make all hashes right, as somebody would who edits on purpose."""
     submission = Submission.model_validate_json(members[SUBMISSION_NAME])
     rows = hashlib.sha256(members[CLIPS_NAME]).hexdigest()
-    pairs = hashlib.sha256(members[PAIRS_NAME]).hexdigest() if PAIRS_NAME in members else None
-    hashes = {"clips_sha256": rows, "pairs_sha256": pairs}
+    pairs, vectors = (
+        hashlib.sha256(members[name]).hexdigest() if name in members else None for name in (PAIRS_NAME, VECTORS_NAME)
+    )
+    hashes = {"clips_sha256": rows, "pairs_sha256": pairs, "vectors_sha256": vectors, "format": format_of(members)}
     members[SUBMISSION_NAME] = submission.model_copy(update=hashes).seal().to_json()
 
 
