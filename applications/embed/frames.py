@@ -48,6 +48,10 @@ class FrameBackend(Backend):
     def frames(self, samples: Samples) -> Frames:
         """Return the frames of a sound of at least one sample; PredictionFailed where it is too short for one."""
 
+    def samples_of(self, option: str) -> int:
+        """Return how many samples at the backend's rate an option in seconds is."""
+        return round(float(self.options[option]) * self.rate)
+
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Return ``(frames, dimensions)`` or ``(dimensions,)`` of each sound; each is encoded by itself."""
         return one_by_one(lambda sound: self._answer(sound.samples), batch)

@@ -51,10 +51,6 @@ class LogMelFrames(FrameBackend):
         spectra = np.fft.rfft(frame(samples, self._window, self._hop) * hann(self._window), self._transform)
         return np.log(np.maximum(np.square(np.abs(spectra)) @ self._filters, FLOOR)).astype(np.float32)
 
-    def samples_of(self, option: str) -> int:
-        """Return how many samples at the backend's rate an option in seconds is."""
-        return round(float(self.options[option]) * self.rate)
-
 
 class LogMelVectors(LogMelFrames):
     """One vector ``(bands,)`` a clip: its frames, averaged unless the option ``pooling`` says otherwise."""
