@@ -160,6 +160,10 @@ _ROWS = (
         "a power spectrogram, 64 ms every 20 ms, of MSEB's reconstruction task", model=NO_FILE,
     ),
     BackendEntry(
+        "spectrogram-vectors", ("vectors",), f"{_ROOT}.embed.spectrogram:SpectrogramVectors", "",
+        "the same, one vector a clip", model=NO_FILE,
+    ),
+    BackendEntry(
         "codec-codes", ("codes",), f"{_ROOT}.embed.codec_encoder:CodecCodes", "",
         "the tokens of a codec: codec-codes:mimi_8cb", model=CODEC,
     ),

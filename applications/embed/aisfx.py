@@ -54,7 +54,7 @@ class AiSfx(FrameBackend):
 
     def prepare(self) -> Model:
         """Find the weights: in the folder of ``--weights``, else in the package file. Raises MissingModel."""
-        refuse_variant(NAME, self.variant)
+        refuse_variant(NAME, self.chosen)
         if self.weights is None:
             folder = embedded_model_folder(NAME)
         else:

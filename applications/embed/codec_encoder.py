@@ -49,11 +49,11 @@ class _CodecEncoder(FrameBackend):
 
     def __init__(self, variant: str = "", weights: Path | None = None) -> None:
         super().__init__(variant, weights)
-        if not self.variant:
+        if not self.chosen:
             raise ApplicationError(f"{self.kind}: expected the name of a codec behind it, such as {self.kind}:mimi_8cb")
         with _as_application_errors():
             # a codec's own rate: sound is resampled once, as for a resynthesis
-            self.rate = registry.card(self.variant).sampling_rate  # type: ignore[misc]
+            self.rate = registry.card(self.chosen).sampling_rate  # type: ignore[misc]
 
     @abstractmethod
     def rows(self, codec: Codec, audio: Audio) -> Frames:
@@ -65,7 +65,7 @@ class _CodecEncoder(FrameBackend):
         Raises ApplicationError for a codec of bytes, MissingModel and MissingPackage with what to do.
         """
         with _as_application_errors():
-            card, options = registry.configure(self.variant, self._options())
+            card, options = registry.configure(self.chosen, self._options())
             if card.codebooks is None or card.frame_rate is None:
                 raise ApplicationError(
                     f"{self.kind}: expected a codec of tokens, {card.name} gives bytes; name another"
@@ -84,8 +84,8 @@ class _CodecEncoder(FrameBackend):
     def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- a codec sets its own
         """Open the codec."""
         with _as_application_errors():
-            _, options = registry.configure(self.variant, self._options())
-            self._codec = registry.open_codec(self.variant, device, options)
+            _, options = registry.configure(self.chosen, self._options())
+            self._codec = registry.open_codec(self.chosen, device, options)
 
     def frames(self, samples: Samples) -> Frames:
         """Encode a clip. Raises ModelUnusable for a codec that cannot answer for any."""

@@ -30,21 +30,27 @@ POOLINGS: dict[str, Callable[[Frames], NDArray[np.floating]]] = {
 class FrameBackend(Backend):
     """A backend of the role ``frames``, or of ``vectors`` where ``pooling`` is among its options.
 
-    Options stand behind the name, ``NAME:VARIANT,pooling=max``; each is a setting of the model.
+    Options stand behind the name, ``NAME:CHOSEN,pooling=max``; each is a setting of the model. ``chosen`` is what
+    stands before them: a checkpoint, a file.
     """
 
     defaults: ClassVar[Mapping[str, Setting]] = {}
     """Options and their usual values."""
 
     def __init__(self, variant: str = "", weights: Path | None = None) -> None:
-        name, self.options = read_options(variant, self.defaults)
+        # the variant stays whole: a worker makes its own copy from it
+        super().__init__(variant, weights)
+        self.chosen, self.options = read_options(variant, self.defaults)
         if self.options.get("pooling", "mean") not in POOLINGS:
             raise ApplicationError(f"option pooling: expected {', '.join(POOLINGS)}, got {self.options['pooling']!r}")
-        super().__init__(name, weights)
 
     @abstractmethod
     def frames(self, samples: Samples) -> Frames:
         """Return the frames of a sound of at least one sample; PredictionFailed where it is too short for one."""
+
+    def samples_of(self, option: str) -> int:
+        """Return how many samples at the backend's rate an option in seconds is."""
+        return round(float(self.options[option]) * self.rate)
 
     def predict(self, batch: Sequence[Sound]) -> Sequence[Prediction | Exception]:
         """Return ``(frames, dimensions)`` or ``(dimensions,)`` of each sound; each is encoded by itself."""

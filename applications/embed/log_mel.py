@@ -33,7 +33,7 @@ class LogMelFrames(FrameBackend):
 
     def prepare(self) -> Model:
         """Say what will run. Raises ApplicationError for sizes that are none."""
-        refuse_variant(self.name, self.variant)
+        refuse_variant(self.name, self.chosen)
         if not (self.samples_of("window_s") >= 1 and self.samples_of("hop_s") >= 1 and int(self.options["bands"]) >= 1):
             raise ApplicationError(f"{self.name}: expected a window, a hop and bands of at least 1, got {self.options}")
         settings: dict[str, Setting] = {"front_end": "16 kHz, Hann, power, Slaney's mel to 8000 Hz, ln", "floor": FLOOR}
@@ -50,10 +50,6 @@ class LogMelFrames(FrameBackend):
         """Return the logarithms of the bands' powers."""
         spectra = np.fft.rfft(frame(samples, self._window, self._hop) * hann(self._window), self._transform)
         return np.log(np.maximum(np.square(np.abs(spectra)) @ self._filters, FLOOR)).astype(np.float32)
-
-    def samples_of(self, option: str) -> int:
-        """Return how many samples at the backend's rate an option in seconds is."""
-        return round(float(self.options[option]) * self.rate)
 
 
 class LogMelVectors(LogMelFrames):

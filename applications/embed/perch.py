@@ -43,7 +43,7 @@ class Perch(FrameBackend):
 
     def prepare(self) -> Model:
         """Find the file. Raises MissingModel, and MissingPackage without what runs it."""
-        given = self.variant or self.weights
+        given = self.chosen or self.weights
         if not given:
             raise MissingModel(f"perch: name a file of it, perch:FILE or --weights DIR; {_HOW}")
         file = _file(Path(given).expanduser())

@@ -1,4 +1,4 @@
-"""Backend ``spectrogram-frames``: a power spectrogram, which needs no model.
+"""Backends ``spectrogram-frames`` and ``spectrogram-vectors``: a power spectrogram, which needs no model.
 
 Squared magnitudes of samples in [-1, 1] under a Hann window, without a factor: frames of 64 ms every 20 ms are the
 1,024 and 320 samples of MSEB's reconstruction task at 16 kHz. Its own rate and window are not stated; its figures have
@@ -31,7 +31,7 @@ class SpectrogramFrames(FrameBackend):
 
     def prepare(self) -> Model:
         """Say what will run. Raises ApplicationError for sizes that are none."""
-        refuse_variant(self.name, self.variant)
+        refuse_variant(self.name, self.chosen)
         if min(self.samples_of("window_s"), self.samples_of("hop_s")) < 1:
             raise ApplicationError(f"{self.name}: expected a window and a hop of a sample at least, got {self.options}")
         settings: dict[str, Setting] = {"front_end": "16 kHz, Hann, power"}
@@ -46,6 +46,9 @@ class SpectrogramFrames(FrameBackend):
         spectra = np.fft.rfft(frame(samples, window, self.samples_of("hop_s")) * hann(window))
         return np.asarray(np.square(np.abs(spectra)), np.float32)
 
-    def samples_of(self, option: str) -> int:
-        """Return how many samples at the backend's rate an option in seconds is."""
-        return round(float(self.options[option]) * self.rate)
+
+class SpectrogramVectors(SpectrogramFrames):
+    """One vector ``(bins,)`` a clip: its frames, averaged unless the option ``pooling`` says otherwise."""
+
+    name: ClassVar[str] = "spectrogram-vectors"
+    defaults: ClassVar[Mapping[str, Setting]] = {"pooling": "mean", **SpectrogramFrames.defaults}

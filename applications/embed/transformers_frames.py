@@ -50,7 +50,7 @@ class TransformersFrames(FrameBackend):
 
         Raises ApplicationError where none is named, for another kind of network, and for a layer that it has not.
         """
-        given = self.variant or self.weights
+        given = self.chosen or self.weights
         if not given:
             raise ApplicationError(f"{self.kind}: name a checkpoint, such as {self.kind}:facebook/hubert-base-ls960")
         found = find_checkpoint(self.kind, "facebook/hubert-base-ls960", (PREPROCESSOR,), given)

@@ -26,7 +26,7 @@ class YamNetFrames(FrameBackend, YamNet):
 
     def prepare(self) -> Model:
         """Find the files of ``yamnet``."""
-        model = super().prepare()
+        model = self.found(self.chosen or self.weights)
         settings = {key: value for key, value in model.settings.items() if key != "pooling"} | self.options
         return replace(model, name=self.name, settings=settings)
 

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codec_superb.applications.catalogue import backend_entry, make_backend, open_backend
+from codec_superb.applications.embed.frames import FrameBackend
 from codec_superb.applications.embed.options import read_options
 from codec_superb.applications.errors import ApplicationError
 
@@ -50,3 +52,22 @@ def test_any_text_is_read_or_refused(variant: str) -> None:
         return
     assert variant.startswith(name)
     assert set(options) == set(DEFAULTS)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "yamnet-vectors:models/yamnet,pooling=max", "aisfx:,pooling=last", "log-mel-frames:,bands=40,hop_s=0.02",
+        "pooled-transformers:a/b@c,layer=3,pooling=max", "perch:mine.onnx,pooling=max",
+        "codec-codes:mimi_8cb,codebooks=1", "codec-vectors:mimi_8cb,latents=continuous,pooling=max",
+    ],
+)  # fmt: skip
+def test_a_workers_copy_has_the_same_options(spec: str) -> None:
+    """A worker makes the backend again from its variant: it answers with the options that the results name."""
+    backend = open_backend(spec)
+    assert isinstance(backend, FrameBackend)
+    assert backend.options != dict(backend.defaults)
+    copy = make_backend(backend_entry(spec), backend.variant)
+    assert isinstance(copy, FrameBackend)
+    assert (copy.chosen, copy.options) == (backend.chosen, backend.options)
+    assert backend.chosen == spec.partition(":")[2].partition(",")[0]

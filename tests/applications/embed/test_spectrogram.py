@@ -58,3 +58,13 @@ def test_a_short_clip_and_wrong_sizes_are_refused() -> None:
     assert "1023 samples" in str(found)
     with pytest.raises(ApplicationError, match="a window and a hop of a sample at least"):
         open_backend("spectrogram-frames:,hop_s=0.00001").prepare()
+
+
+def test_a_vector_is_the_mean_of_the_frames() -> None:
+    """Its sizes and its pooling are its identity, and reach the copy that a worker makes."""
+    backend = loaded("spectrogram-vectors:,window_s=0.025,hop_s=0.01")
+    (frames,) = scores(loaded("spectrogram-frames:,window_s=0.025,hop_s=0.01").predict([sound(noise(1.0))]))
+    (vector,) = scores(backend.predict([sound(noise(1.0))]))
+    np.testing.assert_allclose(vector, frames.mean(axis=0), rtol=1e-5)
+    assert SpectrogramFrames(backend.variant).options["window_s"] == 0.025
+    assert backend.prepare().settings["pooling"] == "mean"
