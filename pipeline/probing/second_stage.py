@@ -20,7 +20,8 @@ from codec_superb.pipeline.workers.executor import usable_cores
 from codec_superb.pipeline.workers.progress import Progress
 
 CONTEXTS = "contexts"
-"""Collection of the texts that a reader looks for answers in; a clip's label ``context`` names its row."""
+"""Collection of the texts that a reader looks for answers in; a clip's label ``context`` names its row. The options
+``contexts`` and ``context`` of a task name others."""
 BATCH = 16
 """Questions that a reader is given at once."""
 
@@ -71,12 +72,14 @@ class Reading(SecondStageAnswers):
         digest = strict_json.digest({"model": model_digest(self.plan.whole), "probe": row.key, "collections": hashes})
         asked = [item for item in items if item.category in row.categories and all(map(item.label, row.labels))]
         texts = _texts(heard)
-        contexts = {of.id: of for of in self.dataset.collection(CONTEXTS).rows()} if asked else {}
+        name = row.option("contexts") or CONTEXTS
+        label = f"extra:{row.option('context') or 'context'}"
+        contexts = {of.id: of for of in self.dataset.collection(name).rows()} if asked else {}
 
         def questions(side: Side) -> dict[str, TextQuestion]:
             found = {}
             for item in asked:
-                of = contexts.get(str(item.label("extra:context")))
+                of = contexts.get(str(item.label(label)))
                 if item.clip in texts[side] and of is not None:
                     found[item.clip] = TextQuestion(item, texts[side][item.clip], of.title, of.text)
             return found

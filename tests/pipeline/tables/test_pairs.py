@@ -173,7 +173,7 @@ def test_more_rows_than_allowed_are_refused_before_reading() -> None:
         ({"reference": float("nan")}, "finite numbers in reference"),
         ({"resynthesis": float("inf")}, "finite numbers in resynthesis"),
         ({"enrol_clean": float("-inf")}, "finite numbers in enrol_clean"),
-        ({"probe": "asr"}, r"the probes \['aec', 'asv'\], got 'asr'"),
+        ({"probe": "asr"}, r"the probes \['aec', 'asv', .*\], got 'asr'"),
         ({"left": "x" * 1001}, "at most 1000 characters in left"),
     ],
 )
