@@ -35,7 +35,7 @@ def check_probes(rows: Sequence[ClipRow], submission: Submission, findings: Find
 
 def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
     if info.probe not in PROBES:
-        findings.add(f"{where}.probe", "a probe that `codec-superb applications` lists", info.probe, _AGAIN)
+        findings.add(f"{where}.probe", f"one of {', '.join(sorted(PROBES))}", info.probe, _AGAIN)
     elif info.version != PROBES[info.probe].version:
         expected = f"version {PROBES[info.probe].version} of the definition of {info.probe}"
         findings.add(f"{where}.version", expected, info.version, "run probe again with this version, then pack")
