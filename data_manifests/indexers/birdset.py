@@ -61,7 +61,7 @@ def find(request: IndexRequest) -> Listing:
             listing.found.append(FoundClip(name, path, labels[name]))
     listing.missing += sorted(labels.keys() - stored)
     heard = sorted({code for label in labels.values() for code in label.events})
-    listing.collections["labels"] = [CollectionRow(code, text=code) for code in heard]
+    listing.collections["birds"] = [CollectionRow(code, text=code) for code in heard]
     return listing
 
 
