@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from codec_superb.applications.asr.segmenting import LONGEST_S, segments
 from codec_superb.applications.errors import PredictionFailed
-from codec_superb.applications.funasr_backend import FunASRBackend
 from codec_superb.applications.interface import Prediction, Samples, Setting
-from codec_superb.applications.modelscope import ModelScopeRepository
+from codec_superb.applications.isolated.funasr import FunASRBackend
+from codec_superb.applications.isolated.modelscope import ModelScopeRepository
 
 _BETWEEN = re.compile(r"(?<=[\u3400-\u9fff]) +(?=[\u3400-\u9fff])")
 """FunASR puts a space between Chinese characters, which Chinese writing has not."""

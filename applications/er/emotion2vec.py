@@ -15,9 +15,9 @@ from typing import ClassVar
 import numpy as np
 
 from codec_superb.applications.errors import MissingModel, PredictionFailed
-from codec_superb.applications.funasr_backend import FunASRBackend
 from codec_superb.applications.interface import Model, Prediction, Samples, Setting
-from codec_superb.applications.modelscope import ModelScopeRepository
+from codec_superb.applications.isolated.funasr import FunASRBackend
+from codec_superb.applications.isolated.modelscope import ModelScopeRepository
 
 TOKENS = ("tokens.txt", "tokens.json")
 WORDS = {

@@ -16,8 +16,8 @@ import pytest
 from codec_superb.applications.asr.paraformer import Paraformer
 from codec_superb.applications.er.emotion2vec import Emotion2Vec
 from codec_superb.applications.errors import ApplicationError, MissingModel, PredictionFailed
-from codec_superb.applications.funasr_backend import FunASRBackend
 from codec_superb.applications.interface import Item, Model, Sound
+from codec_superb.applications.isolated.funasr import FunASRBackend
 from codec_superb.base_codec.isolation.environment import ensure_built
 from codec_superb.base_codec.isolation.lock import open_lock
 

@@ -14,7 +14,7 @@ from support.pipeline.workers import alive
 
 from codec_superb.applications.errors import ApplicationError, MissingPackage, ModelUnusable, PredictionFailed
 from codec_superb.applications.interface import Item, Model, Prediction, Sound
-from codec_superb.applications.isolated_backend import IsolatedBackend
+from codec_superb.applications.isolated.backend import IsolatedBackend
 from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.isolation.environment import find_environment
 from codec_superb.base_codec.isolation.lock import open_lock

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from codec_superb.applications.errors import MissingModel
-from codec_superb.applications.modelscope import ModelScopeRepository, check_folder, find_folder, repository_of
+from codec_superb.applications.isolated.modelscope import ModelScopeRepository, check_folder, find_folder, repository_of
 
 USUAL = ModelScopeRepository("iic/listener", "v1.0")
 FILES = (("config.yaml",), ("model.pt", "model.bin"))

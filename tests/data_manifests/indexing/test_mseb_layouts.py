@@ -61,7 +61,7 @@ def test_all_intents_are_classes(tree: Tree) -> None:
     """Sixty raw names, whichever of them the rows have."""
     _built("speech_massive_de_de", tree)
     index("speech_massive_de_de", tree.root)
-    labels = open_dataset("speech_massive_de_de").collection("birds")
+    labels = open_dataset("speech_massive_de_de").collection("labels")
     assert labels.ids == labels.texts == list(INTENTS)
     assert len(set(INTENTS)) == 60
 
@@ -179,4 +179,4 @@ def test_classes_of_fsd50k_are_its_vocabulary(tree: Tree) -> None:
     """In the publisher's order, for labels that are asked by name."""
     _built("fsd50k_eval", tree)
     index("fsd50k_eval", tree.root)
-    assert open_dataset("fsd50k_eval").collection("birds").ids == ["Rain", "Water"]
+    assert open_dataset("fsd50k_eval").collection("labels").ids == ["Rain", "Water"]

@@ -11,9 +11,9 @@ import yaml
 
 from codec_superb.applications.errors import MissingModel
 from codec_superb.applications.interface import Model, Setting
-from codec_superb.applications.isolated_backend import GUESTS, IsolatedBackend, package_of
+from codec_superb.applications.isolated.backend import GUESTS, IsolatedBackend, package_of
+from codec_superb.applications.isolated.modelscope import ModelScopeRepository, check_folder, find_folder, repository_of
 from codec_superb.applications.model_files import sha256_of
-from codec_superb.applications.modelscope import ModelScopeRepository, check_folder, find_folder, repository_of
 from codec_superb.base_codec.card import Isolation
 from codec_superb.base_codec.isolation.lock import open_lock
 

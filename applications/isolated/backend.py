@@ -24,7 +24,7 @@ from codec_superb.base_codec.isolation.errors import EnvironmentFailed, GuestFai
 from codec_superb.base_codec.isolation.host import GuestHost
 from codec_superb.base_codec.isolation.lock import Lock, open_lock
 
-GUESTS = Path(__file__).with_name("guests")
+GUESTS = Path(__file__).parents[1] / "guests"
 
 
 class IsolatedBackend(Backend):

@@ -1,0 +1,1 @@
+"""Backends in private environments, whose packages fit into no common one."""
