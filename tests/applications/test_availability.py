@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from codec_superb.applications.availability import availability
-from codec_superb.applications.backends import BACKENDS, NO_FILE, OWN_FILE
-from codec_superb.applications.catalogue import CODEC
+from codec_superb.applications.backends import BACKENDS, CODEC, NO_FILE, OWN_FILE
 from codec_superb.applications.model_files import embedded_models
 
 
