@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from codec_superb.applications.table import COMPOSITES, PROBE_METRICS
+from codec_superb.applications.table import COMPOSITES, PROBE_METRICS, is_benchmark, probe_of_metric
 from codec_superb.cli.console import print_table
 from codec_superb.web import text
 
@@ -43,19 +43,34 @@ def _backend(entry: Results, dataset: str, probe: str) -> str:
 
 
 def print_matrix(data: Sequence[dict[str, Any]], order: Sequence[str]) -> None:
-    """Print a table for each dataset; codecs in ``order``, the order of the ranking."""
-    for dataset in dict.fromkeys(entry["dataset"] for entry in data):
-        chosen = [entry for entry in data if entry["dataset"] == dataset]
+    """Print a table for each dataset, and one for the tasks of a benchmark: of each the figure that stands for it.
+
+    Codecs are in ``order``, the order of the ranking.
+    """
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for entry in data:
+        if (benchmark := _benchmark(entry["figure"])) is not None:
+            groups.setdefault((entry["dataset"], benchmark), []).append(entry)
+    for (dataset, benchmark), chosen in groups.items():
         columns = list(dict.fromkeys((entry["figure"], entry["backend"]) for entry in chosen))
         cells = {(entry["codec"], entry["figure"], entry["backend"]): entry for entry in chosen}
         codecs = [codec for codec in dict.fromkeys(order) if any(entry["codec"] == codec for entry in chosen)]
         ceilings = [_number(_ceiling(chosen, *column), column[0]) for column in columns]
         rows = [(ORIGINAL, *ceilings), *((codec, *_values(cells, codec, columns)) for codec in codecs)]
-        heads = [_head(figure) for figure, _ in columns]
+        heads = [_head(figure).removeprefix(f"{benchmark}_") for figure, _ in columns]
         spare = [head for head, (figure, _) in zip(heads, columns, strict=True) if figure in _SPARE]
-        print_table(f"applications ({dataset})", ("codec", *heads), rows, spare=spare)
+        title = benchmark.upper() or "applications"
+        print_table(f"{title} ({dataset or 'all datasets'})", ("codec", *heads), rows, spare=spare)
         models = dict.fromkeys(backend for _, backend in columns if backend)
-        print(f"by {', '.join(models)}; docs/applications.md explains each number\n")
+        print(f"by {', '.join(models)}; docs/{benchmark or 'applications'}.md explains each number\n")
+
+
+def _benchmark(figure: str) -> str | None:
+    """Return the benchmark of a figure that stands for one of its tasks, '' for one of no benchmark, else None."""
+    name = figure.partition("_")[0]
+    if not is_benchmark(name):
+        return ""
+    return name if figure in COMPOSITES or probe_of_metric(figure).primary == figure else None
 
 
 def _values(

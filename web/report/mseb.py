@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codec_superb.metrics.results import Score
+from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.figures.layout import Figure
 from codec_superb.web.mseb.choose import SPOKES, Spoke, is_mseb, main_rows, spokes_of, super_task
 from codec_superb.web.mseb.heat import heat_chart, heat_maps
@@ -85,6 +86,14 @@ class MsebPanel:
     figures: dict[str, Figure]
     """By key, as the page's script draws them."""
 
+    @property
+    def named(self) -> list[tuple[str, SpokeCell]]:
+        """Each super task that was measured, with a cell that names figure, dataset and model."""
+        found: dict[str, SpokeCell] = {}
+        for codec in self.codecs:
+            found |= {task: cell for task, cell in codec.cells if cell.where and task not in found}
+        return [(task, found[task]) for task in SPOKES if task in found]
+
 
 def mseb_panel(
     rows: Sequence[ApplicationRow],
@@ -128,7 +137,7 @@ def _cell(spoke: Spoke) -> SpokeCell:
         ceiling=quantity.write(numbers.reference.value),
         value=quantity.write(numbers.resynthesis.value),
         ends=_ends(numbers.resynthesis, quantity.decimals),
-        loss=signed(numbers.loss, quantity),
+        loss=signed(numbers.loss, quantity, ends=False),
         clips=count(numbers.n, "clip") + (f", {numbers.failed} failed" if numbers.failed else ""),
     )
 
@@ -150,7 +159,7 @@ def _rates(
             numbers = members[0].numbers
             key = f"mseb-rate-{len(found)}"
             figures[key] = mseb_rate_chart(numbers.figure, [(results[row.codec], row) for row in members], rows)
-            title = figures[key]["layout"]["yaxis"]["title"]["text"]
+            title = APPLICATION_METRICS[numbers.figure].quantity.title
             found.append((key, f"{title} – {numbers.dataset or 'all locales'}, {members[0].model.backend}"))
     return found
 
