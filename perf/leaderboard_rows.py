@@ -104,6 +104,7 @@ def part(random: np.random.Generator, made: PerfCodec, dataset: PerfDataset, cou
     columns = {
         "clip": list(dataset.clips[:count]), "dataset": [dataset.name] * count, "category": [dataset.category] * count,
         "cluster": [""] * count,
+        "slice": [""] * count,
         "status": ["ok"] * count, "stage": [""] * count, "error_type": [""] * count, "error": [""] * count,
         "sampling_rate": [RATE] * count, "samples": samples.tolist(),
         "bits": (made.kbps * 1000 * seconds * random.normal(1, 0.02, count)).astype(np.int64).tolist(),

@@ -79,7 +79,7 @@ def backend_file() -> str:
     """Return the guide's backend as one file, class and row."""
     code, row, _ = guide_blocks("adding-a-backend.md")
     row = row.replace("codec_superb.applications.asv.mel_voice:MelVoice", ":MelVoice")
-    return f"{code}\n\nfrom codec_superb.applications.catalogue import NO_FILE, BackendEntry\n\nMEL_VOICE = {row}"
+    return f"{code}\n\nfrom codec_superb.applications.backends import NO_FILE, BackendEntry\n\nMEL_VOICE = {row}"
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,8 @@ from codec_superb.web.site.page import PageContext, render
 Json = Mapping[str, Any]
 _SHORT = 3
 """Parameters that are listed again rather than referred to."""
+_NAMED = 8
+"""Choices that are listed of more: keys of metrics, which a page of their own explains."""
 _METHODS = ("get", "post", "put", "patch", "delete")
 _REF = "#/components/schemas/"
 
@@ -145,7 +147,10 @@ def _described(schema: Json) -> Type:
         return _joined(options, nullable=len(options) < len(schema.get("anyOf", schema.get("oneOf", ()))))
     if "enum" in schema or "const" in schema:
         values = schema.get("enum", [schema.get("const")])
-        return Type("one of", choices=tuple(_plain(value) for value in values))
+        more = len(values) - _NAMED
+        limits = f"and {more} more: keys of /metrics" if more > _NAMED else ""
+        named = values[:_NAMED] if limits else values
+        return Type("one of", choices=tuple(_plain(value) for value in named), limits=limits)
     kind = schema.get("type", "anything")
     if kind == "array":
         inner = _described(schema.get("items", {}))

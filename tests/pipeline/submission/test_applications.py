@@ -114,6 +114,11 @@ DOCUMENT: dict[str, Any] = json.loads(read_archive(packed())["submission.json"])
 PLACES = [place for place in numbers(DOCUMENT) if place[:2] == ("aggregates", "applications")]
 
 
+IDLE = {"top", "rank", "oracle_rank", "oracle_precision", "given", "hits", "predicted"}
+"""Numbers of tasks on which no figure rests, or not always: what came first, ranks beyond the tenth, an oracle that
+some clips lack, which wrong class was chosen, decisions by scores that are no probabilities."""
+
+
 class TestNumbers:
     """No number can be changed without the check finding it, hashes made right or not."""
 
@@ -141,7 +146,10 @@ class TestNumbers:
                 st.sampled_from([name for name in ("shared", "reference", "resynthesis") if getattr(entry, name)])
             )
             values = dict(getattr(entry, part))
-            name = data.draw(st.sampled_from(sorted(values)))
+            name = data.draw(st.sampled_from(sorted(values.keys() - IDLE) or sorted(values)))
+            if name in IDLE:
+                rows[number] = rows[number].model_copy(update={"probes": {}})
+                return
             field = next(f for f in (*PROBES[key].shared, *PROBES[key].sided) if f.name == name)
             step = 1.0 if field.whole else 0.01
             values[name] += step if values[name] + step <= field.maximum else -step

@@ -190,7 +190,7 @@ def _set(*path: str | int) -> Callable[[dict[str, Any], Any], None]:
         (_set("accepted", "blocks", 0, "dataset"), "x" * 201),
         (_set("accepted", "submission", "clips_sha256"), "../../etc/passwd"),
         (_set("accepted", "submission", "created"), "yesterday"),
-        (_set("accepted", "submission", "format"), 2),
+        (_set("accepted", "submission", "format"), 3),
         (_set("accepted", "categories", 0, "category"), "smell"),
         (_set("accepted", "categories", 0, "score", "value"), float("nan")),
         (_set("accepted", "categories", 0, "seconds"), float("inf")),
