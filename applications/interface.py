@@ -213,6 +213,18 @@ class TextEncoder(SecondStage):
 class TextVectors(Protocol):
     """Vectors of texts by the encoder of a chain, computed once for all codecs and kept."""
 
+    @property
+    def search(self) -> Mapping[str, Setting]:
+        """Settings that tell how rows are found: ``search``, ``exact`` or the kind of an index, with its parameters."""
+        ...
+
+    def nearest(self, name: str, role: TextRole, queries: Samples) -> NDArray[np.int64] | None:
+        """Return rows of a collection that an index finds near queries, -1 for none; None where search is exact.
+
+        Shape ``(queries, hits)``, best first by the index.
+        """
+        ...
+
     def of_collection(self, name: str, role: TextRole) -> Samples:
         """Return the vectors of a collection's texts, ``(rows, dimensions)`` in its order; it may be memory-mapped."""
         ...

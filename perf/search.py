@@ -1,11 +1,14 @@
 """Measure exact search: seconds, processor seconds and memory by the number of candidates, beside a named peer.
 
-    python perf/search.py [--queries 5000] [--candidates 271711] [--dimensions 384] [--threads 2]
+    python perf/search.py [--queries 5000] [--candidates 271711] [--dimensions 384] [--threads 2] [--graph]
 
 Unit vectors are drawn by seed and lie in a file, memory-mapped; a query is a candidate with noise, which it looks for.
 The peer is faiss's ``IndexFlatIP`` where faiss is installed, else scikit-learn's brute force; it returns the ten best,
 in float32, and no ranks, and it holds its vectors in memory. Memory is what the search takes besides the map, at its
 highest, seen every 20 ms. Where both have found the ten best, they are compared.
+
+``--graph`` (extra ``faiss``) measures the approximate search instead, on these vectors and on vectors in clusters of
+50: what its links cost, once for a collection, then queries and their recall by the candidates that are looked at.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from codec_superb.applications.mseb.search import search
+from codec_superb.applications.mseb.search import among, recall, search
+from codec_superb.applications.text.nearest import Graph, build
 
 BLOCK = 8192
 
@@ -33,7 +37,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, value in (("queries", 5000), ("candidates", 271_711), ("dimensions", 384), ("threads", 2)):
         options.add_argument(f"--{name}", type=int, default=value)
+    options.add_argument("--graph", action="store_true")
     given = options.parse_args()
+    if given.graph:
+        with tempfile.TemporaryDirectory() as folder, threadpool_limits(given.threads):
+            _graph(Path(folder), given.queries, given.candidates, given.dimensions)
+        return
     name, peer = _peer(given.threads)
     print(f"{'candidates':>10}  {'program':22}  {'s':>6}  {'cpu s':>6}  {'MB':>6}  same ten")
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(given.threads):
@@ -48,11 +57,36 @@ def main() -> None:
                 print(f"{len(vectors):10,}  {program:22}  {seconds:6.1f}  {cpu:6.1f}  {memory:6.0f}  {same:.2%}")
 
 
-def _vectors(path: Path, count: int, dimensions: int) -> np.ndarray[Any, Any]:
+def _graph(folder: Path, queries: int, count: int, dimensions: int) -> None:
+    """Print what the graph costs and finds."""
+    print(f"{'vectors':10}  {'step':22}  {'s':>6}  {'cpu s':>6}  {'MB':>6}  recall10")
+    for name, size in (("random", 0), ("clusters", 50)):
+        vectors, links = _vectors(folder / f"{name}.npy", count, dimensions, size), folder / f"{name}.links"
+        asked, _ = _queries(vectors, queries)
+        none: list[tuple[()]] = [()] * queries
+
+        def show(step: str, of: tuple[Any, float, float, float], found: str = "", name: str = name) -> None:
+            print(f"{name:10}  {step:22}  {of[1]:6.1f}  {of[2]:6.1f}  {of[3]:6.0f}  {found}", flush=True)
+
+        exact = _measured(lambda v=vectors, q=asked, r=none: search(q, v, r))
+        show("exact search", exact, "1")
+        show("links", _measured(lambda v=vectors, p=links: build(v, p, lambda _: None)))
+        opened = _measured(lambda v=vectors, p=links: Graph(p, v))
+        show("open them", opened)
+        for ef in (64, 256, 1024):
+            rows = _measured(lambda q=asked, g=opened[0], e=ef: g.nearest(q, e))
+            show(f"queries, ef {ef}", rows, f"{recall(among(asked, vectors, none, rows[0]), exact[0]):.3f}")
+
+
+def _vectors(path: Path, count: int, dimensions: int, cluster: int = 0) -> np.ndarray[Any, Any]:
+    """Draw unit vectors; with ``cluster``, so many lie around a point each, with noise of 0.7 of the length."""
     generator = np.random.default_rng(0)
+    centres = generator.standard_normal((max(1, count // cluster), dimensions), np.float32) if cluster else None
     rows = np.lib.format.open_memmap(path, "w+", np.float32, (count, dimensions))
     for start in range(0, count, BLOCK):
         drawn = generator.standard_normal((min(BLOCK, count - start), dimensions), np.float32)
+        if centres is not None:
+            drawn = centres[generator.integers(0, len(centres), len(drawn))] + np.float32(0.7) * drawn
         rows[start : start + BLOCK] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     rows.flush()
     return np.load(path, "r")

@@ -12,22 +12,31 @@ _OPTIONS = re.compile(r",(\w+)=([^,=]*)")
 _TAIL = re.compile(rf"(?:{_OPTIONS.pattern})*$")
 
 
-def read_options(variant: str, defaults: Mapping[str, Setting]) -> tuple[str, dict[str, Setting]]:
+def read_options(
+    variant: str, defaults: Mapping[str, Setting], *, others: bool = False
+) -> tuple[str, dict[str, Setting]]:
     """Return what stands before the options of ``NAME,key=value,…``, and all options; a number keeps its kind.
 
-    Raises ApplicationError for an option without a default, one that comes twice, and a value of another kind.
+    The first one needs no comma where no name stands before it. Raises ApplicationError for an option without a
+    default, which ``others`` leaves behind the name instead, one that comes twice, and a value of another kind.
     """
-    found = _TAIL.search(variant)
+    named = not any(variant.startswith(f"{key}=") for key in defaults)
+    text = variant if named else f",{variant}"
+    found = _TAIL.search(text)
     assert found is not None  # it matches the empty end
     options = dict(defaults)
     given: set[str] = set()
+    name = text[: found.start()]
     for match in _OPTIONS.finditer(found.group()):
         key, value = match.groups()
+        if others and key not in defaults:
+            name += match.group()
+            continue
         if key not in defaults or key in given:
             raise ApplicationError(f"expected each of the options {', '.join(defaults) or '(none)'} once, got {key!r}")
         given.add(key)
         options[key] = _as(key, value, defaults[key])
-    return variant[: found.start()], options
+    return name, options
 
 
 def _as(key: str, value: str, default: Setting) -> Setting:

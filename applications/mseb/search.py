@@ -1,4 +1,6 @@
-"""Exact search by dot product over memory-mapped vectors: ranks among all candidates, and the best ten.
+"""Search by dot product over memory-mapped vectors: ranks among all candidates, and the best ten.
+
+:func:`search` is exact; :func:`among` takes what an index has found.
 
 The candidates are read once, in blocks. Products are float32; wherever their rounding could decide, they are computed
 again in float64. That is known without doubt: a float32 product of ``d`` numbers, added in any order, is off by at most
@@ -21,6 +23,8 @@ Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+EXACT = "exact"
+"""Name of the search that looks at all candidates."""
 KEPT = 10
 """Candidates that are returned for each query."""
 _POOL = 64
@@ -56,6 +60,41 @@ def search(queries: Vectors, candidates: Vectors, relevant: Sequence[Collection[
     for start in range(0, len(candidates), _CANDIDATES):
         search.take(start, np.asarray(candidates[start : start + _CANDIDATES], np.float32))
     return search.found()
+
+
+def among(
+    queries: Vectors, candidates: Vectors, relevant: Sequence[Collection[int]], rows: Integers, kept: int = KEPT
+) -> Found:
+    """Search only the candidates ``rows`` ``(q, hits)`` that an index has found for each query, -1 for none.
+
+    Products are float64. A query whose relevant candidates are not among its rows has the rank ``hits + 1``; what the
+    index has not found beats nothing. Other arguments, result and errors as :func:`search`; fewer than ``kept`` rows
+    are filled up with -1, whose score is minus infinity.
+    """
+    asked = np.asarray(queries, np.float32)
+    _check(asked, candidates, relevant)
+    seen = rows >= 0
+    scores = np.full(rows.shape, -np.inf)
+    scores[seen] = _products(asked, np.nonzero(seen)[0], candidates, rows[seen])
+    wanted = np.zeros(rows.shape, np.bool_)
+    for query, own in enumerate(relevant):
+        wanted[query] = np.isin(rows[query], list(own))
+    best = np.where(wanted, scores, -np.inf).max(axis=1, initial=-np.inf)
+    above = np.count_nonzero(seen & ~wanted & (scores >= best[:, None]), axis=1)
+    ranks = np.where(wanted.any(axis=1), 1 + above, rows.shape[1] + 1)
+    order = np.lexsort((rows, -scores), axis=1)[:, :kept]
+    return Found(
+        np.where([bool(own) for own in relevant], ranks, 0) if len(relevant) else ranks,
+        np.take_along_axis(rows, order, axis=1),
+        np.take_along_axis(scores, order, axis=1),
+    )
+
+
+def recall(found: Found, exact: Found) -> float:
+    """Return the share of the best candidates that was found, over all queries; what ties with the last one counts."""
+    kept = min(found.scores.shape[1], exact.scores.shape[1])
+    last = exact.scores[:, kept - 1 : kept]
+    return float(np.count_nonzero(found.scores[:, :kept] >= last) / last.size / kept)
 
 
 class _Search:
@@ -145,13 +184,17 @@ class _Search:
         best[:], rows[:], exact[:] = values[chosen], places[chosen], again[chosen]
 
     def _again(self, query: Integers, vectors: Vectors, rows: Integers) -> Doubles:
-        """Return the products of pairs of a query and a row in float64, each the same whatever stands beside it."""
-        products = np.empty(query.size)
-        for first in range(0, query.size, _AGAIN):
-            part = slice(first, first + _AGAIN)
-            left, right = self._queries[query[part]].astype(np.float64), vectors[rows[part]].astype(np.float64)
-            products[part] = np.einsum("nd,nd->n", left, right)
-        return products
+        return _products(self._queries, query, vectors, rows)
+
+
+def _products(queries: Singles, query: Integers, vectors: Vectors, rows: Integers) -> Doubles:
+    """Return the products of pairs of a query and a row in float64, each the same whatever stands beside it."""
+    products = np.empty(query.size)
+    for first in range(0, query.size, _AGAIN):
+        part = slice(first, first + _AGAIN)
+        left, right = queries[query[part]].astype(np.float64), vectors[rows[part]].astype(np.float64)
+        products[part] = np.einsum("nd,nd->n", left, right)
+    return products
 
 
 def _doubt(dimensions: int) -> float:

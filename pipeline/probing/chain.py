@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codec_superb.applications.backends import BackendEntry
-from codec_superb.applications.catalogue import backend_entry, make_second_stage, variant_of
+from codec_superb.applications.catalogue import backend_entry, make_second_stage, stages, variant_of
 from codec_superb.applications.interface import Backend, Model, SecondStage
+from codec_superb.applications.text.nearest import Search, read_search
 from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest
+
+ENCODERS = {"text", "joint"}
+"""Roles of models whose vectors of texts are searched."""
 
 
 class SecondPlan(NamedTuple):
@@ -22,18 +26,44 @@ class SecondPlan(NamedTuple):
     model: Model
     whole: Model
     """Of the chain, as results name it."""
+    search: Search = Search()
+    """How it finds rows of a collection; no part of the identity of its vectors."""
+
+
+class PlannedSpec(NamedTuple):
+    """A model as the user named it, divided."""
+
+    first: str
+    second: str
+    """'' where one model was named."""
+    search: Search
+
+
+def planned(spec: str) -> PlannedSpec:
+    """Divide a chain, and take the options of the search from the encoder of texts, whichever of the two it is.
+
+    Raises ApplicationError, and MissingPackage with the install command.
+    """
+    first, second = stages(spec)
+    encoder = second or first
+    if not set(backend_entry(encoder).probes) & ENCODERS:
+        return PlannedSpec(first, second, Search())
+    variant = variant_of(encoder)
+    rest, search = read_search(variant)
+    named = encoder.removesuffix(variant) + rest
+    return PlannedSpec(first, named, search) if second else PlannedSpec(named, "", search)
 
 
 def second_plan(
-    spec: str, backend: Backend, entry: BackendEntry, model: Model, weights: Path | None
+    spec: PlannedSpec, backend: Backend, entry: BackendEntry, model: Model, weights: Path | None
 ) -> SecondPlan | None:
     """Prepare the second stage behind a backend; one with a tower for texts is its own, others without have none."""
-    if not spec:
-        return SecondPlan(entry, backend, model, model) if isinstance(backend, SecondStage) else None
-    own = backend_entry(spec)
-    stage = make_second_stage(own, variant_of(spec), weights)
+    if not spec.second:
+        return SecondPlan(entry, backend, model, model, spec.search) if isinstance(backend, SecondStage) else None
+    own = backend_entry(spec.second)
+    stage = make_second_stage(own, variant_of(spec.second), weights)
     second = identified(portable(stage.prepare()), own)
-    return SecondPlan(own, stage, second, chained(model, second))
+    return SecondPlan(own, stage, second, chained(model, second), spec.search)
 
 
 def chained(first: Model, second: Model) -> Model:

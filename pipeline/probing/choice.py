@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codec_superb.applications.backends import BackendEntry
-from codec_superb.applications.catalogue import Choice, backend_entry, check, open_backend, stages
+from codec_superb.applications.catalogue import Choice, backend_entry, check, open_backend
 from codec_superb.applications.errors import MissingLabels
 from codec_superb.applications.interface import Backend, Item, Model, Samples
 from codec_superb.applications.probe import Probe
@@ -20,7 +20,7 @@ from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.catalogue import manifest_names
 from codec_superb.data_manifests.folders.labels_csv import LABELS_FILE
 from codec_superb.data_manifests.trials import read_trials, trial_lists
-from codec_superb.pipeline.probing.chain import SecondPlan, identified, portable, second_plan
+from codec_superb.pipeline.probing.chain import SecondPlan, identified, planned, portable, second_plan
 from codec_superb.pipeline.probing.clip import item_of, reference_at
 from codec_superb.pipeline.runs.finished import RunGroup, selected_clips
 from codec_superb.pipeline.runs.selection import select_clips
@@ -192,14 +192,12 @@ def prepare_all(choices: Sequence[Choice], weights: Path | None) -> list[Backend
     for choice in choices:
         by_backend.setdefault(choice.backend, []).append(probe(choice.probe))
     asked = []
-    for spec, rows in by_backend.items():
-        first, second = stages(spec)
-        backend = open_backend(first, weights)
-        entry = backend_entry(first)
+    for spec, rows in [(planned(spec), rows) for spec, rows in by_backend.items()]:
+        backend = open_backend(spec.first, weights)
+        entry = backend_entry(spec.first)
         model = identified(portable(backend.prepare()), entry)
-        asked.append(
-            BackendPlan(entry, backend, model, tuple(rows), second_plan(second, backend, entry, model, weights))
-        )
+        second = second_plan(spec, backend, entry, model, weights)
+        asked.append(BackendPlan(entry, backend, model, tuple(rows), second))
     return asked
 
 

@@ -7,9 +7,10 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from codec_superb.applications.catalogue import score
-from codec_superb.applications.interface import ClipOutcome, Item, Model, ScoredPair, ScoringInput, TextVectors
+from codec_superb.applications.interface import ClipOutcome, Item, Model, ScoredPair, ScoringInput, Setting, TextVectors
 from codec_superb.applications.probe import Probe, Side
 from codec_superb.applications.results import ProbeInfo
+from codec_superb.applications.text.nearest import Search
 from codec_superb.data_manifests.collections import Collection
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.choice import TrialList
@@ -99,6 +100,11 @@ def score_run(
 def collection_settings(row: Probe, collections: Mapping[str, Collection]) -> dict[str, str]:
     """Return the settings that tell on which collections a result of the probe rests."""
     return {f"collection_{name}_sha256": collections[name].sha256 for name in row.collections_of(collections)}
+
+
+def search_settings(row: Probe, search: Search) -> dict[str, Setting]:
+    """Return the settings that tell how a probe that looks among all rows of a collection finds them."""
+    return search.settings() if row.group == "retrieval" else {}
 
 
 def _of(ids: set[str], found: Mapping[str, T]) -> dict[str, T]:

@@ -12,6 +12,7 @@ from codec_superb.applications.catalogue import choose
 from codec_superb.applications.interface import Model
 from codec_superb.applications.plugged import adopt
 from codec_superb.applications.table import PROBES
+from codec_superb.applications.text.nearest import Search
 from codec_superb.pipeline.output_file import cannot_write
 from codec_superb.pipeline.probing.choice import (
     BackendPlan,
@@ -26,7 +27,14 @@ from codec_superb.pipeline.probing.embedding import Embedder
 from codec_superb.pipeline.probing.predictions import PredictionSet, check_dimensions, model_digest, split_failures
 from codec_superb.pipeline.probing.predictor import Predictor
 from codec_superb.pipeline.probing.reference_predictions import open_references
-from codec_superb.pipeline.probing.scoring import Answers, ProbeResult, SidePredictions, collection_settings, score_run
+from codec_superb.pipeline.probing.scoring import (
+    Answers,
+    ProbeResult,
+    SidePredictions,
+    collection_settings,
+    score_run,
+    search_settings,
+)
 from codec_superb.pipeline.probing.second_stage import SecondStageAnswers, open_second_stage
 from codec_superb.pipeline.probing.store import ProbeStore
 from codec_superb.pipeline.runs.finished import by_dataset
@@ -198,7 +206,8 @@ def _finish(of: _Scoring) -> None:
     dataset = group.runs.dataset
     used = [name for row in asked.probes for name in row.collections_of(dataset.collections)]
     collections = {name: dataset.collection(name) for name in used}
-    wanted = {row: collection_settings(row, collections) for row in asked.probes}
+    search = asked.second.search if asked.second else Search()
+    wanted = {row: {**collection_settings(row, collections), **search_settings(row, search)} for row in asked.probes}
     made = store.made(digest)
     if not of.references.fresh and store.is_current(wanted, model, heard.failures(), made=made):
         return

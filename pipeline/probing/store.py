@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from codec_superb.applications.interface import Model
+from codec_superb.applications.interface import Model, Setting
 from codec_superb.applications.probe import Probe
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.data_manifests import Dataset
@@ -79,12 +79,12 @@ class ProbeStore:
         return any(model == digest for _, model in self._fresh)
 
     def is_current(
-        self, probes: Mapping[Probe, Mapping[str, str]], model: Model, failures: Collection[str], *, made: bool
+        self, probes: Mapping[Probe, Mapping[str, Setting]], model: Model, failures: Collection[str], *, made: bool
     ) -> bool:
         """Whether the table already holds these probes with this model, and its failed clips are in ``failures``.
 
-        ``probes`` have the settings that their collections add; ``made`` says whether this call computed a prediction.
-        A clip may have failed on a reference that another command has predicted successfully since.
+        ``probes`` have the settings that their collections and the search add; ``made`` says whether this call computed
+        a prediction. A clip may have failed on a reference that another command has predicted successfully since.
         """
         if made:
             return False
@@ -107,7 +107,7 @@ class ProbeStore:
         return found
 
 
-def _same(info: ProbeInfo | None, row: Probe, model: Model, added: Mapping[str, str]) -> bool:
+def _same(info: ProbeInfo | None, row: Probe, model: Model, added: Mapping[str, Setting]) -> bool:
     """Whether a probe was run with this definition, this model and these collections."""
     if info is None or (info.version, info.backend, info.model_sha256) != (row.version, model.name, model.sha256):
         return False

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from codec_superb.applications.errors import PredictionFailed
-from codec_superb.applications.interface import Samples, TextEncoder, TextRole
+from codec_superb.applications.interface import Samples, Setting, TextEncoder, TextRole
+from codec_superb.applications.mseb.search import EXACT
+from codec_superb.applications.text.nearest import Graph, build
 from codec_superb.applications.text.tokens import check_text
 from codec_superb.data_manifests import Dataset
 from codec_superb.data_manifests.collections import Collection
+from codec_superb.data_manifests.files import replacing
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.probing.chain import SecondPlan
 from codec_superb.pipeline.probing.embedding import Embedder, TextBlock
@@ -36,6 +40,21 @@ class StoredTextVectors:
         self._embedder = embedder
         self._folder = folder_of(model_digest(plan.model))
         self._texts: dict[TextRole, TextRows] = {}
+        self._search = plan.search
+        self._graphs: dict[tuple[str, TextRole], Graph] = {}
+
+    @property
+    def search(self) -> Mapping[str, Setting]:
+        """Settings that tell how rows are found."""
+        return self._search.settings()
+
+    def nearest(self, name: str, role: TextRole, queries: Samples) -> NDArray[np.int64] | None:
+        """Return what the index of a collection finds, which is kept on disk; None where search is exact."""
+        if self._search.search == EXACT:
+            return None
+        if (name, role) not in self._graphs:
+            self._graphs[name, role] = self._graph(name, role)
+        return self._graphs[name, role].nearest(queries, self._search.ef)
 
     def of_collection(self, name: str, role: TextRole) -> Samples:
         """Return the vectors of a collection's texts, memory-mapped, ``(rows, dimensions)`` in its order.
@@ -109,6 +128,20 @@ class StoredTextVectors:
             stored.put(block.number, self._stacked(answers, collection.name))
             progress.advance(len(answers))
         return stored.join(count, blocks)
+
+    def _graph(self, name: str, role: TextRole) -> Graph:
+        """Open the index of a collection; build it where there is none, or a damaged one."""
+        vectors = self.of_collection(name, role)
+        stored = CollectionVectors(self._folder, self._dataset.collection(name).sha256, role)
+        progress = self._embedder.progress
+        with stored.writing(progress):
+            try:
+                return Graph(stored.links, vectors)
+            except ValueError:
+                progress.start(f"index of {name} of {self._dataset.name}", len(vectors), 0)
+                with replacing(stored.links) as temporary:
+                    build(vectors, temporary, progress.advance)
+        return Graph(stored.links, vectors)
 
     def _document(self, title: str, text: str, role: TextRole) -> str:
         return self._encoder.document(title, text) if role == "document" else text

@@ -3,7 +3,7 @@
 ``<home>/text_vectors/<model digest>/`` holds, digests shortened to 16 characters,
 
 - ``<collection's SHA-256>-<role>.npy``: float32 ``(rows, dimensions)``, memory-mapped; while it is made, a folder of
-  the same name without suffix with its finished blocks;
+  the same name without suffix with its finished blocks; with another suffix, the links of an index over it;
 - ``texts-<role>/<number>.npy``: rows of the SHA-256 of a text and its vector.
 
 Every file is written beside its place and renamed, so that a killed process leaves whole files only.
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from codec_superb.applications.interface import Samples, TextRole
+from codec_superb.applications.text.nearest import LINKS_SUFFIX
 from codec_superb.data_manifests.files import PARTIAL, remove_partial, replacing
 from codec_superb.data_manifests.home import codec_superb_home
 from codec_superb.pipeline.errors import PipelineError
@@ -46,6 +47,8 @@ class CollectionVectors:
     def __init__(self, folder: Path, sha256: str, role: TextRole) -> None:
         self._path = folder / f"{sha256[:SHORT]}-{role}.npy"
         self._blocks = self._path.with_suffix("")
+        self.links = self._path.with_suffix(LINKS_SUFFIX)
+        """Of an index of these vectors, where one was built."""
 
     def whole(self) -> Samples | None:
         """Return the vectors memory-mapped, None where they are not all there."""

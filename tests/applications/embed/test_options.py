@@ -22,6 +22,8 @@ DEFAULTS = {"pooling": "mean", "layer": -1, "hop_s": 0.01}
         ("models/a,b", "models/a,b", {}),
         ("models/a,b,layer=9", "models/a,b", {"layer": 9}),
         (",pooling=max,hop_s=0.02", "", {"pooling": "max", "hop_s": 0.02}),
+        ("pooling=max,hop_s=0.02", "", {"pooling": "max", "hop_s": 0.02}),
+        ("models=1", "models=1", {}),
     ],
 )
 def test_what_is_read(variant: str, name: str, changed: dict[str, object]) -> None:
@@ -41,6 +43,12 @@ def test_what_is_refused(variant: str, said: str) -> None:
     """An unknown option, one that comes twice, a word for a number: each says what was expected."""
     with pytest.raises(ApplicationError, match=said):
         read_options(variant, DEFAULTS)
+
+
+def test_options_of_others_stay_behind_the_name() -> None:
+    """In their order, where that is asked for."""
+    found = read_options("a,colour=red,layer=2,depth=3", DEFAULTS, others=True)
+    assert found == ("a,colour=red,depth=3", DEFAULTS | {"layer": 2})
 
 
 @given(st.text(max_size=30))

@@ -14,7 +14,7 @@ from support.profile import examples
 
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.mseb import search as module
-from codec_superb.applications.mseb.search import search
+from codec_superb.applications.mseb.search import among, recall, search
 
 
 def brute(queries: np.ndarray, candidates: np.ndarray, relevant: list[list[int]]) -> list[int]:
@@ -146,3 +146,45 @@ def test_what_cannot_be_searched_is_one_sentence(
     """Shapes, positions, numbers."""
     with pytest.raises(ApplicationError, match=match):
         search(asked.astype(np.float32), candidates.astype(np.float32), relevant)
+
+
+class TestAmong:
+    """What an index has found stands for all candidates."""
+
+    def test_all_candidates_in_any_order_are_the_exact_search(self) -> None:
+        """Ranks, rows and scores to the last bit; ties, which float32 would make, count against the relevant."""
+        asked, candidates, relevant = made(60, 30)
+        candidates[7], relevant[3] = candidates[5], [5]
+        rows = np.random.default_rng(0).permuted(np.tile(np.arange(60), (30, 1)), axis=1)
+        exact = search(asked, candidates, relevant)
+        found = among(asked, candidates, relevant, rows)
+        for ours, theirs in zip(found, exact, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        assert recall(found, exact) == 1
+
+    def test_what_was_not_found_is_behind_all_hits_and_beats_nothing(self) -> None:
+        """Relevant: missed; found second of two; found where better ones were missed; none; and no hits at all."""
+        candidates = np.array([[4.0], [3], [2], [1]], np.float32)
+        rows = np.array([[1, 2, -1], [2, 0, -1], [3, -1, -1], [0, 1, 2], [-1, -1, -1]])
+        found = among(np.ones((5, 1), np.float32), candidates, [[0], [2], [3], [], [0]], rows, kept=2)
+        assert found.ranks.tolist() == [4, 2, 1, 0, 4]
+        assert found.rows.tolist() == [[1, 2], [0, 2], [3, -1], [0, 1], [-1, -1]]
+        assert found.scores[2].tolist() == [1, -np.inf]
+
+    def test_recall_counts_scores(self) -> None:
+        """Of the three best of each query three and one were found; one of equal score is as good as another."""
+        candidates = np.array([[4.0], [3], [2], [2], [1]], np.float32)
+        asked = np.ones((2, 1), np.float32)
+        exact = search(asked, candidates, [[], []], kept=3)
+        found = among(asked, candidates, [[], []], np.array([[0, 1, 3], [1, 4, -1]]), kept=3)
+        assert recall(found, exact) == pytest.approx(4 / 6)
+
+    def test_no_queries_have_no_ranks(self) -> None:
+        """As of the exact search."""
+        found = among(np.zeros((0, 3), np.float32), np.ones((5, 3), np.float32), [], np.zeros((0, 64), np.int64))
+        assert found.ranks.shape == (0,)
+
+    def test_what_does_not_fit_is_one_sentence(self) -> None:
+        """As of the exact search."""
+        with pytest.raises(ApplicationError, match="queries of finite numbers"):
+            among(np.full((1, 2), np.nan, np.float32), np.ones((3, 2), np.float32), [[0]], np.array([[0]]))

@@ -45,7 +45,7 @@ class TestEveryPage:
 
     @pytest.mark.parametrize("path", PAGES)
     def test_fits_the_policy(self, board: TestClient, path: str) -> None:
-        """No inline script, style or handler; every control has a name; one main heading; below 150 kB, the API's 180."""
+        """No inline script, style or handler; every control has a name; one main heading; 150 kB, the API 180."""
         answer = board.get(path)
         assert answer.status_code == 200
         assert forbidden(answer.text) == []

@@ -12,9 +12,9 @@ from support.server.tour import CODECS, Tour, pages_of
 from support.timing import PATIENCE_S
 
 LIMIT = 150_000
+"""Bytes of a page with its scripts and styles, as they travel, besides plotly."""
 API_LIMIT = 180_000
 """Bytes of the page that describes each path and schema of the API."""
-"""Bytes of a page with its scripts and styles, as they travel, besides plotly."""
 _ASSET = re.compile(r'(?:src|href)="(/static/[^"]+)"')
 _PAIR = f"codec={CODECS[0]}&codec={CODECS[1]}"
 KEPT = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from codec_superb.applications.interface import Item, Prediction, Samples, ScoringInput, TextRole
+from codec_superb.applications.interface import Item, Prediction, Samples, ScoringInput, Setting, TextRole
 from codec_superb.data_manifests.collections import Collection, CollectionRow, writing_collections
 from codec_superb.data_manifests.collections import open_collection as _open
 
@@ -22,9 +23,24 @@ def collections_of(folder: Path, rows: Mapping[str, Sequence[CollectionRow]]) ->
 class KnownVectors:
     """Vectors of texts by the text, whatever their role; as :class:`TextVectors`."""
 
-    def __init__(self, vectors: Mapping[str, Sequence[float]], collections: Mapping[str, Collection]) -> None:
+    def __init__(
+        self,
+        vectors: Mapping[str, Sequence[float]],
+        collections: Mapping[str, Collection],
+        index: Callable[[Samples, Samples], NDArray[np.int64]] | None = None,
+    ) -> None:
         self._vectors = vectors
         self._collections = collections
+        self._index = index
+
+    @property
+    def search(self) -> Mapping[str, Setting]:
+        """Exact, unless there is an index of the test's."""
+        return {"search": "exact" if self._index is None else "test"}
+
+    def nearest(self, name: str, role: TextRole, queries: Samples) -> NDArray[np.int64] | None:
+        """Return what the index of the test finds."""
+        return None if self._index is None else self._index(queries, self.of_collection(name, role))
 
     def of_collection(self, name: str, role: TextRole) -> Samples:
         """Return the vectors of a collection's texts."""
@@ -41,9 +57,13 @@ def question(
     resynthesis: Mapping[str, Prediction] | None = None,
     collections: Mapping[str, Collection] | None = None,
     vectors: Mapping[str, Sequence[float]] | None = None,
+    index: Callable[[Samples, Samples], NDArray[np.int64]] | None = None,
     **others: object,
 ) -> ScoringInput:
-    """Ask about a run; the resynthesis is the reference where it is not given."""
+    """Ask about a run; the resynthesis is the reference where it is not given.
+
+    ``index`` gives the rows that it finds near queries among documents, where the search is not exact.
+    """
     known = collections or {}
     return ScoringInput(
         "d",
@@ -51,6 +71,6 @@ def question(
         reference,
         reference if resynthesis is None else resynthesis,
         collections=known,
-        vectors=None if vectors is None else KnownVectors(vectors, known),
+        vectors=None if vectors is None else KnownVectors(vectors, known, index),
         **others,  # type: ignore[arg-type]
     )

@@ -21,6 +21,7 @@ from codec_superb.applications.backends import BackendEntry
 from codec_superb.applications.catalogue import make_second_stage
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Model, Samples, TextEncoder, TextRole
+from codec_superb.applications.text.nearest import read_search
 from codec_superb.data_manifests import open_dataset
 from codec_superb.pipeline.probing.chain import SecondPlan
 from codec_superb.pipeline.probing.embedding import Embedder
@@ -99,9 +100,10 @@ def plan_of(spec: str) -> SecondPlan:
     """Prepare an encoder as a chain's second stage."""
     name, _, variant = spec.partition(":")
     entry = ENTRIES.get(name) or catalogue.BACKENDS[name]
+    variant, search = read_search(variant)
     stage = make_second_stage(entry, variant)
     model = stage.prepare()
-    return SecondPlan(entry, stage, model, model)
+    return SecondPlan(entry, stage, model, model, search)
 
 
 @contextmanager

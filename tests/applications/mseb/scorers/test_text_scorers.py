@@ -136,6 +136,43 @@ class TestRetrieval:
             rank = sum(of[name] >= of[item.extra[0][1]] for name in names)
             assert scored.outcomes[item.clip].reference["rank"] == rank
 
+    def test_an_index_stands_for_all_documents_and_is_measured(self, tmp_path: Path) -> None:
+        """One that finds all changes no number; of one that finds two documents alone the rest is not found."""
+        items = [spoken(clip, passage=name) for clip, name in zip("abc", DOCUMENTS, strict=True)]
+        answers = {"a": vector(3, 1), "b": vector(1, 2), "c": vector(-1, -1)}
+        exact = retrieval.score(self.PROBE, self.ask(tmp_path, items, answers))
+        assert exact.settings["search"] == "exact"
+        assert "search_recall10" not in exact.settings
+
+        def scored(*rows: int) -> ProbeScores:
+            asked = self.ask(tmp_path, items, answers, index=lambda queries, _: np.array([rows] * len(queries)))
+            return retrieval.score(self.PROBE, asked)
+
+        every = scored(3, 2, 1, 0)
+        assert every.outcomes == exact.outcomes
+        assert every.settings == exact.settings | {
+            "search": "test", "search_recall10": 1.0, "search_recall_queries": 3, "search_recall_seed": 0,
+        }  # fmt: skip
+        some = scored(0, 2)
+        assert [some.outcomes[clip].reference["rank"] for clip in "abc"] == [1, 3, 2]
+        assert some.settings["search_recall10"] == 0.5
+
+    def test_recall_is_that_of_the_references_whatever_a_codec_gave(self, tmp_path: Path) -> None:
+        """A codec that failed on a clip has the settings of another, so that both can be ranked."""
+        items = [spoken(clip, passage="two") for clip in "abcd"]
+        reference = {"a": vector(3, 2), "b": vector(1, 2), "c": vector(-1, -1)}
+
+        def settings_of(resynthesis: dict[str, Any], **failures: str) -> Mapping[str, Any]:
+            asked = self.ask(
+                tmp_path, items, reference, resynthesis, failures={"d": "gone"} | failures,
+                index=lambda queries, documents: np.argsort(-queries @ documents.T)[:, 2:],
+            )  # fmt: skip
+            return retrieval.score(self.PROBE, asked).settings
+
+        whole = settings_of({clip: vector(0, 1) for clip in "abc"})
+        assert whole["search_recall10"] < 1
+        assert settings_of({"a": vector(1, 0)}, b="gone", c="gone") == whole
+
 
 class TestReranking:
     """Near texts in order."""
