@@ -8,7 +8,7 @@ from codec_superb.applications.mseb.exchange import Encoding, exported
 from codec_superb.applications.mseb.result_json import SUFFIX, MsebResult
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBE_METRICS
-from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.comparison.results import ResultDataset, Results
 from codec_superb.pipeline.errors import PipelineError
 
 
@@ -22,13 +22,15 @@ def mseb_files(results: Results) -> Mapping[str, Sequence[MsebResult]]:
         return {}
     models = {(of.info.name, probe.probe): probe.backend for of in results.datasets for probe in of.probes}
     found: dict[str, Sequence[MsebResult]] = {}
-    for dataset in (of.info.name for of in results.datasets):
+    for measured in results.datasets:
+        dataset = measured.info.name
         own = [each for each in _aggregates(results) if each.dataset == dataset]
         by_model: dict[str, list[ApplicationAggregate]] = {}
         for each in own:
             by_model.setdefault(models.get((dataset, each.probe), ""), []).append(each)
         for backend, members in by_model.items():
-            encoding = Encoding(results.card.name, backend, _mean_bytes(results, dataset), url=results.card.homepage)
+            size, flops = _mean_bytes(results, dataset), _flops(measured)
+            encoding = Encoding(results.card.name, backend, size, flops, results.card.homepage)
             for task, lines in exported(encoding, members, PROBE_METRICS).items():
                 path = f"{encoding.name}/{task}{SUFFIX}"
                 if path in found:
@@ -39,6 +41,14 @@ def mseb_files(results: Results) -> Mapping[str, Sequence[MsebResult]]:
 
 def _aggregates(results: Results) -> Sequence[ApplicationAggregate]:
     return (*results.aggregates.applications, *results.aggregates.slices)
+
+
+def _flops(measured: ResultDataset) -> float | None:
+    """Return the operations that encode the clip on which they were counted; None where some or all are not known."""
+    counted = measured.operations
+    if counted is None or counted.encode.per_second is None or counted.encode.unseen:
+        return None
+    return counted.encode.per_second * counted.seconds
 
 
 def _mean_bytes(results: Results, dataset: str) -> float | None:
