@@ -218,14 +218,17 @@ _ROWS = (
     BackendEntry(
         "endpoint", ("text",), f"{_ROOT}.text.endpoint:Endpoint", "probes",
         "text embeddings of a server: OpenAI's form, Gemini, Vertex AI; a file describes it",
+        model=OWN_FILE,
     ),
     BackendEntry(
         "command", ("reader",), f"{_ROOT}.text.command_reader:CommandReader", "probes",
         "a program of yours that answers questions, as lines of JSON",
+        model=OWN_FILE,
     ),
     BackendEntry(
         "endpoint-chat", ("reader",), f"{_ROOT}.text.chat_reader:ChatReader", "probes",
         "a generative reader of a server that takes OpenAI's chat completions; a file describes it",
+        model=OWN_FILE,
     ),
     BackendEntry("warpq", ("warpq",), f"{_ROOT}.quality.warpq:WarpQ", "probes", "WARP-Q",
         model=NO_FILE,

@@ -59,8 +59,12 @@ def print_matrix(data: Sequence[dict[str, Any]], order: Sequence[str]) -> None:
         rows = [(ORIGINAL, *ceilings), *((codec, *_values(cells, codec, columns)) for codec in codecs)]
         heads = [_head(figure).removeprefix(f"{benchmark}_") for figure, _ in columns]
         spare = [head for head, (figure, _) in zip(heads, columns, strict=True) if figure in _SPARE]
-        title = benchmark.upper() or "applications"
-        print_table(f"{title} ({dataset or 'all datasets'})", ("codec", *heads), rows, spare=spare)
+        title = f"{benchmark.upper() or 'applications'} ({dataset or 'all datasets'})"
+        table: list[tuple[str, ...]] = [("codec", *heads), *rows]
+        if benchmark and len(rows) < len(columns):  # names of tasks are long, and few codecs fit beside them
+            table = [("task", *table[0][1:]), *table[1:]]
+            table = list(zip(*table, strict=True))
+        print_table(title, table[0], table[1:], spare=spare)
         models = dict.fromkeys(backend for _, backend in columns if backend)
         print(f"by {', '.join(models)}; docs/{benchmark or 'applications'}.md explains each number\n")
 

@@ -70,6 +70,7 @@ def export(
     if as_json:
         print_json(written)
     elif written:
+        note("MSEB has no speaker, age or environment classification, span retrieval and stability: they are left out")
         note(f"wrote {len(written)} file{'s' * (len(written) != 1)} to {plain_path(out)}")
     else:
         note("nothing to write: no clean run has results of MSEB's tasks, which `probe --application mseb` makes")

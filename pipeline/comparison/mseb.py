@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from codec_superb.applications.mseb.exchange import Encoding, exported
 from codec_superb.applications.mseb.result_json import SUFFIX, MsebResult
@@ -10,6 +10,7 @@ from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBE_METRICS
 from codec_superb.pipeline.comparison.results import ResultDataset, Results
 from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.tables.rows import ClipRow
 
 
 def mseb_files(results: Results) -> Mapping[str, Sequence[MsebResult]]:
@@ -29,7 +30,7 @@ def mseb_files(results: Results) -> Mapping[str, Sequence[MsebResult]]:
         for each in own:
             by_model.setdefault(models.get((dataset, each.probe), ""), []).append(each)
         for backend, members in by_model.items():
-            size, flops = _mean_bytes(results, dataset), _flops(measured)
+            size, flops = _mean_bytes(results, dataset, {each.probe for each in members}), _flops(measured)
             encoding = Encoding(results.card.name, backend, size, flops, results.card.homepage)
             for task, lines in exported(encoding, members, PROBE_METRICS).items():
                 path = f"{encoding.name}/{task}{SUFFIX}"
@@ -51,6 +52,15 @@ def _flops(measured: ResultDataset) -> float | None:
     return counted.encode.per_second * counted.seconds
 
 
-def _mean_bytes(results: Results, dataset: str) -> float | None:
-    sizes = [row.bits / 8 for row in results.rows if row.dataset == dataset and row.bits is not None]
+def _mean_bytes(results: Results, dataset: str, probes: Collection[str]) -> float | None:
+    """Return the mean payload of the clips that took part in any of the probes, which one model answered for."""
+    sizes = [
+        row.bits / 8
+        for row in results.rows
+        if row.dataset == dataset and row.bits is not None and _takes_part(row, probes)
+    ]
     return sum(sizes) / len(sizes) if sizes else None
+
+
+def _takes_part(row: ClipRow, probes: Collection[str]) -> bool:
+    return any(found.status == "ok" for key, found in row.probes.items() if key in probes)

@@ -73,7 +73,8 @@ def probe_behind(row: ApplicationRow) -> Probe | None:
 def spokes_of(rows: Iterable[ApplicationRow]) -> tuple[Spoke, ...]:
     """Return the eight spokes of one codec, whatever is missing.
 
-    Of the main figures of a super task the one over several datasets is taken, else that over the most clips.
+    Of the main figures of a super task the one over several datasets is taken, else that of the task that comes first
+    in the table, over the most clips.
     """
     whole = [row for row in rows if not row.numbers.slice]
     return tuple(_spoke(task, whole) for task in SPOKES)
@@ -99,8 +100,8 @@ def main_rows(rows: Iterable[ApplicationRow], task: str) -> list[ApplicationRow]
         found,
         key=lambda row: (
             row.numbers.dataset != "",
-            -row.numbers.n,
             places[row.numbers.figure],
+            -row.numbers.n,
             row.numbers.dataset,
             row.model.name,
         ),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from codec_superb.applications.table import PROBES
 from codec_superb.metrics.results import Score
 from codec_superb.web.applications import APPLICATION_METRICS
 from codec_superb.web.figures.layout import Figure
-from codec_superb.web.mseb.choose import SPOKES, Spoke, is_mseb, main_rows, spokes_of, super_task
+from codec_superb.web.mseb.choose import SPOKES, Spoke, is_mseb, main_rows, scale_words, spokes_of, super_task
 from codec_superb.web.mseb.heat import heat_chart, heat_maps
 from codec_superb.web.mseb.rate import mseb_rate_chart
 from codec_superb.web.mseb.spokes import spokes_chart
@@ -34,6 +35,8 @@ class SpokeCell:
     ends: str = ""
     loss: str = ""
     clips: str = ""
+    scale: str = ""
+    """Where the middle and the rim of its spoke lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,7 @@ def _cell(spoke: Spoke) -> SpokeCell:
         value=quantity.write(numbers.resynthesis.value),
         ends=_ends(numbers.resynthesis, quantity.decimals),
         loss=signed(numbers.loss, quantity, ends=False),
+        scale=scale_words(quantity),
         clips=count(numbers.n, "clip") + (f", {numbers.failed} failed" if numbers.failed else ""),
     )
 
@@ -182,15 +186,21 @@ def _heats(
 def _parts(
     rows: Sequence[ApplicationRow], results: Sequence[CodecResult], styles: Mapping[str, Style]
 ) -> list[tuple[str, DatasetPart]]:
-    """Return the tables of all figures, a super task and a dataset each."""
-    found = []
-    for task in dict.fromkeys([*SPOKES, *(super_task(row) for row in rows)]):
-        own = [row for row in rows if super_task(row) == task]
-        if own:
-            found += [
-                (f"{task.capitalize()}: {part.title}", part) for part in applications_panel(own, results, styles).parts
-            ]
+    """Return the tables of all figures, a task and a dataset each."""
+    found: list[tuple[str, DatasetPart]] = []
+    order = [
+        key for task in dict.fromkeys([*SPOKES, *(super_task(row) for row in rows)]) for key in _probes(rows, task)
+    ]
+    for key in order:
+        own = [row for row in rows if row.numbers.probe == key]
+        name = PROBES[key].label if key in PROBES else "Means over locales or tasks"
+        found += [(f"{name}: {part.title}", part) for part in applications_panel(own, results, styles).parts]
     return found
+
+
+def _probes(rows: Sequence[ApplicationRow], task: str) -> list[str]:
+    """Return the tasks of a super task that were measured, in the order of the rows."""
+    return list(dict.fromkeys(row.numbers.probe for row in rows if super_task(row) == task))
 
 
 def _shown(example: RetrievalExample, results: Mapping[str, CodecResult]) -> ShownExample:

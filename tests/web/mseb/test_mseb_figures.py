@@ -72,7 +72,7 @@ def test_the_oracle_stands_beside_its_figure() -> None:
 
 
 def test_a_figure_over_all_locales_stands_for_its_super_task() -> None:
-    """Then the dataset with the most clips; conditions and figures without a value never do."""
+    """Then, of one task, the dataset with the most clips; conditions and figures without a value never do."""
     everywhere, large, small = (
         row(MRR, value, dataset=dataset, n=n)
         for value, dataset, n in ((0.5, "", 10), (0.4, "svq_en_us", 90), (0.3, "stamps", 60))
