@@ -55,10 +55,14 @@ def _from_csv(lines: TextIO, path: Path) -> Iterator[CollectionRow]:
                 continue
             number += 1
             if len(cells) != len(header):
-                raise ManifestError(f"{path}, row {number}: expected {len(header)} cells, got {len(cells)}")
+                raise ManifestError(
+                    f"{path}, row {number}: expected {len(header)} cells, got {len(cells)}; "
+                    "put quotes around texts with commas"
+                )
             yield _row(dict(zip(header, cells, strict=True)), path, number)
     except csv.Error as error:
-        raise ManifestError(f"{path}, row {number + 1}: no CSV: {error}") from error
+        remedy = "close every quote, and keep texts below 1 MiB"
+        raise ManifestError(f"{path}, row {number + 1}: no CSV ({error}): {remedy}") from error
     except UnicodeDecodeError as error:
         raise ManifestError(
             f"{path}, row {number + 1}: expected UTF-8, got byte {error.object[error.start]:#04x}; save it as UTF-8"
@@ -91,9 +95,10 @@ def _number(cell: Any, where: str) -> Any:
     if not isinstance(cell, str):
         return cell
     try:
-        return float(cell) if cell.strip() else None
+        return float(cell.replace("_", "?")) if cell.strip() else None  # float takes 1_0 for 10
     except ValueError as error:
-        raise ManifestError(f"{where}: expected a number or nothing, got {cell[:60]!r}") from error
+        wanted = "expected a number with a decimal point, or nothing"
+        raise ManifestError(f"{where}: {wanted}, got {cell[:60]!r}; correct it") from error
 
 
 def _check_columns(header: list[str], path: Path) -> None:

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import math
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,8 @@ from codec_superb.data_manifests.errors import DatasetError, ManifestError
 from codec_superb.data_manifests.files import replacing
 
 COLLECTIONS_FOLDER = "collections"
+_BREAKING = frozenset({"Cc", "Zl", "Zp"})
+"""Unicode's categories of control characters and of line and paragraph separators."""
 MAX_TEXT_BYTES = 2**20
 """Longest id, title or text, in UTF-8."""
 
@@ -251,15 +254,20 @@ def checked(rows: Iterable[CollectionRow], of: str | Path) -> Iterator[Collectio
 def _checked_row(row: CollectionRow, where: str) -> CollectionRow:
     for key, value in zip(STRINGS, row, strict=False):
         _check_text(value, key, where)
-    if not row.id.strip() or "\n" in row.id:
-        # a label names several ids with line feeds between them
+    if not row.id.strip():
+        raise ManifestError(f"{where}: the id is empty; give every row one")
+    # a label names several ids with line feeds between them
+    if row.id != row.id.strip() or any(unicodedata.category(letter) in _BREAKING for letter in row.id):
         raise ManifestError(
-            f"{where}: the id is {'empty' if not row.id.strip() else 'of two lines'}; give every row one"
+            f"{where}: expected the id on one line, without control characters and spaces around it, got "
+            f"{row.id[:60]!r}; correct it"
         )
     # an IDF table maps a token to its weight, and has no other text
     if not row.text.strip() and row.weight is None:
         raise ManifestError(f"{where} ({row.id!r}): the text is empty; write one, or leave the row out")
     start, end, weight = (_number(getattr(row, key), key, f"{where} ({row.id!r})") for key in NUMBERS)
+    if (start or 0.0) < 0.0:
+        raise ManifestError(f"{where} ({row.id!r}): it starts at {start} s, before its clip; correct it")
     if start is not None and end is not None and end < start:
         raise ManifestError(f"{where} ({row.id!r}): it ends at {end} s, before its start at {start} s; correct one")
     return CollectionRow(row.id, row.list, row.title, row.text, start, end, weight)

@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
@@ -36,10 +36,14 @@ class _Strict(Record):
     model_config = ConfigDict(strict=True)
 
 
+Name = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
+"""A name on one line: it goes into tables, file names and a database, which takes no NUL."""
+
+
 class MsebScore(_Strict):
     """One metric of one result; its bounds are those of the metric, not an interval."""
 
-    metric: str = Field(min_length=1, max_length=200)
+    metric: Name
     description: str
     value: FiniteFloat
     min: FiniteFloat | None = None
@@ -72,10 +76,10 @@ class MsebDataset(_Strict):
 class MsebTask(_Strict):
     """What MSEB says of a task; ``scores`` are declarations of its metrics, their values mean nothing."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     description: str
     reference: str
-    type: str = Field(min_length=1, max_length=200)
+    type: Name
     category: str
     main_score: str
     revision: str
@@ -92,8 +96,8 @@ class MsebTask(_Strict):
 class MsebResult(_Strict):
     """One line: an encoder on one sub-task (all recordings pooled, or one recording condition)."""
 
-    name: str = Field(min_length=1, max_length=300)
-    sub_task_name: str = Field(min_length=1, max_length=200)
+    name: Name
+    sub_task_name: Name
     task_metadata: MsebTask
     scores: list[MsebScore] = Field(min_length=1)
     url: str | None = None

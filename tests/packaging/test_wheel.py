@@ -109,7 +109,8 @@ def _link_requirements(of: metadata.Distribution, site: Path) -> None:
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
             found = metadata.distribution(requirement.name)
             tops = {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}
-            new = [top for top in sorted(tops) if not (site / top).exists()]
+            # setup.py install lists its metadata as NAME.egg-info, which lies there as NAME-VERSION.egg-info
+            new = [top for top in sorted(tops) if not (site / top).exists() and Path(found.locate_file(top)).exists()]
             for top in new:
                 (site / top).symlink_to(found.locate_file(top))
             if new:

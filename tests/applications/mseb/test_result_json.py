@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from support.profile import examples
 
 from codec_superb.applications.errors import ApplicationError
@@ -159,12 +160,13 @@ def test_places_without_files_are_named(tmp_path: Path) -> None:
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(max_size=20)
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=20)
 
 
 @st.composite
 def scores(draw: st.DrawFn) -> list[MsebScore]:
     """Draw scores of different metrics, some without bounds."""
-    names = draw(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=5, unique=True))
+    names = draw(st.lists(NAMES, min_size=1, max_size=5, unique=True))
     found = []
     for name in names:
         low, value, high = sorted(draw(st.tuples(NUMBERS, NUMBERS, NUMBERS)))
@@ -204,3 +206,10 @@ def test_any_json_is_read_or_refused(found: object) -> None:
     """Nothing but the error of the package comes out."""
     with pytest.raises(ApplicationError):
         read_lines(json.dumps(found).encode(), "x")
+
+
+@pytest.mark.parametrize("name", ["a\u0000b", "a\nb", "a\u001b[31m", "\u2028"])
+def test_a_name_with_control_characters_is_refused(name: str) -> None:
+    """It would go into tables, file names and a database that takes no NUL."""
+    with pytest.raises(ValidationError):
+        MsebScore(metric=name, description="", value=1.0)
