@@ -107,7 +107,9 @@ def _check_limits(
     if not probe.limits:
         return
     limits: Callable[[KeptClip], Iterable[Fault]] = load(probe.limits)
-    frames = kept and KeptFrames(kept.frames, kept.scale, kept.side("reference"), kept.side("resynthesis"))
+    frames = None
+    if kept is not None:
+        frames = KeptFrames(kept.frames, kept.scale, kept.side("reference"), kept.side("resynthesis"))
     settings = info.settings if info is not None else {}
     for fault in limits(KeptClip(entry.shared, entry.reference, entry.resynthesis, settings, frames)):
         findings.add(f"{where}.{fault.place}", fault.expected, fault.got, _AGAIN)
