@@ -8,13 +8,17 @@ vectors as frames.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from codec_superb.metrics.table import Category
 from codec_superb.plugins import Source
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Side = Literal["reference", "resynthesis"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -59,6 +63,39 @@ class ProbeMetric:
     its spread."""
 
 
+class KeptFrames(NamedTuple):
+    """Frames of a clip as they are kept, rounded to half floats."""
+
+    total: int
+    """Of the whole clip."""
+    scale: float
+    """Factor of the half floats."""
+    reference: NDArray[np.float64]
+    """Shape ``(kept, dimensions)``."""
+    resynthesis: NDArray[np.float64]
+
+
+class KeptClip(NamedTuple):
+    """What a probe keeps of a clip on which it is ok, as a check of limits takes it."""
+
+    shared: Mapping[str, float]
+    reference: Mapping[str, float]
+    resynthesis: Mapping[str, float]
+    settings: Mapping[str, str | int | float | bool]
+    """Of the probe on the clip's dataset."""
+    frames: KeptFrames | None = None
+    """None for a probe that keeps none, and for a clip of which none are kept."""
+
+
+class Fault(NamedTuple):
+    """A number that cannot be true with the others."""
+
+    place: str
+    """Field, after its side: ``resynthesis.rank``."""
+    expected: str
+    got: float | str
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One row of the table."""
@@ -96,6 +133,9 @@ class Probe:
     """That benchmark's own name of it: ``PassageInLang``."""
     primary: str = ""
     """Key of the metric that stands for it where one number is shown."""
+    limits: str = ""
+    """``module:function``: :class:`KeptClip` -> ``Iterable[Fault]``, which numbers of a clip cannot be true together;
+    '' where the limits of each field are all."""
     origin: str = ""
     """'' for a row of the table; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
@@ -141,6 +181,7 @@ class Probe:
             metrics=tuple(replace(metric, target=source.target(metric.target)) for metric in self.metrics),
             backend=source.target(self.backend),
             scorer=source.target(self.scorer),
+            limits=source.target(self.limits),
             origin=source.origin,
             sha256=source.sha256,
         )

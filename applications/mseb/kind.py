@@ -31,5 +31,7 @@ class Kind:
     pairs: Literal["", "trials", "ranks", "detections", "frames"] = ""
     categories: tuple[Category, ...] = ("speech",)
     """Categories of the clips, unless a task says others."""
+    limits: str = ""
+    """Function of :mod:`codec_superb.applications.mseb.limits`; see :class:`~codec_superb.applications.probe.Probe`."""
     version: str = "1"
     """Version of the definition; a change of numbers changes it."""

@@ -207,11 +207,12 @@ _ANSWERABLE = Field("answerable", *_FLAG, whole=True)
 KINDS: dict[str, Kind] = {
     "retrieval": Kind(
         "retrieval", f"{_SCORERS}.retrieval:score", _ENCODERS, (_ORACLE_RANK,), (_RANK, _TOP, _NO_ANSWER),
-        _metrics(_RETRIEVAL), "mrr",
+        _metrics(_RETRIEVAL), "mrr", limits="retrieval",
     ),
     "reranking": Kind(
         "reranking", f"{_SCORERS}.reranking:score", _ENCODERS, (_WORDS, _ORACLE_PRECISION),
         (Field("precision", *_FLAG), _RANK, _WORD_ERRORS, _NO_ANSWER), _metrics(_RERANKING), "map",
+        limits="reranking",
     ),
     "term reranking": Kind(
         "reranking", f"{_SCORERS}.reranking:score_terms", _ENCODERS, (_ORACLE_PRECISION,),
@@ -228,17 +229,18 @@ KINDS: dict[str, Kind] = {
     "classification": Kind(
         "classification", f"{_SCORERS}.classification:score", (*_ENCODERS, "vectors"),
         (Field("label", 1, whole=True), _ORACLE_RANK), (Field("predicted", 1, whole=True), _RANK, _NO_ANSWER),
-        _metrics(_CLASSIFICATION), "accuracy_pct",
+        _metrics(_CLASSIFICATION), "accuracy_pct", limits="classification",
     ),
     "classification, several labels": Kind(
         "classification", f"{_SCORERS}.classification:score_several", (*_ENCODERS, "vectors"),
         (Field("labels", 0, whole=True), Field("classes", 1, whole=True)),
         (Field("given", -1, whole=True), Field("hits", -1, whole=True), _NO_ANSWER),
-        _metrics(_SEVERAL), "map_pct", pairs="ranks", categories=("audio", "music"),
+        _metrics(_SEVERAL), "map_pct", pairs="ranks", categories=("audio", "music"), limits="several_labels",
     ),
     "transcription": Kind(
         "transcription", f"{_SCORERS}.transcription:score", ("asr",), (_WORDS, Field("characters", 0, whole=True)),
         (_WORD_ERRORS, Field("character_errors", 0, whole=True), _NO_ANSWER), _metrics(_TRANSCRIPTION), "wer_pct",
+        limits="transcription",
     ),
     "segmentation": Kind(
         "segmentation", f"{_SCORERS}.segmentation:score", ("words",), (Field("terms", 1, whole=True), _WORDS),
@@ -249,7 +251,7 @@ KINDS: dict[str, Kind] = {
             *(Field(f"right_{place}", *_FLAG, whole=True) for place in range(1, TERMS + 1)),
             _NO_ANSWER,
         ),
-        _metrics(_SEGMENTATION), "ndcg",
+        _metrics(_SEGMENTATION), "ndcg", limits="segmentation",
     ),
     **SET_KINDS,
 }  # fmt: skip

@@ -93,19 +93,22 @@ SET_KINDS: dict[str, Kind] = {
     "clustering": Kind(
         "clustering", f"{_SCORERS}.clustering:score", ("vectors",), (Field("label", 0, whole=True),),
         tuple(Field(f"{kind}_{seed}", 0, whole=True) for kind in ("cluster", "nearest") for seed in SEEDS),
-        _clustering_metrics, "v",
+        _clustering_metrics, "v", limits="clustering",
     ),
     "reconstruction": Kind(
         "reconstruction", f"{_SCORERS}.reconstruction:score", ("frames",), (Field("frames", 0, whole=True),),
         (Field("squared_difference", 0, ceiling=0.0),), _reconstruction_metrics, "fad", "frames", CATEGORIES,
+        limits="reconstruction",
     ),
     "stability of vectors": Kind(
         "stability", f"{_SCORERS}.stability:score_vectors", ("frames",), (Field("vectors", 1, whole=True),),
         (Field("cost", 0, ceiling=0.0),), _vector_stability_metrics, "ced", categories=CATEGORIES,
+        limits="stability_of_vectors",
     ),
     "stability of codes": Kind(
         "stability", f"{_SCORERS}.stability:score_codes", ("codes",), (Field("units", 1, whole=True),),
         (Field("edits", 0, whole=True, ceiling=0.0),), _code_stability_metrics, "ued", categories=CATEGORIES,
+        limits="stability_of_codes",
     ),
 }  # fmt: skip
 """By the name that a task gives."""

@@ -127,6 +127,7 @@ def _probe(key: str, task: Task) -> Probe:
         paper=task.paper,
         backend=task.backend,
         scorer=kind.scorer,
+        limits=kind.limits and f"{__package__}.limits:{kind.limits}",
         takes=task.takes or kind.takes,
         options=tuple(sorted(task.options.items())),
         group=kind.group,

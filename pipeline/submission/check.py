@@ -168,7 +168,7 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
     check_rows(rows, submission, findings)
     check_counts(rows, submission, findings)
     _check_operations(submission, rows, findings)
-    check_probes(rows, submission, findings)
+    check_probes(rows, submission, findings, opened.pairs)
     sound = check_pairs(rows, opened.pairs, findings)
     sound &= check_magnitudes(rows, findings)
     computed = check_aggregates(rows, submission, findings, opened.pairs) if sound else None

@@ -30,6 +30,13 @@ def check_frames(clips: Mapping[str, ClipRow], rows: Sequence[FramesRow], where:
         if said != kept.get(clip, 0):
             place = f"clips.parquet: {row.dataset}/{clip}: {key}.frames"
             findings.add(place, f"{kept.get(clip, 0)}, counted in vectors.parquet", said, _AGAIN)
+    for of in rows:
+        clip_row = clips.get(of.clip)
+        # a hop is a sample at least, and some models fill short clips up
+        most = max(clip_row.samples or 0, clip_row.sampling_rate or 0) if clip_row else of.frames
+        if of.frames > most:
+            expected = f"at most {most} frames: a sample each, or those of a second where the clip is shorter"
+            findings.add(f"{where}: {of.clip}: frames", expected, of.frames, _AGAIN)
     sizes = sorted({row.dimensions for row in rows})
     if len(sizes) > 1:
         findings.add(where, "frames of one number of dimensions", sizes, _AGAIN)

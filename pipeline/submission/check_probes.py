@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from codec_superb.applications.probe import SIDES, Probe
+from codec_superb.applications.probe import SIDES, Fault, KeptClip, KeptFrames, Probe
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
-from codec_superb.pipeline.tables.rows import ClipRow, ProbeValue
+from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, ProbeValue
+from codec_superb.plugins import load
 
 _AGAIN = "probe the runs again with this version, then pack; rows are not edited by hand"
 _MOST_SETTINGS = 100
@@ -18,9 +19,16 @@ _LARGEST = 1e15
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def check_probes(rows: Sequence[ClipRow], submission: Submission, findings: Findings) -> None:
+Declared = Mapping[str, ProbeInfo]
+Frames = Mapping[tuple[str, str, str], FramesRow]
+"""By dataset, clip and probe."""
+
+
+def check_probes(
+    rows: Sequence[ClipRow], submission: Submission, findings: Findings, pairs: Iterable[KeptRow] = ()
+) -> None:
     """Check each dataset's description of its probes, and that every row has the entries that follow from it."""
-    declared: dict[str, dict[str, Probe]] = {}
+    declared: dict[str, Declared] = {}
     for position, dataset in enumerate(submission.datasets):
         where = f"{SUBMISSION_NAME}: datasets.{position}.probes"
         keys = [info.probe for info in dataset.probes]
@@ -28,9 +36,10 @@ def check_probes(rows: Sequence[ClipRow], submission: Submission, findings: Find
             findings.add(where, "each probe once, sorted", keys, _AGAIN)
         for number, info in enumerate(dataset.probes):
             _check_info(info, f"{where}.{number}", findings)
-        declared[dataset.name] = {key: PROBES[key] for key in keys if key in PROBES}
+        declared[dataset.name] = {info.probe: info for info in dataset.probes if info.probe in PROBES}
+    frames = {(of.dataset, of.clip, of.probe): of for of in pairs if isinstance(of, FramesRow)}
     for row in rows:
-        _check_row(row, declared.get(row.dataset, {}), findings)
+        _check_row(row, declared.get(row.dataset, {}), frames, findings)
 
 
 def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
@@ -53,9 +62,9 @@ def _check_info(info: ProbeInfo, where: str, findings: Findings) -> None:
         findings.add(f"{where}.backend", "the name of the model that answered", "none", _AGAIN)
 
 
-def _check_row(row: ClipRow, declared: Mapping[str, Probe], findings: Findings) -> None:
+def _check_row(row: ClipRow, declared: Declared, frames: Frames, findings: Findings) -> None:
     where = f"clips.parquet: {row.dataset}/{row.clip}"
-    expected = {key for key, probe in declared.items() if row.category in probe.categories}
+    expected = {key for key in declared if row.category in PROBES[key].categories}
     if row.probes.keys() != expected:
         want = f"entries of {sorted(expected)}: the probes of the dataset that look at {row.category}"
         findings.add(f"{where}: probes", want, sorted(row.probes), _AGAIN)
@@ -66,6 +75,8 @@ def _check_row(row: ClipRow, declared: Mapping[str, Probe], findings: Findings) 
             findings.add(f"{where}: {key}.reason", f"a reason for {entry.status}", "none", _AGAIN)
         if entry.status == "ok" and key in PROBES:
             _check_numbers(PROBES[key], entry, f"{where}: {key}", findings)
+            info, kept = declared.get(key), frames.get((row.dataset, row.clip, key))
+            _check_limits(PROBES[key], entry, info, kept, f"{where}: {key}", findings)
 
 
 def _check_numbers(probe: Probe, entry: ProbeValue, where: str, findings: Findings) -> None:
@@ -87,6 +98,21 @@ def _check_numbers(probe: Probe, entry: ProbeValue, where: str, findings: Findin
         if wrong > units:
             expected = f"substitutions and deletions of at most the {units:g} words or characters that were said"
             findings.add(f"{where}.{side}", expected, f"{wrong:g}", _AGAIN)
+
+
+def _check_limits(
+    probe: Probe, entry: ProbeValue, info: ProbeInfo | None, kept: FramesRow | None, where: str, findings: Findings
+) -> None:
+    """Check what the probe's own function says of its numbers."""
+    if not probe.limits:
+        return
+    limits: Callable[[KeptClip], Iterable[Fault]] = load(probe.limits)
+    frames = None
+    if kept is not None:
+        frames = KeptFrames(kept.frames, kept.scale, kept.side("reference"), kept.side("resynthesis"))
+    settings = info.settings if info is not None else {}
+    for fault in limits(KeptClip(entry.shared, entry.reference, entry.resynthesis, settings, frames)):
+        findings.add(f"{where}.{fault.place}", fault.expected, fault.got, _AGAIN)
 
 
 _SLACK = 1e-6

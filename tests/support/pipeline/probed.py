@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -19,6 +19,8 @@ from codec_superb.pipeline.tables.vectors import frames_row
 CLASSES = ("dog", "rain", "siren")
 SPEAKERS = 3
 COUNTED = ("trials", "labels", "frames")
+FRAMES = 3
+"""Frames that are kept of a clip at most."""
 DIVISIONS = ("label", "cluster", "nearest")
 """Fields that divide the clips: few values, so that no other number of a clip is the same division by another name."""
 """Fields that say how many pairs a clip has."""
@@ -34,6 +36,8 @@ class Probed(NamedTuple):
 def info(key: str, **changes: object) -> ProbeInfo:
     """Say how a probe was run, as a run folder keeps it."""
     fields = {"probe": key, "version": PROBES[key].version, "backend": PROBES[key].backend, "model_sha256": "a" * 64}
+    if PROBES[key].pairs == "frames":
+        fields["settings"] = {"frames_per_clip": FRAMES}
     return ProbeInfo.model_validate(fields | changes)
 
 
@@ -58,12 +62,17 @@ def _draw(found: Probed, key: str, dataset: str, generator: np.random.Generator)
     pairs = _pairs(key, dataset, ok, generator)
     found.pairs.extend(pairs)
     counts: Counter[str] = Counter()
+    apart: dict[str, float] = {}
     for pair in pairs:
         counts.update({pair.clip: pair.kept} if isinstance(pair, FramesRow) else (pair.left, pair.right))
+        if isinstance(pair, FramesRow):
+            apart[pair.clip] = float(np.mean((pair.side("reference") - pair.side("resynthesis")) ** 2))
     for place, row in enumerate(found.rows):
         if row.dataset == dataset and row.clip in states:
             status, reason = states[row.clip]
             numbers = _numbers(key, counts[row.clip], generator) if status == "ok" else {}
+            if row.clip in apart:
+                numbers["resynthesis"]["squared_difference"] = apart[row.clip]
             value = ProbeValue(status=status, reason=reason, **numbers)
             found.rows[place] = row.model_copy(update={"probes": {**row.probes, key: value}})
 
@@ -74,7 +83,7 @@ def _state(row: ClipRow, number: int) -> tuple[str, str]:
     return ("left_out", "it has no label") if number % 5 == 4 else ("ok", "")
 
 
-def _numbers(key: str, pairs: int, generator: np.random.Generator) -> Mapping[str, Mapping[str, float]]:
+def _numbers(key: str, pairs: int, generator: np.random.Generator) -> dict[str, dict[str, float]]:
     probe = PROBES[key]
     if key == "asr":
         words = float(generator.integers(5, 20))
@@ -83,10 +92,36 @@ def _numbers(key: str, pairs: int, generator: np.random.Generator) -> Mapping[st
     shared = {f.name: float(pairs) if f.name in COUNTED else _number(f, generator) for f in probe.shared}
     sided = {side: {field.name: _number(field, generator) for field in probe.sided} for side in SIDES}
     sided["reference"] |= {field.name: field.ceiling for field in probe.sided if field.ceiling is not None}
+    for values in (shared, *sided.values()):
+        _agree(shared, values)
     return {"shared": shared, **sided}
 
 
-def _errors(words: float, part: float, generator: np.random.Generator) -> Mapping[str, float]:
+def _agree(shared: dict[str, float], values: dict[str, float]) -> None:
+    """Change drawn numbers of a clip, or of one side, so that they can be true together."""
+    values |= {name: abs(values[name]) or 1.0 for name in ("rank", "oracle_rank") if name in values}
+    if "predicted" in values and (values["rank"] == 1) != (values["predicted"] == shared["label"]):
+        values["predicted"] = shared["label"] + (values["rank"] > 1)
+    if "word_errors" in values and values.get("rank") == 1:
+        values["word_errors"] = 0.0
+    if "classes" in values:
+        values["classes"] = max(values["classes"], values["labels"])
+    if "given" in values:
+        values["given"] = min(values["given"], shared["classes"])
+        most = min(values["given"], shared["labels"])
+        values["hits"] = -1.0 if values["given"] < 0 else max(0.0, min(values["hits"], most))
+    if "character_errors" in values and values["no_answer"]:
+        values |= {f"{unit}_errors": shared[f"{unit}s"] for unit in ("word", "character")}
+    for name, most in (("cost", 4 * shared.get("vectors", 0.0)), ("edits", 2 * shared.get("units", 0.0))):
+        if name in values:
+            values[name] = min(values[name], most)
+    for tolerance in ("50", "100", "200"):
+        if f"both_{tolerance}" in values:
+            drawn = 0.0 if values["no_answer"] else min(values[f"both_{tolerance}"], shared["terms"])
+            values |= {f"{part}_{tolerance}": drawn for part in ("both", "times", "term")}
+
+
+def _errors(words: float, part: float, generator: np.random.Generator) -> dict[str, float]:
     drawn = generator.binomial(int(words), part, size=3)
     return dict(zip(("substitutions", "deletions", "insertions"), map(float, drawn // 2), strict=True))
 
@@ -124,9 +159,10 @@ def _pairs(key: str, dataset: str, clips: Sequence[str], generator: np.random.Ge
                     )  # fmt: skip
     elif kind == "frames":
         for place, clip in enumerate(clips):
-            one = generator.normal(size=(1 + place % 3, 4))
+            total = 1 + place % 5
+            one = generator.normal(size=(min(total, FRAMES), 4))
             two = one + generator.normal(0.3, 0.2, size=one.shape)
-            found.append(frames_row(dataset, key, clip, 5, (one.astype(np.float32), two.astype(np.float32))))
+            found.append(frames_row(dataset, key, clip, total, (one.astype(np.float32), two.astype(np.float32))))
     return found
 
 
