@@ -22,7 +22,6 @@ from codec_superb.applications.mseb.scorers.sides import (
     taking_part,
 )
 from codec_superb.applications.probe import SIDES, Probe
-from codec_superb.applications.text.answers import INVALID
 
 
 def score(probe: Probe, question: ScoringInput) -> ProbeScores:
@@ -92,8 +91,8 @@ def score_generated(probe: Probe, question: ScoringInput) -> ProbeScores:
             wanted = own_label(item, probe.option("answer"))
             sided.append(
                 {
-                    "f1": 0.0 if answer == INVALID else token_f1(wanted, answer),
-                    "invalid": float(answer == INVALID),
+                    "f1": token_f1(wanted, answer) if answer else 0.0,
+                    "invalid": float(not answer),
                     "no_answer": said_nothing(question, side, item),
                 }
             )
