@@ -6,7 +6,7 @@ A backend is named ``NAME`` or ``NAME:VARIANT`` (``faster-whisper:tiny.en``, ``t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from codec_superb.plugins import find, load, names, rows_of, targets
 
 SECOND = ("text", "reader")
 """Roles of a second stage: it encodes transcripts, or answers from them."""
+RECOGNISER = "faster-whisper:tiny.en"
+"""The one that messages take for an example."""
 GROUP = "codec_superb.backends"
 PROTOCOLS: dict[str, dict[str, str]] = {"ultra": {"asr": "faster-whisper:large-v3", "sim": "wavlm-large-sv"}}
 """Applications whose published protocol has other models than the probes' defaults; Chinese has another recogniser."""
@@ -43,7 +45,7 @@ def choose(applications: Sequence[str], backends: Sequence[str] = ()) -> tuple[C
     A named backend answers for every probe it can among those asked for. One of another probe of an application that
     was asked for (``quality`` with ``visqol``) takes the place of that application's usual probes. Where none is named,
     the models of an application's own protocol (``ultra``) go before the usual ones. Raises UnknownApplication for a
-    name that does not exist or a backend for which nothing was asked.
+    name that does not exist, ApplicationError for a backend for which nothing was asked.
     """
     roles = {spec: roles_of(spec) for spec in backends}
     probes = list(probes_of(tuple(applications)))
@@ -54,7 +56,7 @@ def choose(applications: Sequence[str], backends: Sequence[str] = ()) -> tuple[C
             probes = [*others, *(key for key in dict.fromkeys(named) if key not in others)]
     for spec, found in roles.items():
         if not any(set(found) & probe(key).roles for key in probes):
-            raise UnknownApplication(spec, _backends_of(probes), "backend of these applications")
+            raise ApplicationError(f"{_misfit(spec, probes)}. There are: {', '.join(_backends_of(probes))}.")
     protocol = {key: spec for name in applications for key, spec in PROTOCOLS.get(name, {}).items()}
     alone = probes_of(tuple(name for name in applications if not is_benchmark(name)))
     return tuple(
@@ -66,9 +68,32 @@ def _is_quality(key: str) -> bool:
     return PROBES[key].scorer.endswith("quality.scoring:score")
 
 
+def _wanted(probes: Sequence[str]) -> frozenset[str]:
+    return frozenset[str]().union(*(probe(key).roles for key in probes))
+
+
 def _backends_of(probes: Sequence[str]) -> list[str]:
-    wanted = frozenset[str]().union(*(probe(key).roles for key in probes))
-    return [row.name for row in BACKENDS.values() if wanted & set(row.probes)]
+    """Return the names of what can answer for some of the probes, models first."""
+    wanted = _wanted(probes)
+    alone = [row.name for row in BACKENDS.values() if wanted & set(row.probes)]
+    return alone + [f"RECOGNISER+{name}" for name in _second_stages(wanted)]
+
+
+def _second_stages(wanted: Container[str]) -> list[str]:
+    return [row.name for row in BACKENDS.values() if any(f"asr+{role}" in wanted for role in set(row.probes))]
+
+
+def _misfit(spec: str, probes: Sequence[str]) -> str:
+    """Return why a model answers for none of the probes: half a chain, or another kind of model."""
+    roles, wanted = set(roles_of(spec)), _wanted(probes)
+    if roles & set(SECOND):
+        stage = f"{spec} is a second stage"
+        fits = any(f"asr+{role}" in wanted for role in roles)
+        return f"{stage}: write RECOGNISER+{spec}, such as {RECOGNISER}+{spec}" if fits else f"{stage} of a chain"
+    if "asr" in roles and (seconds := _second_stages(wanted)):
+        return f"{spec} is a recogniser: write {spec}+SECOND, such as {spec}+{seconds[0]}"
+    more = f" and {len(probes) - 1} others" if len(probes) > 1 else ""
+    return f"{spec} does not answer for {probes[0]}{more}"
 
 
 def _named(key: str, roles: Mapping[str, Sequence[str]]) -> str | None:
@@ -95,12 +120,29 @@ def roles_of(spec: str) -> tuple[str, ...]:
     """Return the probes and roles that a model or chain answers for; errors as :func:`backend_entry`."""
     first, second = stages(spec)
     if not second:
+        _check_no_chain(spec)
         return backend_entry(first).probes
     if "asr" not in backend_entry(first).probes:
         raise ApplicationError(
             f"{spec}: expected a recogniser before the +, got {first}; see codec-superb applications"
         )
     return tuple(f"asr+{role}" for role in backend_entry(second).probes)
+
+
+def _check_no_chain(spec: str) -> None:
+    """Raise an error for a ``+`` behind which no second stage stands, unless it is part of a path."""
+    first, plus, second = spec.rpartition("+")
+    variant = variant_of(spec)
+    if not plus or "+" not in variant or "/" in variant or Path(variant).exists():
+        return
+    name = _split(second)[0]
+    known = sorted(row.name for row in known_backends().values() if set(row.probes) & set(SECOND))
+    if name and find(name, GROUP, BackendEntry, BACKENDS) is None:
+        raise UnknownApplication(name, known, "second stage")
+    got = f"{second}, which is none" if name else "nothing"
+    raise ApplicationError(
+        f"{spec}: expected a second stage behind the +, got {got}; write {first}+ and one of {', '.join(known)}"
+    )
 
 
 def backend_entry(spec: str) -> BackendEntry:

@@ -54,9 +54,11 @@ class FasterWhisperWords(FasterWhisper):
         (aligned,) = self._model.align(
             decoded.encoded, decoded.tokenizer.sot_sequence, [tokens], frames, median_filter_width=MEDIAN_FILTER
         )
+        if not aligned.alignments:  # less than two frames of the spectrogram hold no frame of the encoder
+            return []
         places, times = np.array(aligned.alignments, np.int64).T
-        # where the path enters each token; the last is the end of the text
-        entered = times[np.unique(places, return_index=True)[1]] * _FRAME_S
+        # where the path enters each token; the last is the end of the text. The only frame of a clip is numbered -1.
+        entered = times.clip(min=0)[np.unique(places, return_index=True)[1]] * _FRAME_S
         return _words(decoded, tokens, entered + offset, np.array(aligned.text_token_probs))
 
 

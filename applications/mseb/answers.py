@@ -6,7 +6,6 @@ What You Don't Know, ACL 2018 (F1 of answers, questions without one).
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import NamedTuple
 
@@ -50,23 +49,6 @@ def geometric_f1(answerable: Floats, unanswerable: Floats, share: Floats) -> Flo
     .5 ** .75 = .59460.
     """
     return np.asarray(np.power(answerable, share) * np.power(unanswerable, 1.0 - share))
-
-
-def said(prediction: str) -> str | None:
-    """Return the answer in a generated text: JSON with ``answer``, or ``No Answer`` with or without JSON around it.
-
-    None where the text is neither: such an answer is invalid.
-    """
-    if prediction.strip() == NO_ANSWER:
-        return NO_ANSWER
-    try:
-        read = json.loads(prediction)
-    except (ValueError, RecursionError):
-        return None
-    answer = read.get("answer") if isinstance(read, dict) else read
-    if not isinstance(answer, str) or not (isinstance(read, dict) or answer == NO_ANSWER):
-        return None
-    return answer or None
 
 
 class Normal(NamedTuple):

@@ -224,7 +224,7 @@ KINDS: dict[str, Kind] = {
     ),
     "generative reasoning": Kind(
         "reasoning", f"{_SCORERS}.reasoning:score_generated", ("asr+reader",), (_ANSWERABLE,),
-        _REASONING_SIDED, _metrics(_GENERATED), "gmean_f1",
+        _REASONING_SIDED, _metrics(_GENERATED), "gmean_f1", version="2",  # 1 took every answer for an invalid one
     ),
     "classification": Kind(
         "classification", f"{_SCORERS}.classification:score", (*_ENCODERS, "vectors"),

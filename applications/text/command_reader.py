@@ -27,10 +27,12 @@ from codec_superb.applications.text.answers import answer_of_json
 NAME = "command"
 TIMEOUT_S = 120.0
 """Seconds for one answer, the first of which includes the program's start."""
+SETTLE_S = 0.02
+"""Seconds after an answer in which a second line of a program that prints two is seen before the next question."""
 MAX_LINE = 1 << 20
 """Bytes of an answer."""
 DEATHS = 3
-"""Questions in a row over which the program may die or hang; then the stage ends."""
+"""Questions in a row over which the program may die, hang or be out of step; then the stage ends."""
 
 
 class CommandReader(SecondStage):
@@ -47,7 +49,7 @@ class CommandReader(SecondStage):
         file = Path(self.variant).expanduser().absolute()
         if not file.is_file() or not os.access(file, os.X_OK):
             raise MissingModel(f"{NAME}: expected a program that may be executed, {file} is none; chmod +x it")
-        settings: dict[str, Setting] = {"protocol": "lines of JSON, version 1", "timeout_s": self.timeout_s}
+        settings: dict[str, Setting] = {"protocol": "lines of JSON, version 2", "timeout_s": self.timeout_s}
         return Model(f"{NAME}:{file.name}", sha256_of([file]), settings, file)
 
     def load(self, model: Model, device: str, threads: int) -> None:  # noqa: ARG002 -- the program decides
@@ -86,12 +88,17 @@ def _told(line: bytes, name: str) -> Prediction | Exception:
     with contextlib.suppress(ValueError, RecursionError):
         found = json.loads(text)
         if isinstance(found, dict) and "error" in found:
-            return PredictionFailed(f"{name}: {str(found['error'])[:200]}")
+            return PredictionFailed(f"{name}: {_shown(str(found['error']))}")
     return answer_of_json(text)
 
 
+def _shown(text: str) -> str:
+    """Return the begin of what a program says, with escapes for what a terminal would obey or a line would break at."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:200])
+
+
 class _Lost(Exception):
-    """The program died, hung, or wrote no line; the text says which."""
+    """The program died, hung, or wrote no line or one too many; the text says which."""
 
 
 class _Program:
@@ -113,9 +120,11 @@ class _Program:
         for descriptor in (self._in, self._out):
             os.set_blocking(descriptor, False)
         self._read = b""
+        self._answered = 0.0
 
     def ask(self, line: bytes, timeout_s: float) -> bytes:
         """Write a line and return the one that is answered. Raises _Lost."""
+        self._check_nothing_is_left()
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._read:
             left = deadline - time.monotonic()
@@ -133,7 +142,16 @@ class _Program:
             except BrokenPipeError as error:
                 raise _Lost(self._ending()) from error
         answer, _, self._read = self._read.partition(b"\n")
+        self._answered = time.monotonic()
         return answer
+
+    def _check_nothing_is_left(self) -> None:
+        """Raise _Lost for a line that would be taken for the answer of the question to come, and shift all others."""
+        left = self._answered + SETTLE_S - time.monotonic()
+        if not self._read and select.select([self._out], [], [], max(0.0, left))[0]:
+            self._take(os.read(self._out, 65536))
+        if self._read:
+            raise _Lost("wrote a line that no question asked for; write exactly one line for each")
 
     def _take(self, data: bytes) -> None:
         if not data:
@@ -146,7 +164,7 @@ class _Program:
             self._process.wait(1.0)
         self._log.seek(0)
         said = self._log.read()[-2000:].decode(errors="replace").strip().splitlines()
-        return f"ended with status {self._process.poll()}" + (f": {said[-1][:200]}" if said else "")
+        return f"ended with status {self._process.poll()}" + (f": {_shown(said[-1])}" if said else "")
 
     def end(self) -> None:
         """Close its input, and kill it with what it started, unless it ends by itself at once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import NamedTuple
 
 from codec_superb.applications.backends import BackendEntry
 from codec_superb.applications.catalogue import backend_entry, make_second_stage, stages, variant_of
+from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import Backend, Model, SecondStage
 from codec_superb.applications.text.nearest import Search, read_search
 from codec_superb.pipeline.probing.predictions import PredictionSet, model_digest
 
 ENCODERS = {"text", "joint"}
 """Roles of models whose vectors of texts are searched."""
+_OPTION = re.compile(r"(?:^|,)(\w+)=[^,=/]*$")
 
 
 class SecondPlan(NamedTuple):
@@ -50,8 +53,16 @@ def planned(spec: str) -> PlannedSpec:
         return PlannedSpec(first, second, Search())
     variant = variant_of(encoder)
     rest, search = read_search(variant)
+    _check_no_option(encoder.removesuffix(variant).removesuffix(":"), rest)
     named = encoder.removesuffix(variant) + rest
     return PlannedSpec(first, named, search) if second else PlannedSpec(named, "", search)
+
+
+def _check_no_option(name: str, rest: str) -> None:
+    """Raise ApplicationError for an option behind the name of an encoder of texts that is none of the search's."""
+    stray = _OPTION.search(rest)
+    if stray and not Path(rest).expanduser().exists():
+        raise ApplicationError(f"{name} has no option {stray[1]!r}; there are: {', '.join(Search._fields)}")
 
 
 def second_plan(

@@ -55,10 +55,45 @@ def test_two_models_for_one_probe_are_refused() -> None:
         choose(["asr"], ["pocketsphinx", "faster-whisper:tiny.en"])
 
 
-@pytest.mark.parametrize(
-    ("application", "backend"), [("asr", "resemblyzer"), ("asr", "wisper"), ("as", "pocketsphinx")]
-)
-def test_what_does_not_exist_or_fit_is_named(application: str, backend: str) -> None:
+@pytest.mark.parametrize(("application", "backend"), [("asr", "wisper"), ("as", "pocketsphinx")])
+def test_what_does_not_exist_is_named(application: str, backend: str) -> None:
     """With the names that there are."""
     with pytest.raises(UnknownApplication, match="There are"):
         choose([application], [backend])
+
+
+RETRIEVAL, READING = "mseb_retrieval_passage", "mseb_reasoning_generative"
+CHAINS = r"There are: clap-joint, RECOGNISER\+minilm, RECOGNISER\+transformers-text, RECOGNISER\+tf-idf, .*endpoint\."
+READERS = r"There are: RECOGNISER\+command, RECOGNISER\+endpoint-chat\."
+TINY = "faster-whisper:tiny.en"
+NEEDS_SECOND = r": expected a second stage behind the \+, got"
+
+
+@pytest.mark.parametrize(
+    ("application", "backend", "said"),
+    [
+        ("asr", "resemblyzer", r"^resemblyzer does not answer for asr\. There are: faster-whisper, openai-whisper, "),
+        ("asr", "minilm", r"^minilm is a second stage of a chain\. There are: faster-whisper, "),
+        (
+            RETRIEVAL, "minilm",
+            rf"^minilm is a second stage: write RECOGNISER\+minilm, such as {TINY}\+minilm\. {CHAINS}",
+        ),
+        (RETRIEVAL, "yamnet-vectors", rf"^yamnet-vectors does not answer for {RETRIEVAL}\. {CHAINS}"),
+        ("mseb.retrieval", "yamnet-vectors", r"^yamnet-vectors does not answer for mseb_retrieval_\w+ and \d others"),
+        (RETRIEVAL, "transcript-truth+command:/x", rf"^transcript-truth\+command:/x does not answer .*\. {CHAINS}"),
+        (RETRIEVAL, TINY, rf"^{TINY} is a recogniser: write {TINY}\+SECOND, such as {TINY}\+minilm\. {CHAINS}"),
+        (READING, "command:/x", rf"such as {TINY}\+command:/x\. {READERS}"),
+        (RETRIEVAL, f"{TINY}+", rf"^{TINY}\+{NEEDS_SECOND} nothing; write {TINY}\+ and one of command, endpoint, "),
+        ("asr", f"{TINY}+resemblyzer", rf"{NEEDS_SECOND} resemblyzer, which is none; write {TINY}\+ and one of "),
+        (RETRIEVAL, f"{TINY}+minlm", "^There is no second stage 'minlm'. Did you mean minilm"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_told_with_what_does(application: str, backend: str, said: str) -> None:
+    """Half a chain is told how to become one; chains are among what there is where they are taken."""
+    with pytest.raises(ApplicationError, match=said):
+        choose([application], [backend])
+
+
+def test_a_plus_in_a_path_is_no_chain() -> None:
+    """Whether the folder is there or not: that is told when it is looked for."""
+    assert chosen(["asr"], "transformers-asr:/models/a+b") == {"asr": "transformers-asr:/models/a+b"}

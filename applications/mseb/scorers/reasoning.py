@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from codec_superb.applications.interface import ClipOutcome, Item, ProbeScores, ScoringInput, Setting
-from codec_superb.applications.mseb.answers import NO_ANSWER, SEED, said, threshold, token_f1
+from codec_superb.applications.mseb.answers import NO_ANSWER, SEED, threshold, token_f1
 from codec_superb.applications.mseb.scorers.lookup import Listed, collection_of, lists_of
 from codec_superb.applications.mseb.scorers.sides import (
     UNKNOWN,
@@ -79,17 +79,20 @@ def score(probe: Probe, question: ScoringInput) -> ProbeScores:
 
 
 def score_generated(probe: Probe, question: ScoringInput) -> ProbeScores:
-    """Return, of each clip, the F1 of what a reader answered; what is no answer is invalid, counted, and has 0."""
+    """Return, of each clip, the F1 of what a reader answered; the empty answer is an invalid one, counted, and has 0.
+
+    Readers take the answer out of its JSON: what is scored here is the answer itself.
+    """
     items, outcomes = taking_part(probe, question, lambda _: "", of_text=True)
     for item in items:
         sided = []
         for side in SIDES:
-            answer = said(str(getattr(question, side)[item.clip]))
+            answer = str(getattr(question, side)[item.clip])
             wanted = own_label(item, probe.option("answer"))
             sided.append(
                 {
-                    "f1": 0.0 if answer is None else token_f1(wanted, answer),
-                    "invalid": float(answer is None),
+                    "f1": token_f1(wanted, answer) if answer else 0.0,
+                    "invalid": float(not answer),
                     "no_answer": said_nothing(question, side, item),
                 }
             )

@@ -58,6 +58,16 @@ def test_a_long_sound_is_timed_from_its_start(words: FasterWhisperWords) -> None
     assert isinstance(strange, str)
 
 
+@pytest.mark.parametrize("samples", [1, 159, 160, 161, 320, 321, 641])
+def test_a_sound_shorter_than_a_frame_has_no_word_to_time(words: FasterWhisperWords, samples: int) -> None:
+    """What is heard where no frame is has no time; what is heard in one or two lies within them."""
+    sound = Sound(librivox()[4].item, np.full(samples, 0.5, np.float32))
+    (answer,) = words.predict([sound])
+    found = read(str(answer))
+    assert all(0 <= word.start <= word.end <= samples / 16_000 + 0.02 for word in found)
+    assert samples > 160 or not found
+
+
 def test_it_is_a_model_of_its_own() -> None:
     """Its answers are never taken for transcripts of the same weights."""
     model = FasterWhisperWords().prepare()

@@ -12,7 +12,7 @@ from sklearn.metrics import f1_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from codec_superb.applications.metric_functions import Evidence
-from codec_superb.applications.mseb.answers import NO_ANSWER, Normal, crossing, said, threshold, token_f1
+from codec_superb.applications.mseb.answers import NO_ANSWER, Normal, crossing, threshold, token_f1
 from codec_superb.applications.mseb.figures import geometric_mean_f1
 
 WORDS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=6)
@@ -92,23 +92,3 @@ def test_the_threshold_lies_between_two_heaps_whatever_their_order() -> None:
     assert threshold(draw.permutation(scores)) == found
     assert threshold(np.array([0.5, 0.5])) == 0.5
     assert threshold(np.zeros(0)) == 0.8
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"answer": "1 km"}', "1 km"),
-        ('{"answer": "No Answer", "reason": "x"}', NO_ANSWER),
-        ("No Answer", NO_ANSWER),
-        (' "No Answer" ', NO_ANSWER),
-        ('"1 km"', None),
-        ("1 km", None),
-        ("", None),
-        ('{"answer": 1}', None),
-        ('{"answer": ""}', None),
-        ("[" * 100_000, None),
-    ],
-)
-def test_an_answer_is_json(text: str, expected: str | None) -> None:
-    """What does not parse, or holds no text, is invalid; so is a text that is not told to be the answer."""
-    assert said(text) == expected

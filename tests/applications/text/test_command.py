@@ -20,6 +20,8 @@ PROGRAM = """
         word = asked["text"]
         if word == "dies":
             sys.exit("out of luck")
+        if word == "coloured death":
+            sys.exit("\\x1b[31mred")
         if word == "hangs":
             time.sleep(60)
         if word == "floods":
@@ -29,6 +31,17 @@ PROGRAM = """
             print("I think it is 1889", flush=True)
         elif word == "refuses":
             print(json.dumps({"error": "cannot read it"}), flush=True)
+        elif word == "colours":
+            print(json.dumps({"error": "no\\n\\x1b[31mway"}), flush=True)
+        elif word == "twice":
+            sys.stdout.write(json.dumps({"answer": "one"}) + "\\n" + json.dumps({"answer": "other"}) + "\\n")
+            sys.stdout.flush()
+        elif word == "part":
+            sys.stdout.write(json.dumps({"answer": "one"}) + "\\n{")
+            sys.stdout.flush()
+        elif word == "prints twice":
+            print(json.dumps({"answer": "one"}), flush=True)
+            print(json.dumps({"answer": "other"}), flush=True)
         elif word == "none":
             print('"No Answer"', flush=True)
         else:
@@ -71,6 +84,22 @@ def test_a_crash_costs_one_clip(reader: CommandReader) -> None:
     assert isinstance(after, str)
     assert first.split()[0] != after.split()[0]
     assert str(ask(reader, "refuses")[0]) == "reader.py: cannot read it"
+
+
+def test_what_a_program_says_is_shown_without_control_characters(reader: CommandReader) -> None:
+    """Its own reason, and the last line of its standard error."""
+    assert str(ask(reader, "colours")[0]) == r"reader.py: no\n\x1b[31mway"
+    assert str(ask(reader, "coloured death")[0]) == r"reader.py: ended with status 1: \x1b[31mred"
+
+
+@pytest.mark.parametrize("text", ["twice", "part", "prints twice"])
+def test_a_line_too_many_is_no_answer_to_the_next_question(reader: CommandReader, text: str) -> None:
+    """Wherever it is when that question comes: in hand, half in hand, in the pipe. Then a new process answers."""
+    first, stale, after = ask(reader, text, "a", "a")
+    assert first == "one"
+    assert isinstance(stale, PredictionFailed)
+    assert str(stale) == "reader.py: wrote a line that no question asked for; write exactly one line for each"
+    assert str(after).endswith("Title 0")
 
 
 @pytest.mark.parametrize(

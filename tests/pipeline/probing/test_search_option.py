@@ -75,6 +75,25 @@ def test_the_option_is_taken_from_whichever_model_encodes_texts(monkeypatch: pyt
     assert planned(f"{chain}+command:/x,search=hnsw") == (chain, "command:/x,search=hnsw", Search())
 
 
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("transcript-truth+minilm:foo=1", "minilm"), ("transcript-truth+tf-idf:/x.csv,foo=1", "tf-idf"),
+        ("clap-joint:a/b,foo=1,search=exact", "clap-joint"),
+    ],
+)  # fmt: skip
+def test_an_option_that_there_is_not_is_named(spec: str, name: str) -> None:
+    """It is no name of a folder, unless there is one."""
+    with pytest.raises(ApplicationError, match=f"^{name} has no option 'foo'; there are: search, ef$"):
+        planned(spec)
+
+
+def test_a_folder_may_look_like_an_option(tmp_path: Path) -> None:
+    """What is there is meant."""
+    (tmp_path / "a,foo=1").mkdir()
+    assert planned(f"transcript-truth+minilm:{tmp_path}/a,foo=1").second == f"minilm:{tmp_path}/a,foo=1"
+
+
 def test_without_the_package_nothing_is_begun(
     dataset: Path, tmp_path: Path, pool: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from support.applications.known_texts import collections_of, question
 from support.pipeline.stats import row
 
 from codec_superb.applications.errors import ApplicationError
-from codec_superb.applications.interface import Item, ProbeScores, ScoringInput
+from codec_superb.applications.interface import Item, ProbeScores, ScoringInput, TextQuestion
 from codec_superb.applications.mseb.scorers import reasoning, reranking, retrieval
 from codec_superb.applications.results import ApplicationAggregate
 from codec_superb.applications.table import PROBES
+from codec_superb.applications.text.command_reader import CommandReader
 from codec_superb.data_manifests.collections import CollectionRow
 from codec_superb.pipeline.aggregates.applications import aggregate_applications
 from codec_superb.pipeline.tables.rows import ProbeValue
@@ -273,14 +275,38 @@ class TestReasoning:
         )  # fmt: skip
         assert reasoning.score(self.PROBE, without).settings["threshold"] == limit
 
-    def test_a_generated_answer_is_read_or_invalid(self) -> None:
-        """JSON with an answer, or no answer; what does not parse counts 0 and is counted."""
+    ITEMS = tuple(
+        spoken(clip, span=span, context="x") for clip, span in zip("abc", ("1 km", "No Answer", "y"), strict=True)
+    )
+
+    def test_a_generated_answer_is_scored_as_it_is(self) -> None:
+        """The empty one is invalid: it counts 0 and is counted."""
         probe = PROBES["mseb_reasoning_generative"]
-        items = [
-            spoken(clip, span=span, context="x") for clip, span in zip("abc", ("1 km", "No Answer", "y"), strict=True)
-        ]
-        reference = {"a": '{"answer": "1 km"}', "b": "No Answer", "c": '{"answer": "y"}'}
-        found = figures(probe.key, reasoning.score_generated(probe, question(items, reference, reference | {"c": "{"})))
+        reference = {"a": "1 km", "b": "No Answer", "c": "y"}
+        asked = question(list(self.ITEMS), reference, reference | {"c": ""})
+        found = figures(probe.key, reasoning.score_generated(probe, asked))
         assert both(found["invalid"]) == (0.0, pytest.approx(1 / 3))
         assert both(found["f1"]) == (1.0, pytest.approx(2 / 3))
         assert both(found["gmean_f1"]) == (1.0, pytest.approx(0.5 ** (2 / 3)))
+
+    def test_the_answers_of_a_program_are_scored(self, tmp_path: Path) -> None:
+        """What a real program writes goes through the reader; prose is invalid, a wrong word costs its share."""
+        lines = {
+            "right": ['{"answer": "1 km"}', '"No Answer"', '{"answer": "y"}'],
+            "wrong": ['{"answer": "1 mile"}', '{"answer": "No Answer"}', "It is y."],
+        }
+        found = {}
+        for name, written in lines.items():
+            file = tmp_path / name
+            file.write_text(f"#!{sys.executable}\nfor line in {written!r}:\n    input()\n    print(line, flush=True)\n")
+            file.chmod(0o755)
+            reader = CommandReader(str(file))
+            reader.load(reader.prepare(), "cpu", 1)
+            given = reader.answer([TextQuestion(item, "q", "t", "c") for item in self.ITEMS])
+            reader.close()
+            found[name] = {item.clip: answer for item, answer in zip(self.ITEMS, given, strict=True)}
+        probe = PROBES["mseb_reasoning_generative"]
+        asked = question(list(self.ITEMS), found["right"], found["wrong"])
+        shown = figures(probe.key, reasoning.score_generated(probe, asked))
+        assert both(shown["f1"]) == (1.0, pytest.approx(0.5))  # of 1/2, 1 and 0
+        assert both(shown["invalid"]) == (0.0, pytest.approx(1 / 3))
