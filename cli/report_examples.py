@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from codec_superb.applications.table import PROBES
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
 EXAMPLES = 4
 """Queries a task and dataset."""
 KBPS = 32
+FIRST = "first_sha256"
+"""Setting of a chain with the identity of its first stage."""
 _LONGEST = 160
 """Characters of a document that are shown."""
 
@@ -80,8 +80,9 @@ def _examples(task: _Task, number: int) -> Iterable[RetrievalExample]:
     rows = {rows[clip].probes[probe].reference["top"] for _, rows in task.codecs for clip in chosen}
     rows |= {rows[clip].probes[probe].resynthesis["top"] for _, rows in task.codecs for clip in chosen}
     names = _names(task, {int(row) for row in rows})
+    heard = [_on_references(task), *(_on_resyntheses(task, entry, rows) for entry, rows in task.codecs)]
     for clip in chosen:
-        yield _example(task, clip, names)
+        yield _example(task, clip, names, [texts.get(clip, "") for texts in heard])
 
 
 def _names(task: _Task, rows: set[int]) -> dict[int, str]:
@@ -95,7 +96,8 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 
-def _example(task: _Task, clip: str, names: Mapping[int, str]) -> RetrievalExample:
+def _example(task: _Task, clip: str, names: Mapping[int, str], heard: Sequence[str]) -> RetrievalExample:
+    """Put an example together; ``heard`` has the transcript of the original, then one for each codec."""
     from codec_superb.pipeline.runs.audio_store import read_audio
     from codec_superb.pipeline.runs.dataset_access import load_mono
     from codec_superb.pipeline.runs.folder import RunFolder
@@ -103,24 +105,23 @@ def _example(task: _Task, clip: str, names: Mapping[int, str]) -> RetrievalExamp
     from codec_superb.pipeline.submission.samples import ogg_opus
 
     probe, its = PROBES[task.info.probe], task.dataset.clip(clip)
-    heard = is_redistributable(its.licence)
+    audible = is_redistributable(its.licence)
     first = task.codecs[0][1][clip].probes[probe.key]
     versions = [
         HeardQuery(
-            "", _on_reference(task, clip), names.get(int(first.reference["top"]), ""), int(first.reference["rank"]),
-            ogg_opus(*load_mono(its), KBPS) if heard else b"",
+            "", heard[0], names.get(int(first.reference["top"]), ""), int(first.reference["rank"]),
+            ogg_opus(*load_mono(its), KBPS) if audible else b"",
         )
     ]  # fmt: skip
-    for entry, rows in task.codecs:
+    for (entry, rows), text in zip(task.codecs, heard[1:], strict=True):
         source = entry.dataset(task.dataset.name)
         if source is None:
             continue
         folder, of = RunFolder(source.source), rows[clip]
         values = of.probes[probe.key].resynthesis
         sound = b""
-        if heard:
+        if audible:
             sound = ogg_opus(*read_audio(folder.audio_path(clip), of.resynthesis_sha256 or ""), KBPS)
-        text = _on_resynthesis(task, folder, of)
         found = names.get(int(values["top"]), "")
         versions.append(HeardQuery(entry.card.name, text, found, int(values["rank"]), sound))
     wanted = dict(its.labels.extra).get(probe.option("label"), "").replace("\n", ", ")
@@ -136,24 +137,29 @@ def _example(task: _Task, clip: str, names: Mapping[int, str]) -> RetrievalExamp
     )
 
 
-def _on_resynthesis(task: _Task, folder: object, row: ClipRow) -> str:
-    """Return what the first stage of the chain heard, from the journal of the run."""
+def _on_resyntheses(task: _Task, entry: Results, rows: Mapping[str, ClipRow]) -> dict[str, str]:
+    """Return what the first stage of the chain heard after a codec, by clip, from the journal of the run."""
     from codec_superb.pipeline.runs.folder import RunFolder
 
-    assert isinstance(folder, RunFolder)
-    digest = task.info.settings.get("first_sha256")
-    with folder.probe_journal() as journal:
-        lines = [line for line in journal.entries(row.clip) if line.sha256 == row.resynthesis_sha256]
-    return next((line.text for line in reversed(lines) if line.model == digest and line.text is not None), "")
+    source, digest = entry.dataset(task.dataset.name), task.info.settings.get(FIRST)
+    if source is None or digest is None:
+        return {}
+    current = {clip: row.resynthesis_sha256 for clip, row in rows.items()}
+    return {
+        line.clip: line.text
+        for line in RunFolder(source.source).predictions()
+        if line.text is not None and line.model == digest and line.sha256 == current.get(line.clip, "")
+    }
 
 
-def _on_reference(task: _Task, clip: str) -> str:
+def _on_references(task: _Task) -> dict[str, str]:
+    """Return what it heard of the originals, by clip."""
     from codec_superb.pipeline.probing.reference_predictions import file_of
-    from codec_superb.pipeline.runs.journal import Journal
+    from codec_superb.pipeline.runs.journal import read_journal
     from codec_superb.pipeline.tables.rows import PredictionLine
 
-    path: Path = file_of(task.dataset.manifest_hash, str(task.info.settings.get("first_sha256")))
-    with suppress(OSError), Journal(path, PredictionLine) as journal:
-        line = journal.last(clip)
-        return line.text or "" if line is not None else ""
-    return ""
+    digest = task.info.settings.get(FIRST)
+    if digest is None:
+        return {}
+    lines = read_journal(file_of(task.dataset.manifest_hash, str(digest)), PredictionLine)
+    return {line.clip: line.text for line in lines if line.text is not None}

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from codec_superb.applications.mseb.search import among, recall, search
 from codec_superb.applications.text.nearest import Graph, build
+from codec_superb.applications.text.search import among, recall, search
 
 BLOCK = 8192
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from codec_superb.applications.mseb.search import EXACT
 from codec_superb.applications.mseb.stability import GAP_COST
 from codec_superb.applications.probe import SIDES, Fault, KeptClip
+from codec_superb.applications.text.search import EXACT
 
 _MOST_FRAMES = 2.0
 """Frames of a resynthesis over those of its reference: both last as long, and a codec's rate may vary."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from codec_superb.applications.embed.options import read_options
 from codec_superb.applications.errors import ApplicationError
 from codec_superb.applications.interface import Samples, Setting
-from codec_superb.applications.mseb.search import EXACT
 from codec_superb.applications.packages import require_packages
+from codec_superb.applications.text.search import EXACT
 
 HNSW = "hnsw"
 LINKS, BUILD_EF, EF = 32, 100, 256

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from codec_superb.applications.interface import Item, TextEncoder, TextQuestion
 from codec_superb.applications.probe import Probe, Side
@@ -27,25 +28,28 @@ BATCH = 16
 """Questions that a reader is given at once."""
 
 
-def open_second_stage(embedder: Embedder, dataset: Dataset) -> SecondStageAnswers:
-    """Return the second stage for the clips of ``dataset``; nothing is loaded before it is needed."""
+def open_second_stage(embedder: Embedder, dataset: Dataset, *, overwrite: bool) -> SecondStageAnswers:
+    """Return the second stage for the clips of ``dataset``; nothing is loaded before it is needed.
+
+    ``overwrite`` asks a reader again. Vectors follow from model and text, and are kept.
+    """
     plan = embedder.plan
     if isinstance(plan.stage, TextEncoder):
         return Encoding(plan, StoredTextVectors(plan, dataset, embedder))
     embedder.stack.callback(plan.stage.close)
-    return Reading(plan, dataset, embedder.device, embedder.progress)
+    return Reading(plan, dataset, embedder.device, embedder.progress, overwrite)
 
 
-class SecondStageAnswers:
+class SecondStageAnswers(Protocol):
     """What a second stage gives for the clips of a run."""
 
     def answers(self, row: Probe, heard: SidePredictions, items: Sequence[Item], store: ProbeStore) -> Answers:
         """Return the answers of a probe for both sides of one run, from the transcripts of both."""
-        raise NotImplementedError
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Encoding(SecondStageAnswers):
+class Encoding:
     """Transcripts become vectors; sounds of a model with two towers are vectors already."""
 
     plan: SecondPlan
@@ -66,14 +70,17 @@ class Encoding(SecondStageAnswers):
 
 
 @dataclass(slots=True)
-class Reading(SecondStageAnswers):
+class Reading:
     """A reader answers from the transcripts and the clip's context; its answers are journalled like predictions."""
 
     plan: SecondPlan
     dataset: Dataset
     device: str
     progress: Progress
+    overwrite: bool
     _loaded: bool = False
+    _tried: set[tuple[str, str]] = field(default_factory=set)
+    """Probes and references that were asked for in this call: once for all runs."""
 
     def answers(self, row: Probe, heard: SidePredictions, items: Sequence[Item], store: ProbeStore) -> Answers:
         """Ask for what is in no journal."""
@@ -95,12 +102,17 @@ class Reading(SecondStageAnswers):
 
         with open_references(self.dataset.manifest_hash, digest, self.progress) as known:
             on_references = questions("reference")
-            todo = [question for question in on_references.values() if known.missing(question.item)]
+            todo = [
+                question
+                for clip, question in on_references.items()
+                if (row.key, clip) not in self._tried and (self.overwrite or known.missing(question.item))
+            ]
             for question, answer in self._ask(todo):
                 known.record(question.item, answer)
+                self._tried.add((row.key, question.item.clip))
             originals = {clip: known.answer(of.item) for clip, of in on_references.items()}
         on_resyntheses = questions("resynthesis")
-        todo = [of for clip, of in on_resyntheses.items() if store.missing(clip, digest, overwrite=False)]
+        todo = [of for clip, of in on_resyntheses.items() if store.missing(clip, digest, overwrite=self.overwrite)]
         for question, answer in self._ask(todo):
             store.record(question.item.clip, digest, answer)
         given = {clip: store.answer(clip, digest) for clip in on_resyntheses}

@@ -148,7 +148,7 @@ def _ask(asked: BackendPlan, group: ProbeGroup, stores: Sequence[ProbeStore], ca
         behind = None
         if asked.second is not None:
             embedder = Embedder(asked.second, call.device, call.progress, call.pool, stack)
-            behind = open_second_stage(embedder, group.runs.dataset)
+            behind = open_second_stage(embedder, group.runs.dataset, overwrite=call.overwrite)
         for store in stores:
             _finish(_Scoring(store, asked, group, model, references, predictor.device, behind))
 
@@ -221,7 +221,9 @@ def _finish(of: _Scoring) -> None:
             check_dimensions(model.name, answers.sides)
         results.append(score_run(row, name, items, answers, model, group.trials, classes))
     ran = {row.key: model.name for row in asked.probes}
-    store.info = put_probes(store.folder, results, stamp("probe", of.device, ran) if made else None)
+    # a second stage may have answered from transcripts that an earlier call made
+    ran_here = made or asked.second is not None
+    store.info = put_probes(store.folder, results, stamp("probe", of.device, ran) if ran_here else None)
 
 
 def _outcome(store: ProbeStore, keys: Sequence[str]) -> RunOutcome:

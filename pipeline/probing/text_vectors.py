@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from codec_superb.applications.errors import PredictionFailed
 from codec_superb.applications.interface import Samples, Setting, TextEncoder, TextRole
-from codec_superb.applications.mseb.search import EXACT
 from codec_superb.applications.text.nearest import Graph, build
+from codec_superb.applications.text.search import EXACT
 from codec_superb.applications.text.tokens import check_text
 from codec_superb.data_manifests import Dataset
 from codec_superb.data_manifests.collections import Collection

@@ -100,6 +100,18 @@ class Journal(Generic[T]):
         self._offsets[clip] = (*self._offsets.get(clip, ()), offset)
 
 
+def read_journal(path: Path, kind: type[T]) -> Iterator[T]:
+    """Yield the complete lines of a journal, oldest first, without opening it for writing; none where there is no file.
+
+    A line of another kind, and one that is being written, are passed over.
+    """
+    lines_of = TypeAdapter(kind)
+    if path.is_file():
+        for line in _lines(path):
+            with suppress(ValidationError):
+                yield lines_of.validate_json(line)
+
+
 def _lines(path: Path) -> Iterator[bytes]:
     """Yield every line with its newline, which an incomplete last one lacks."""
     with path.open("rb") as file:

@@ -26,8 +26,8 @@ from codec_superb.applications.mseb.scorers.sides import (
     said_nothing,
     taking_part,
 )
-from codec_superb.applications.mseb.search import EXACT, KEPT, Found, among, recall, search
 from codec_superb.applications.probe import SIDES, Probe
+from codec_superb.applications.text.search import EXACT, KEPT, Found, among, recall, search
 
 _SAMPLE, _SEED = 500, 0
 """Queries that an index is measured on, at most, and how they are drawn."""

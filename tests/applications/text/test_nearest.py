@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from codec_superb.applications import packages
 from codec_superb.applications.errors import ApplicationError, MissingPackage
-from codec_superb.applications.mseb.search import among, recall, search
 from codec_superb.applications.text.nearest import EF, HITS, Graph, Search, build, read_search
+from codec_superb.applications.text.search import among, recall, search
 
 
 def unit(count: int, width: int, seed: int = 0) -> np.ndarray:

@@ -24,8 +24,10 @@ ROWS = """
     c2.wav,say it,en,1889,p
 """
 PROGRAM = """
-    import json, re, sys
+    import json, pathlib, re, sys
     for line in sys.stdin:
+        with pathlib.Path(__file__).with_name("asked").open("a") as file:
+            file.write(".")
         asked = json.loads(line)
         year = re.search("[0-9]+", asked["context"])[0]
         answers = {"which year": {"answer": year}, "who paid": {"answer": "No Answer"}}
@@ -34,7 +36,10 @@ PROGRAM = """
 
 
 def test_answers_reach_the_figures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Two of three are right, on both sides; what is no answer is invalid."""
+    """Two of three are right, on both sides; what is no answer is invalid.
+
+    The originals are asked for once for both runs, nothing is asked for twice, and all of it again with ``overwrite``.
+    """
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
     data = tmp_path / "data"
     (data / "collections").mkdir(parents=True)
@@ -46,8 +51,15 @@ def test_answers_reach_the_figures(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     program.write_text(f"#!{sys.executable}\n" + textwrap.dedent(PROGRAM))
     program.chmod(0o755)
     with Executor(1) as pool:
-        (run,) = resynthesise([f"{HERE}:Plain"], [str(data)], out=tmp_path / "runs", executor=pool)
-        probe([run.path], applications=[PROBE], backends=[f"transcript-truth+command:{program}"], executor=pool)
-    kept = [row.probes[PROBE] for row in RunFolder(run.path).rows()]
+        runs = [
+            resynthesise([f"{HERE}:Plain"], [str(data)], out=tmp_path / name, executor=pool)[0].path for name in "ab"
+        ]
+        for asked, overwrite in ((9, False), (9, False), (18, True)):
+            probe(
+                runs, applications=[PROBE], backends=[f"transcript-truth+command:{program}"], executor=pool,
+                overwrite=overwrite,
+            )  # fmt: skip
+            assert len((tmp_path / "asked").read_text()) == asked
+    kept = [row.probes[PROBE] for row in RunFolder(runs[0]).rows()]
     for side in ("reference", "resynthesis"):
         assert [(getattr(of, side)["f1"], getattr(of, side)["invalid"]) for of in kept] == [(1, 0), (1, 0), (0, 1)]

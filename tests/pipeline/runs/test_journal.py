@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from codec_superb.pipeline.errors import RunFolderError
-from codec_superb.pipeline.runs.journal import Journal
+from codec_superb.pipeline.runs.journal import Journal, read_journal
 from codec_superb.pipeline.tables.rows import ScoreLine
 
 
@@ -126,3 +126,18 @@ def test_memory_of_a_journal_is_far_below_its_size(tmp_path: Path) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < path.stat().st_size / 5
+
+
+def test_reading_beside_a_writer_changes_nothing(tmp_path: Path) -> None:
+    """A line that is being written is passed over and stays; a journal that is not there is not made."""
+    path = tmp_path / "j.jsonl"
+    with Journal(path, dict) as journal:
+        journal.append({"clip": "a", "number": 1})
+        journal.append({"clip": "a", "number": 2})
+    with path.open("ab") as file:
+        file.write(b'{"clip": "b", "nu')
+    before = path.read_bytes()
+    assert list(read_journal(path, dict)) == [{"clip": "a", "number": 1}, {"clip": "a", "number": 2}]
+    assert path.read_bytes() == before
+    assert list(read_journal(tmp_path / "none.jsonl", dict)) == []
+    assert not (tmp_path / "none.jsonl").exists()

@@ -13,8 +13,8 @@ from sklearn.neighbors import NearestNeighbors
 from support.profile import examples
 
 from codec_superb.applications.errors import ApplicationError
-from codec_superb.applications.mseb import search as module
-from codec_superb.applications.mseb.search import among, recall, search
+from codec_superb.applications.text import search as module
+from codec_superb.applications.text.search import among, recall, search
 
 
 def brute(queries: np.ndarray, candidates: np.ndarray, relevant: list[list[int]]) -> list[int]:
