@@ -12,6 +12,7 @@ Every file is written beside its place and renamed, so that a killed process lea
 from __future__ import annotations
 
 import hashlib
+import io
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -81,15 +82,13 @@ class CollectionVectors:
                 f"expected {rows} vectors of one length, got lengths {', '.join(map(str, shapes))}: the model, or the "
                 "collection, changed while its texts were embedded; try again"
             )
-        with replacing(self._path) as temporary:
-            whole = np.lib.format.open_memmap(temporary, "w+", np.float32, (rows, *shapes))
-            end = 0
+        header = {"descr": "<f4", "fortran_order": False, "shape": (rows, *shapes)}
+        # written, not mapped: storing into a map on a full disk is no error but a signal that ends the process
+        with replacing(self._path) as temporary, temporary.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, header)
             for part in parts:
                 assert part is not None
-                start, end = end, end + len(part)
-                whole[start:end] = part
-            whole.flush()
-            del whole
+                file.write(part.astype("<f4", copy=False).tobytes())
         shutil.rmtree(self._blocks)
         made = self.whole()
         assert made is not None
@@ -155,8 +154,11 @@ class TextRows:
 
 
 def _save(path: Path, array: Any) -> None:
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.save(file, array, allow_pickle=False)
+    # numpy writes into a file itself, and its error for a full disk does not say that it is full
+    content = io.BytesIO()
+    np.save(content, array, allow_pickle=False)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content.getbuffer())
 
 
 def _opened(path: Path) -> Any:
@@ -166,6 +168,6 @@ def _opened(path: Path) -> Any:
         return np.load(path, "r", allow_pickle=False)
     except FileNotFoundError:
         return None
-    except (ValueError, EOFError, OSError):
+    except (ValueError, EOFError):  # any other error is the machine's, and says nothing of the file
         path.unlink(missing_ok=True)
         return None
