@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +125,7 @@ def _features(
                 lines.flush()
                 continue
             if features is None:
-                features = np.lib.format.open_memmap(file, "w+", np.float32, (len(clips), *found.shape))
+                features = _allocated(file, (len(clips), *found.shape))
             features[place] = found
             # Before its mark: a mark stands for features that are on the disk.
             features.flush()
@@ -134,3 +135,15 @@ def _features(
     if features is None:
         raise MissingLabels("wavlm-emotion: none of the references can be read, so that nothing can be trained")
     return features, np.array([mark == "+" for mark in marks])
+
+
+def _allocated(file: Path, shape: tuple[int, ...]) -> np.memmap[Any, np.dtype[np.float32]]:
+    """Make a file of zeros with room for all of an array, and map it.
+
+    Storing into a map on a full disk is a signal (SIGBUS) that ends the process; writing is an error that says so.
+    """
+    with file.open("wb") as out:
+        np.lib.format.write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": shape})
+        for _ in range(shape[0]):
+            out.write(np.zeros(shape[1:], "<f4").tobytes())
+    return np.lib.format.open_memmap(file, mode="r+")
