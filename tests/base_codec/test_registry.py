@@ -290,7 +290,7 @@ def test_no_card_waits_for_less_than_a_frame() -> None:
 
 def test_the_guides_codec_runs_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twenty lines of docs/adding-a-codec.md, saved as a file, are a codec, and the guide's test of it passes."""
-    codec, test, _ = guide_blocks("python")
+    codec, test, _ = guide_blocks("python")[3:]
     assert len(codec.strip().splitlines()) <= 22
     (tmp_path / "pcm8.py").write_text(codec)
     monkeypatch.chdir(tmp_path)
@@ -304,7 +304,7 @@ def test_the_guides_codec_runs_from_its_file(tmp_path: Path, monkeypatch: pytest
 
 def test_the_guides_weights_reach_its_codec(tmp_path: Path) -> None:
     """The guide's class with a checkpoint reads it beside its file, and in a folder that is given."""
-    codec, _, trained = guide_blocks("python")
+    codec, _, trained = guide_blocks("python")[3:]
     (tmp_path / "pcm8.py").write_text(codec + trained)
     (tmp_path / "other").mkdir()
     np.save(tmp_path / "ckpt.npy", np.float32(0.5))
@@ -345,8 +345,8 @@ def test_the_guide_explains_every_field_of_a_card() -> None:
     ("name", "code", "error", "message"),
     [
         ("gone.py:X", None, UnknownCodec, r"no file .*/gone\.py"),
-        ("mine.py:X", "y = 1\n", UnknownCodec, "no codec class X; its codecs are: none"),
-        ("mine.py:Codex", "{codec}", UnknownCodec, "no codec class Codex; its codecs are: Pcm8"),
+        ("mine.py:X", "y = 1\n", UnknownCodec, "has no X; it has: no class and no function"),
+        ("mine.py:Codex", "{codec}", UnknownCodec, "has no Codex; it has: Pcm8"),
         ("mine.py:Bare", "{bare}", CatalogueError, "class attribute `card` that is a Card, got"),
         ("mine.py:X", "import no_such_package\n", MissingDependency, "pip install no_such_package"),
         (
@@ -366,7 +366,7 @@ def test_a_wrong_codec_file_says_what_is_wrong(
     monkeypatch.chdir(tmp_path)
     bare = "from codec_superb.base_codec.interface import Codec\nclass Bare(Codec): pass\n"
     if code is not None:
-        text = code.replace("{codec}", guide_blocks("python")[0]).replace("{bare}", textwrap.dedent(bare))
+        text = code.replace("{codec}", guide_blocks("python")[3]).replace("{bare}", textwrap.dedent(bare))
         (tmp_path / "mine.py").write_text(text)
     with pytest.raises(error, match=message):
         registry.open_codec(name)
@@ -374,7 +374,7 @@ def test_a_wrong_codec_file_says_what_is_wrong(
 
 def test_files_of_one_name_do_not_meet(tmp_path: Path) -> None:
     """Two files called codec.py in two folders are two codecs."""
-    source = guide_blocks("python")[0]
+    source = guide_blocks("python")[3]
     for folder, steps in (("a", "127"), ("b", "7")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "codec.py").write_text(source.replace("127", steps))
