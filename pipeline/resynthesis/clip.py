@@ -295,7 +295,7 @@ def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> Res
         bits=coded.encoded.bits,
         tokens=coded.encoded.tokens,
         encode_s=coded.encode_s,
-        decode_s=coded.decode_s,
+        decode_s=None if coded.encoded.one_step else coded.decode_s,
         lag_samples=lag,
         clipped_samples=stored.clipped_samples,
         resynthesis_sha256=stored.sha256,
@@ -333,7 +333,7 @@ def _checked(decoded: NDArray[np.float32], encoded: Encoded, samples: int) -> ND
         raise _BrokenContract(
             f"expected float32 of shape (channels, {samples}) from the codec, got {decoded.dtype} of {decoded.shape}"
         )
-    if encoded.bits < 0:
+    if encoded.bits is not None and encoded.bits < 0:
         raise _BrokenContract(f"expected a payload of 0 bits or more, got {encoded.bits}")
     wrong = non_finite(decoded)
     if wrong:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -26,9 +27,11 @@ from codec_superb.pipeline.resynthesis.clip import (
     resynthesise_clips,
 )
 from codec_superb.pipeline.resynthesis.codec_files import LateFiles, OpenedLate, changed_files, unseen
+from codec_superb.pipeline.resynthesis.found_lag import LagTask, Trial, delay_of, first_clips, lags_of_clips
 from codec_superb.pipeline.resynthesis.operations import count_operations
 from codec_superb.pipeline.resynthesis.plan import Asked, Plan, plan_runs
 from codec_superb.pipeline.runs.dataset_access import location_of
+from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
@@ -163,6 +166,9 @@ def _resume(
         if told := unseen(plan.codec, plan.card, on.files):
             progress.message(told)
         info = _with_weights(info, on.weights, before)
+        info = _with_delay(plan, info, on, pool, progress)
+        if info.card.delay_source == "found":
+            plan = replace(plan, options=plan.options._replace(delay=info.card.delay_samples))
         seconds = _batch_seconds(plan, on, progress)
         new = stamp("resynth", on.device, batch_seconds=seconds)
         noted = {"provenance": supersede(info.provenance, new), "codec_files": on.files}
@@ -251,12 +257,43 @@ def _prepare(plan: Plan, device: Device, pool: Executor, progress: Progress) -> 
 def _with_weights(info: RunInfo, opened: Weights | None, before: RunInfo | None) -> RunInfo:
     """Record the opened weights on the run's card. Raises PipelineError where the run was made with others."""
     card = info.card
+    known = card.weights
+    if before is None and known and opened and known.source == opened.source and known.sha256 != opened.sha256:
+        raise PipelineError(
+            f"{card.name}: its weights differ from one opening to the next: load trained ones, or begin with "
+            "torch.manual_seed(0) where they are random"
+        )
     if before is not None and opened != card.weights:
         raise PipelineError(
             f"{card.name}: its weights are no longer those of this run: {describe_weights(card.weights)} then, "
             f"{describe_weights(opened)} now; restart it with --overwrite, or keep it and name another --out"
         )
     return info.model_copy(update={"card": card.model_copy(update={"weights": opened})})
+
+
+def _with_delay(plan: Plan, info: RunInfo, on: OpenedCodec, pool: Executor, progress: Progress) -> RunInfo:
+    """Record on the run's card the delay that its first clips have, where nobody states one; found once a run."""
+    if info.card.delay_samples is not None:
+        return info
+    if plan.condition is not None and (clean := _clean_delay(plan)) is not None:
+        delay = clean
+    else:
+        clips = first_clips(plan.spec, plan.clips)
+        (event,) = pool.stream(lags_of_clips, [LagTask(plan.codec, on.device, plan.options, plan.spec, clips)])
+        trial = event.value if isinstance(event, TaskResult) else Trial((), ())
+        delay, told = delay_of(plan.card, trial)
+        progress.message(told)
+    found = {"delay_samples": delay, "delay_source": "found"}
+    return info.model_copy(update={"card": info.card.model_copy(update=found)})
+
+
+def _clean_delay(plan: Plan) -> int | float | None:
+    """Return the delay that the clean run beside a run under a condition found; None where there is none."""
+    clean = RunFolder(plan.folder.path.parents[1] / plan.card.name / plan.dataset.name)
+    if not clean.exists():
+        return None
+    info = clean.info()
+    return info.card.delay_samples if info.card.identity() == plan.card.identity() else None
 
 
 def _batch_seconds(plan: Plan, on: OpenedCodec, progress: Progress) -> float:

@@ -166,8 +166,8 @@ def test_what_is_opened_while_coding_is_said_once(codec: Path, clips: Path, caps
     told = resynth(f"{codec}:Late", clips, capsys).splitlines()
     (line,) = [line for line in told if "ckpt.npy" in line]
     assert line == (
-        "late opened ckpt.npy while coding: name it in weights_files(), so that a changed file restarts the run "
-        "(docs/adding-a-codec.md)"
+        "late opened ckpt.npy while coding: open it while the codec is made, or name it in weights_files(), so that a "
+        "changed file restarts the run (docs/adding-a-codec.md)"
     )
     assert sum("late is neural, and no file of weights was seen" in line for line in told) == 1
 
