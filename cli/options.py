@@ -18,7 +18,7 @@ Device = Literal["auto", "cpu", "cuda"]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 CodecOption = Annotated[
     list[str] | None,
-    typer.Option("--codec", metavar="NAME…", help="Codecs by name, pattern ('opus_*') or path/to/file.py:Class."),
+    typer.Option("--codec", metavar="NAME…", help="Codecs by name, pattern ('opus_*') or path/to/file.py:NAME."),
 ]
 DatasetOption = Annotated[
     list[str] | None,
@@ -54,6 +54,15 @@ WeightsOption = Annotated[
 ]
 DtypeOption = Annotated[Dtype, typer.Option("--dtype", help="Precision in which neural codecs compute.")]
 CompileOption = Annotated[bool, typer.Option("--compile", help="Run neural codecs through torch.compile.")]
+KbpsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--kbps",
+        metavar="K",
+        help="Declare the bitrate of codecs of your own that do not count their bits; shown as declared, never ranked "
+        "with measured ones.",
+    ),
+]
 BatchOption = Annotated[
     float | None,
     typer.Option(

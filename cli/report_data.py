@@ -92,6 +92,7 @@ def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> C
         family=card.family,
         nominal_kbps=card.nominal_kbps,
         lossless=card.kind == "lossless",
+        bit_source=card.bit_source,
         # The report's TPS is that of the card, whatever clips were run.
         summary=summary.model_copy(update={"tokens_per_second": card.tokens_per_second}),
         rank=(rank.best, rank.worst) if rank else None,

@@ -8,7 +8,7 @@ from math import fsum, nan
 from typing import Literal, NamedTuple
 
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.metrics.results import Estimate, Operations, ResultSummary
+from codec_superb.metrics.results import UNCOUNTED, BitSource, Estimate, Operations, ResultSummary
 from codec_superb.metrics.table import Category
 
 Source = Literal["verified", "published", "literature"]
@@ -41,6 +41,8 @@ class CodecResult:
     """Best and worst rank within the 95 % intervals, among the codecs of the page; None without a score."""
     operations: Mapping[str, Operations] = field(default_factory=dict)
     """What the codec computes for a clip, by dataset; without those on which it is not known."""
+    bit_source: BitSource = "measured"
+    """Where the bitrate comes from."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""
@@ -55,6 +57,16 @@ class CodecResult:
     def kbps(self) -> float:
         """Bitrate to draw and sort by; NaN where it is not known."""
         return nan if self.summary.kbps is None else self.summary.kbps
+
+    @property
+    def rate_mark(self) -> str:
+        """What is said beside a bitrate that nobody counted; '' for a measured one."""
+        return {"declared": "declared", "unknown": "not stated"}.get(self.bit_source, "")
+
+    @property
+    def uncounted(self) -> str:
+        """Why it has no rank among measured ones; '' where its bits were counted."""
+        return UNCOUNTED.get(self.bit_source, "")
 
 
 @dataclass(frozen=True, slots=True)

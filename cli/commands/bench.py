@@ -26,6 +26,7 @@ from codec_superb.cli.options import (
     DeviceOption,
     DtypeOption,
     JsonOption,
+    KbpsOption,
     LimitOption,
     MetricOption,
     OutOption,
@@ -78,6 +79,7 @@ def command(
     weights: WeightsOption = None,
     dtype: DtypeOption = "float32",
     compile_model: CompileOption = False,
+    kbps: KbpsOption = None,
     batch: BatchOption = None,
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
@@ -96,7 +98,7 @@ def command(
     from codec_superb.pipeline.workers.runners import open_executor
 
     conditions = conditions_of(condition, reference)
-    options = CodecOptions(weights, dtype, compile_model)
+    options = CodecOptions(weights, dtype, compile_model, kbps)
     left_out = {} if codec else _unobtainable(CODECS, options)
     codecs = [name for name in codec_names(codec or CODECS) if name not in left_out]
     datasets = list(dataset or DATASETS)
@@ -303,6 +305,8 @@ def _print_ranking(rows: Sequence[CodecResult]) -> None:
         head = (*_HEAD, *arrows, "clips")
         print_table(_title(chosen), head, [_cells(row, keys) for row in chosen], numbers_from=2, spare=arrows)
         print()
+    if any(row.uncounted for row in rows):
+        print("declared, not stated: bitrates that nobody counted; such codecs are not ranked among measured ones\n")
     if not all(row.summary.complete for row in rows):
         print("incomplete: clips or metrics failed, or not all clips of the dataset were run\n")
 
@@ -323,4 +327,5 @@ def _cells(row: CodecResult, keys: Sequence[str]) -> tuple[str, ...]:
     estimates = (summary.metrics.get(key) for key in keys)
     numbers = (text.number(None if found is None else found.mean, _DECIMALS) for found in estimates)
     value, ends = text.number(score.value, _DECIMALS), text.interval(score.low, score.high, _DECIMALS)
-    return (text.rank(row.rank), row.codec + marks, text.kbps(row.kbps), value, ends, *numbers, clips)
+    rate = row.rate_mark if row.bit_source == "unknown" else f"{text.kbps(row.kbps)} {row.rate_mark}".rstrip()
+    return (text.rank(row.rank), row.codec + marks, rate, value, ends, *numbers, clips)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from codec_superb.base_codec import registry, system
-from codec_superb.base_codec.card import EVIDENCE, Card
+from codec_superb.base_codec.card import EVIDENCE, NOT_STATED, Card
 from codec_superb.base_codec.errors import UnknownCodec
 from codec_superb.base_codec.isolation.lock import open_lock
 from codec_superb.cli.commands import codecs_env
@@ -59,8 +59,9 @@ def show(name: str, as_json: JsonOption = False) -> None:
     fields = card.model_dump(mode="json", exclude_none=True, exclude=None if card.kind == "neural" else {"evidence"})
     fields.update(tokens_per_second=card.tokens_per_second) if card.tokens_per_second else None
     fields["lost packets"] = fields.pop("conceals_loss", None) or card.lost_packets
-    if card.latency_ms is None:
+    if card.latency_ms is None and card.causal is not None:
         fields["latency_ms"] = "the whole clip"
+    fields |= dict.fromkeys(card.missing_statements(), NOT_STATED)
     if card.kind == "neural":
         fields["evidence"] = f"{_seen(card)}{f', {card.evidence_date}' if card.evidence_date else ''}"
         fields.pop("evidence_date", None)
@@ -98,7 +99,9 @@ def _seen(card: Card) -> str:
 
 
 def _kbps(card: Card) -> str:
-    return "lossless" if card.nominal_kbps is None else f"{card.nominal_kbps:g}"
+    if card.nominal_kbps is None:
+        return card.kind if card.kind == "lossless" else NOT_STATED
+    return f"{card.nominal_kbps:g}"
 
 
 def _rate(card: Card) -> str:

@@ -18,6 +18,7 @@ from codec_superb.cli.options import (
     DeviceOption,
     DtypeOption,
     JsonOption,
+    KbpsOption,
     LimitOption,
     OutOption,
     OverwriteOption,
@@ -41,6 +42,7 @@ def command(
     weights: WeightsOption = None,
     dtype: DtypeOption = "float32",
     compile_model: CompileOption = False,
+    kbps: KbpsOption = None,
     batch: BatchOption = None,
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
@@ -54,7 +56,7 @@ def command(
     from codec_superb.pipeline.resynthesis.stage import resynthesise
     from codec_superb.pipeline.workers.runners import open_executor
 
-    options = CodecOptions(weights, dtype, compile_model)
+    options = CodecOptions(weights, dtype, compile_model, kbps)
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = resynthesise(
             codec_names(codec), dataset, out=out, conditions=conditions_of(condition, reference), device=device,

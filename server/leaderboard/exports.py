@@ -39,7 +39,7 @@ _YES_OR_NO = frozenset({
 })  # fmt: skip
 _TEXTS = frozenset({
     "codec", "title", "family", "category", "source", "source_label", "source_url", "submission", "received",
-    "submitter", "kind", "unranked", "datasets",
+    "submitter", "kind", "unranked", "datasets", "bit_source",
 })  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def _flat(row: BoardRow, metrics: Sequence[str], applications: Sequence[str]) ->
     flat: dict[str, Any] = {"rank_best": best, "rank_worst": worst, "unranked": row.unranked}
     flat |= {"codec": result.codec, "title": result.title, "family": result.family, "category": summary.category}
     flat |= {name: getattr(row, name) for name in _OF_ROW}
-    flat |= {"kbps": summary.kbps, "nominal_kbps": result.nominal_kbps}
+    flat |= {"kbps": summary.kbps, "nominal_kbps": result.nominal_kbps, "bit_source": result.bit_source}
     flat |= {"tokens_per_second": summary.tokens_per_second, "lossless": result.lossless}
     flat |= _estimate("score", summary.score.over(summary.ok, summary.failed))
     for key in metrics:

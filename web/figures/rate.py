@@ -28,9 +28,10 @@ def rate_chart(
 ) -> Figure:
     """Draw the codecs of one category; those without a value or a bitrate are left out.
 
-    The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front. Open markers are
-    incomplete. Each trace says in ``meta`` what it is, for the page's legend. Without ``lines`` all lossy codecs are
-    small dots of one trace without intervals, apart from the front: for more families than colours and shapes.
+    The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front, declared bitrates are
+    outside the front, and open markers are incomplete. Each trace says in ``meta`` what it is, for the page's legend.
+    Without ``lines`` all lossy codecs are small dots of one trace without intervals, apart from the front: for more
+    families than colours and shapes.
     """
     points = _points(results, quantity)
     layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
@@ -85,8 +86,9 @@ def _family_then_rate(point: _Point) -> tuple[str, float, str]:
 
 
 def _front(lossy: list[_Point], quantity: Quantity) -> list[_Point]:
-    rates, values = [row.kbps for row, _ in lossy], [_value(e) for _, e in lossy]
-    return [lossy[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
+    counted = [point for point in lossy if not point[0].uncounted]
+    rates, values = [row.kbps for row, _ in counted], [_value(e) for _, e in counted]
+    return [counted[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
 
 
 def _front_trace(front: list[_Point]) -> dict[str, Any]:
@@ -191,8 +193,8 @@ def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
     Without clips nothing was measured here: bitrate and value are published ones.
     """
     summary = row.summary
-    rate = f"{kbps(row.kbps)} kbps {'measured' if summary.clips else 'nominal'}"
-    if summary.clips and row.nominal_kbps is not None:
+    rate = f"{kbps(row.kbps)} kbps {row.rate_mark or ('measured' if summary.clips else 'nominal')}"
+    if summary.clips and row.nominal_kbps is not None and not row.rate_mark:
         rate += f", {kbps(row.nominal_kbps)} nominal"
     value = f"{chart_text(quantity.title)}: <b>{quantity.write(estimate.mean)}</b>"
     ends = interval(estimate.low, estimate.high, quantity.decimals)
