@@ -31,6 +31,7 @@ def command(
     from codec_superb.pipeline.runs.folder import find_runs
     from codec_superb.pipeline.submission.pack import pack
     from codec_superb.pipeline.submission.schema import Submitter
+    from codec_superb.pipeline.submission.statements import unstated
 
     folders = find_runs(runs)
     who = Submitter(name=submitter, contact=contact) if submitter else None
@@ -39,7 +40,7 @@ def command(
         print_json({"file": str(written), "runs": [str(folder.path) for folder in folders]})
     else:
         custom = ", as custom: shown, never ranked" if folders[0].info().dataset.location else ""
-        if who is None and (missing := folders[0].info().card.missing_statements()) and card is None:
+        if who is None and card is None and (missing := unstated(folders[0].info().card)):
             note(
                 f"not for a public board yet: the card does not state {', '.join(missing)}; see --submitter and --card"
             )

@@ -15,7 +15,7 @@ import numpy as np
 
 from codec_superb.base_codec import fitting
 from codec_superb.base_codec.card import Card
-from codec_superb.base_codec.errors import CodecUnusable
+from codec_superb.base_codec.errors import CodecError, CodecUnusable
 from codec_superb.base_codec.options import CodecOptions
 from codec_superb.pipeline.resynthesis.clip import opened
 from codec_superb.pipeline.resynthesis.lag import WINDOW_S, residual_lag
@@ -66,7 +66,8 @@ def lags_of_clips(task: LagTask) -> Iterator[Trial]:
         except CodecUnusable:
             raise
         except Exception as error:  # noqa: BLE001 - code of the user's
-            errors.append(f"{type(error).__name__}: {reason_of(error, clip)}")
+            kind = "" if isinstance(error, CodecError) else f"{type(error).__name__}: "
+            errors.append(f"{kind}{reason_of(error, clip)}")
             continue
         lags.append(lag)
     yield Trial(tuple(lags), tuple(errors))

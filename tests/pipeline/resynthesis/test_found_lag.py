@@ -108,7 +108,10 @@ def test_a_run_finds_its_delay_once_whenever_it_is_stopped(tmp_path: Path) -> No
         assert (row.lag_samples, row.decode_s) == (0, None)
         assert row.bits == round(6000 * (row.seconds or 0))
 
-    with pytest.raises(CodecUnusable, match=r"my_broken fails on all of its first 5 clips: .* as many as were given"):
+    with pytest.raises(
+        CodecUnusable,
+        match=r"my_broken fails on all of its first 5 clips: my.py:broken returned .* as many as were given",
+    ):
         resynthesise([f"{code}:broken"], [str(clips)], out=tmp_path / "whole", workers=1)
     with pytest.raises(
         RefusedSetting, match="--kbps declares the bitrate of a codec that does not count its bits; opus"
