@@ -170,7 +170,8 @@ class ModuleCodec(_OwnCodec):
 
 def _inference() -> AbstractContextManager[Any]:
     torch = sys.modules.get("torch")
-    return nullcontext() if torch is None else torch.inference_mode()
+    # not inference_mode: what a module in training keeps for later (tables of positions) could not be trained with
+    return nullcontext() if torch is None else torch.no_grad()
 
 
 def _tokens(codes: Any) -> NDArray[np.integer[Any]] | None:

@@ -8,6 +8,7 @@ attribute ``card``, or what :mod:`codec_superb.base_codec.adapting` makes a code
 
 from __future__ import annotations
 
+import copy
 import difflib
 import functools
 import importlib
@@ -35,6 +36,7 @@ from codec_superb.base_codec.file_weights import card_with_files, declared
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.user_weights import card_with_weights
+from codec_superb.base_codec.live import is_live, live
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.missing_package import not_installed
 
@@ -51,6 +53,8 @@ def card(name: str) -> Card:
 
     Raises UnknownCodec with near matches; a Python file is imported, and raises what importing it raises.
     """
+    if is_live(name):
+        return live(name).codec.card
     if plugins.is_file_name(name):
         return _file_card(name)
     return _entry(name).card
@@ -76,6 +80,8 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
 
 def _configured(name: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
     plain = card(name)
+    if is_live(name):
+        return plain, DEFAULT_OPTIONS
     if plain.isolation is not None and plain.weights is not None:
         found = card_with_weights(plain, options.weights)
         return (plain, DEFAULT_OPTIONS) if found is None else (found[0], CodecOptions(str(found[1])))
@@ -95,7 +101,12 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
     files, RefusedSetting when the wrapper refuses its card, CodecUnusable for whatever a file's class raises.
     """
     own = options._replace(kbps=None, delay=None)
-    codec = _open_file(name, device, own) if plugins.is_file_name(name) else _open_entry(_entry(name), device, own)
+    if is_live(name):
+        codec = copy.copy(live(name).codec)  # its card is this run's
+    elif plugins.is_file_name(name):
+        codec = _open_file(name, device, own)
+    else:
+        codec = _open_entry(_entry(name), device, own)
     codec.card = settled(codec.card, options)
     return codec
 

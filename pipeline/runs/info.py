@@ -12,6 +12,7 @@ from pydantic import Field, FiniteFloat, SerializerFunctionWrapHandler, StringCo
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.isolation.lock import own_file
+from codec_superb.base_codec.live import is_live, live
 from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import Category, Metric
 from codec_superb.pipeline.conditions.record import Condition
@@ -197,7 +198,12 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"", condition: Co
 
 
 def codec_source(codec: str, card: Card) -> bytes:
-    """Return the content of a codec's files that belong to the user: ``path/to/file.py:Class``, a guest, a lock."""
+    """Return the content of a codec's files that belong to the user: ``path/to/file.py:Class``, a guest, a lock.
+
+    Of a codec that lives in this process alone it is the identity that it was registered with.
+    """
+    if is_live(codec):
+        return live(codec).identity
     files = [file_of(codec)] if is_file_name(codec) else []
     # the guest and its lock are part of the codec: an edited one makes another run
     if card.isolation is not None:
