@@ -48,7 +48,7 @@ def report_data(
         results=rows,
         clips=[point for entry in results for point in _points(entry)],
         listening=listening,
-        failures=[failure for entry in everything for failure in _failures(entry)],
+        failures=[failure for entry in everything for failure in failures_of(entry)],
         rates=_rates(results, rankings),
         conditions=condition_results(
             everything,
@@ -122,7 +122,8 @@ def _points(entry: Results) -> Iterator[ClipPoint]:
             yield ClipPoint(entry.card.name, row.dataset, row.clip, row.category, row.kbps, values)
 
 
-def _failures(entry: Results) -> Iterator[ClipFailure]:
+def failures_of(entry: Results) -> Iterator[ClipFailure]:
+    """Yield what has no value: clips without a resynthesis, metrics that are undefined or failed, failed probes."""
     for row in entry.rows:
         if row.status == "failed":
             reason = f"{row.error_type}: {row.error}" if row.error_type else row.error

@@ -30,6 +30,7 @@ GENERIC = {
     "server",
     "web",
     "cli",
+    "api",
     "tests",
     "src",
 }
