@@ -190,10 +190,11 @@ class Result:
         return drawn.for_each_trace(lambda trace: trace.update(showlegend=(trace.meta or {}).get("role") != "names"))
 
     def compare(self, other: object, **options: Any) -> Comparison:
-        """Compare with another result, or with another codec, which is run on the same clips with the same metrics.
+        """Compare with another result, or with another codec, which is run on the same clips.
 
-        ``options`` are those of ``evaluate`` for that codec: ``name``, ``kbps``, ``device``, ``out``, … Differences are
-        this codec minus the other, paired by clip. Raises PipelineError where the two share nothing.
+        It is scored with the same metrics and probed with the same models. ``options`` are those of ``evaluate`` for
+        that codec: ``name``, ``kbps``, ``device``, ``out``, … Differences are this codec minus the other, paired by
+        clip. Raises PipelineError where the two share nothing.
         """
         one = self.only()
         if not isinstance(other, Result):
@@ -212,7 +213,7 @@ class Result:
         return whole
 
     def _same(self, one: Results, of: ResultDataset) -> dict[str, Any]:
-        """Return the options that give the same clips and metrics as those of a dataset."""
+        """Return the options that give the same clips, metrics and probes as those of a dataset."""
         info, keys = of.info, set(of.metrics) - set(of.custom_metrics)
         categories = {row.category for row in one.rows if row.dataset == info.name}
         usual = {key for category in categories for key in metrics_for(category)}
@@ -221,6 +222,8 @@ class Result:
             "limit": info.selected if info.selected < info.clips else None,
             "category": info.category,
             "metrics": None if keys == usual else sorted(keys),
+            "applications": [used.probe for used in of.probes],
+            "backends": list(dict.fromkeys(used.backend for used in of.probes)),
         }
 
     def save(
