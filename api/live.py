@@ -111,7 +111,7 @@ def _add_object(update: Callable[[bytes], None], obj: object) -> None:
                     _add_code(update, code)
 
 
-def _told(value: object) -> str:
+def _told(value: Any) -> str:
     """Write a setting; modules and tensors are added with their values. Raises _Unknown where only an address tells."""
     if hasattr(value, "detach"):
         return f"{value.dtype} {tuple(value.shape)} {hashlib.sha256(_bytes(value)).hexdigest()}"
