@@ -75,7 +75,7 @@ def _taken_apart(arguments: Sequence[str], options: Container[str]) -> Iterator[
         if argument == "--":
             yield given
             given = _Given("", [argument, *rest], [])
-        elif argument.startswith("-"):
+        elif argument.startswith("-") and argument != "-":  # alone it is standard input
             yield given
             name = argument.partition("=")[0] if argument.startswith("--") else argument[:2]
             # The word after an option's name is its value, even if it begins with a dash.

@@ -23,11 +23,14 @@ CodecOption = Annotated[
 DatasetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--dataset", metavar="NAME|DIR…", help="Datasets by name, manifests (NAME.yaml), or any folder of audio."
+        "--dataset",
+        metavar="NAME|DIR|FILE…",
+        help="Datasets by name, manifests (NAME.yaml), any folder of audio, audio files (together one dataset), or - "
+        "for a list of files on standard input.",
     ),
 ]
 CategoryOption = Annotated[
-    Category | None, typer.Option(help="Category of a folder of audio, where its labels.csv gives none.")
+    Category | None, typer.Option(help="Category of a folder or of files of audio, where a labels.csv gives none.")
 ]
 ConditionOption = Annotated[
     list[str] | None,

@@ -1,7 +1,8 @@
-"""Resolve codecs, applications and conditions of the command line: names, shell patterns, files, comma lists."""
+"""Resolve codecs, datasets, applications and conditions of the command line: names, shell patterns, files, lists."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -31,6 +32,18 @@ def codec_names(given: Sequence[str]) -> list[str]:
     if given and not chosen:
         raise MissingDependency(f"{', '.join(given)}: none of these codecs can run here; install what they need")
     return list(chosen)
+
+
+def dataset_specs(given: Sequence[str]) -> list[str]:
+    """Return datasets as given, but all audio files among them, and those that ``-`` reads, as one. Raises DatasetError."""
+    from codec_superb.data_manifests.folders.files_dataset import gather_files
+
+    return gather_files(given, sys.stdin.buffer)
+
+
+def dataset_spec(given: str) -> str:
+    """Return one dataset as given, ``-`` as the list of files on standard input. Raises DatasetError."""
+    return dataset_specs([given])[0]
 
 
 def usable(names: Sequence[str]) -> list[str]:

@@ -68,7 +68,7 @@ def load_manifest(name: str) -> Manifest:
     near = difflib.get_close_matches(name, [*own, *others], n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}? " if near else ""
     known = ", ".join(sorted([*own, *others]))
-    raise UnknownDataset(f"no dataset is called {name!r} and no such folder exists: {hint}known: {known}")
+    raise UnknownDataset(f"no dataset is called {name!r} and no such file or folder exists: {hint}known: {known}")
 
 
 def _own() -> dict[str, str]:

@@ -38,7 +38,7 @@ from codec_superb.cli.options import (
     plain_path,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_failures
-from codec_superb.cli.selection import application_names, codec_names, conditions_of
+from codec_superb.cli.selection import application_names, codec_names, conditions_of, dataset_specs
 from codec_superb.metrics.table import METRICS
 from codec_superb.web import text
 
@@ -99,7 +99,7 @@ def command(
     options = CodecOptions(weights, dtype, compile_model)
     left_out = {} if codec else _unobtainable(CODECS, options)
     codecs = [name for name in codec_names(codec or CODECS) if name not in left_out]
-    datasets = list(dataset or DATASETS)
+    datasets = dataset_specs(dataset or DATASETS)
     applications = application_names(application)
     choices = choose(adopt(applications), backend or ())
     find_metrics(metric or ())

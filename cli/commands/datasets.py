@@ -11,6 +11,7 @@ import typer
 
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_json, print_table
 from codec_superb.cli.options import JsonOption
+from codec_superb.cli.selection import dataset_spec
 from codec_superb.web.text import count
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def check(name: str, as_json: JsonOption = False) -> None:
     from codec_superb.data_manifests import check as check_dataset
 
     with TerminalProgress() as progress:
-        report = check_dataset(name, DatasetProgress(progress))
+        report = check_dataset(dataset_spec(name), DatasetProgress(progress))
     whole = f" of {report.expected_clips}" if report.expected_clips else ""
     lines = [f"{name}: {count(report.clips, 'clip')}{whole}"]
     lines += [f"  missing: {clip}" for clip in report.missing]

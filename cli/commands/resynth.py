@@ -27,7 +27,7 @@ from codec_superb.cli.options import (
     WorkersOption,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_outcomes
-from codec_superb.cli.selection import codec_names, conditions_of
+from codec_superb.cli.selection import codec_names, conditions_of, dataset_specs
 
 
 def command(
@@ -57,7 +57,7 @@ def command(
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = resynthesise(
-            codec_names(codec), dataset, out=out, conditions=conditions_of(condition, reference), device=device,
+            codec_names(codec), dataset_specs(dataset), out=out, conditions=conditions_of(condition, reference), device=device,
             options=options, batch=batch, limit=limit, overwrite=overwrite, category=category,
             progress=progress, executor=executor,
         )  # fmt: skip

@@ -19,6 +19,7 @@ from codec_superb.cli.options import (
     WeightsOption,
     plain_path,
 )
+from codec_superb.cli.selection import dataset_spec
 
 if TYPE_CHECKING:
     from codec_superb.pipeline.resynthesis.token_statistics import TokenStatistics
@@ -30,7 +31,7 @@ app = typer.Typer(help="Export a codec's tokens, or decode them.", no_args_is_he
 @app.command("export")
 def export(
     codec: Annotated[str, typer.Option("--codec", help="A codec with codebooks.")],
-    dataset: Annotated[str, typer.Option("--dataset", help="A dataset by name, or a folder of audio.")],
+    dataset: Annotated[str, typer.Option("--dataset", help="A dataset by name, a folder of audio, an audio file, or - for a list of files.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write.")],
     device: DeviceOption = "auto",
     weights: WeightsOption = None,
@@ -44,7 +45,7 @@ def export(
 
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:
-        done = export_tokens(codec, dataset, output, device=device, options=options, limit=limit, progress=progress)
+        done = export_tokens(codec, dataset_spec(dataset), output, device=device, options=options, limit=limit, progress=progress)
     for clip, reason in done.failed.items():
         note(f"{clip}: {reason}")
     if as_json:
