@@ -35,7 +35,10 @@ def codec_names(given: Sequence[str]) -> list[str]:
 
 
 def dataset_specs(given: Sequence[str]) -> list[str]:
-    """Return datasets as given, but all audio files among them, and those that ``-`` reads, as one. Raises DatasetError."""
+    """Return datasets as given, but all audio files among them, and those that ``-`` lists, as one.
+
+    Raises DatasetError.
+    """
     from codec_superb.data_manifests.folders.files_dataset import gather_files
 
     return gather_files(given, sys.stdin.buffer)

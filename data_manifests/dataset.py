@@ -60,9 +60,10 @@ class Dataset(Protocol):
 def open_dataset(spec: str | Path, *, category: Category | None = None) -> Dataset:
     """Open a dataset by manifest name, by the path of a manifest, or any folder of audio or audio file by path.
 
-    A file is a dataset of one clip, a list of files (``.txt``, ``.lst``) one of several. A name takes precedence over a folder of that name; ``./name`` means the folder. A folder with a clip list
-    (``index.json`` and ``clips.jsonl``) is opened by that list. ``category`` applies to the clips of a folder whose
-    ``labels.csv`` and top-level folder names give none; it is refused for a named dataset.
+    A file is a dataset of one clip, a list of files (``.txt``, ``.lst``) one of several. A name takes precedence over a
+    folder of that name; ``./name`` means the folder. A folder with a clip list (``index.json`` and ``clips.jsonl``) is
+    opened by that list. ``category`` applies to the clips of a folder whose ``labels.csv`` and top-level folder names
+    give none; it is refused for a named dataset.
 
     Raises UnknownDataset (with near matches), DatasetNotPrepared (with the command), ManifestError.
     """

@@ -57,8 +57,8 @@ def command(
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = resynthesise(
-            codec_names(codec), dataset_specs(dataset), out=out, conditions=conditions_of(condition, reference), device=device,
-            options=options, batch=batch, limit=limit, overwrite=overwrite, category=category,
+            codec_names(codec), dataset_specs(dataset), out=out, conditions=conditions_of(condition, reference),
+            device=device, options=options, batch=batch, limit=limit, overwrite=overwrite, category=category,
             progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)

@@ -31,7 +31,10 @@ app = typer.Typer(help="Export a codec's tokens, or decode them.", no_args_is_he
 @app.command("export")
 def export(
     codec: Annotated[str, typer.Option("--codec", help="A codec with codebooks.")],
-    dataset: Annotated[str, typer.Option("--dataset", help="A dataset by name, a folder of audio, an audio file, or - for a list of files.")],
+    dataset: Annotated[
+        str,
+        typer.Option("--dataset", help="A dataset by name, a folder or a file of audio, or - for a list of files."),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write.")],
     device: DeviceOption = "auto",
     weights: WeightsOption = None,
@@ -45,7 +48,9 @@ def export(
 
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:
-        done = export_tokens(codec, dataset_spec(dataset), output, device=device, options=options, limit=limit, progress=progress)
+        done = export_tokens(
+            codec, dataset_spec(dataset), output, device=device, options=options, limit=limit, progress=progress
+        )
     for clip, reason in done.failed.items():
         note(f"{clip}: {reason}")
     if as_json:

@@ -57,8 +57,13 @@ class FolderDataset:
         self.ignored = ignored
 
     def _describe(
-        self, name: str, folder: Path, category: Category | None, paths: Mapping[str, bytes],
-        rows: Mapping[str, LabelRow], place: Path | None = None,
+        self,
+        name: str,
+        folder: Path,
+        category: Category | None,
+        paths: Mapping[str, bytes],
+        rows: Mapping[str, LabelRow],
+        place: Path | None = None,
     ) -> None:
         """Take the clips by id, with their paths relative to ``folder``; ``place`` is what the user named."""
         self.folder = folder
