@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_json, print_table
-from codec_superb.cli.options import JsonOption
+from codec_superb.cli.options import CategoryOption, JsonOption, LimitOption, plain_path
+from codec_superb.cli.outcomes import CLIPS_FAILED
 from codec_superb.cli.selection import dataset_spec
 from codec_superb.web.text import count
 
@@ -91,6 +92,25 @@ def index(
     with TerminalProgress() as progress:
         report = index_dataset(name, root, DatasetProgress(progress), revision=revision)
     _tell(report, report.lines(), as_json=as_json)
+
+
+@app.command("export")
+def export(
+    name: Annotated[str, typer.Argument(help="A dataset by name, or a folder or a file of audio.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the WAV files and index.csv are written.")],
+    limit: LimitOption = None,
+    category: CategoryOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the references as mono WAV files with an index, for a codec that runs elsewhere; see `import`."""
+    from codec_superb.pipeline.importing.references import INDEX, export_references
+
+    with TerminalProgress() as progress:
+        done = export_references(dataset_spec(name), folder, limit=limit, category=category, progress=progress)
+    line = f"{name}: {count(done.clips, 'file')} and {INDEX} in {plain_path(folder)}, {done.done} written now"
+    _tell(done, [line, *(f"  failed: {clip}: {reason}" for clip, _, reason in done.failed)], as_json=as_json)
+    if done.failed:
+        raise typer.Exit(CLIPS_FAILED)
 
 
 @app.command("check")

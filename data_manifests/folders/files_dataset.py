@@ -1,8 +1,8 @@
 """Single audio files as a dataset: one file, or a list of files.
 
 A list is a text file (``.txt`` or ``.lst``) with a path a line, relative to the list's folder, or with a NUL byte
-behind each (``find -print0``). Several files that are named one by one, and a list on standard input, are stored as such
-a list below ``CODEC_SUPERB_HOME``, so that later commands open the same dataset by its path.
+behind each (``find -print0``). Several files that are named one by one, and a list on standard input, are stored as
+such a list below ``CODEC_SUPERB_HOME``, so that later commands open the same dataset by its path.
 
 The id of a clip is its path relative to the deepest folder that holds all files, so that ids and hash are those of a
 folder with these files alone. Labels come with folders: a file has none.
