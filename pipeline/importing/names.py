@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 
 from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES
@@ -11,10 +11,10 @@ from codec_superb.pipeline.runs.audio_store import file_name
 WAV = ".wav"
 
 
-def without_ending(name: str) -> str:
-    """Return a path without the ending of an audio file, where it has one; any other dot is part of the name."""
-    path = PurePosixPath(name)
-    return name[: -len(path.suffix)] if path.suffix.lower() in AUDIO_SUFFIXES else name
+def without_ending(name: str, endings: Collection[str] = AUDIO_SUFFIXES) -> str:
+    """Return a path without its ending, where that is one of ``endings``; any other dot is part of the name."""
+    ending = PurePosixPath(name).suffix
+    return name[: -len(ending)] if ending.lower() in endings else name
 
 
 def reference_names(clips: Iterable[str]) -> dict[str, str]:

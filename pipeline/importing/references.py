@@ -25,7 +25,7 @@ from codec_superb.data_manifests.files import file_sha256, locked, remove_partia
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.importing.names import reference_names
 from codec_superb.pipeline.output_file import make_folder, write_output, writing
-from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of
+from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of, refuse_output_inside
 from codec_superb.pipeline.runs.journal import Journal
 from codec_superb.pipeline.runs.outcome import FailedClip
 from codec_superb.pipeline.runs.selection import select_clips
@@ -77,7 +77,7 @@ def export_references(
     room for all of them, or where ``folder`` lies inside the dataset.
     """
     opened = open_dataset(dataset, category=category)
-    _refuse_inside(opened, folder)
+    refuse_output_inside(dataset, opened, folder)
     clips, names = select_clips(opened, limit), reference_names(opened.clip_ids())
     progress = progress or SilentProgress()
     make_folder(folder)
@@ -103,13 +103,6 @@ def export_references(
 
 def _journal(folder: Path, dataset: Dataset) -> Journal[ExportedClip]:
     return Journal(folder / f".export-{dataset.manifest_hash[:16]}.jsonl", ExportedClip)
-
-
-def _refuse_inside(dataset: Dataset, folder: Path) -> None:
-    """Refuse a folder inside the dataset's own, whose references would be clips of the next call."""
-    own = getattr(dataset, "folder", None)
-    if own is not None and folder.resolve().is_relative_to(Path(own).resolve()):
-        raise PipelineError(f"the folder {folder} lies inside the dataset {dataset.name}; choose another one")
 
 
 def _refuse_full(dataset: Dataset, todo: Sequence[str], folder: Path) -> None:

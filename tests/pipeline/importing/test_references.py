@@ -93,3 +93,5 @@ def test_what_cannot_end_well_is_refused_before_it_begins(
     with pytest.raises(PipelineError, match=r"GB free in .* for 5 references, got 0.0 GB"):
         export_references(str(sounds), tmp_path / "out")
     assert not list((tmp_path / "out").glob("*.wav"))
+    monkeypatch.undo()
+    assert export_references(str(sounds / "a.wav"), sounds / "out").done == 1  # beside a file is not inside it
