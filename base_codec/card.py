@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from math import ceil, log2
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+NOT_STATED: Final = "not stated"
+"""What a text field of a card holds that nobody stated."""
 EVIDENCE = {"seen": "published weights run", "compared": "code compared", "neither": "neither"}
 """Words of tables for ``Card.evidence``."""
 
@@ -79,25 +81,36 @@ class SystemNeed(BaseModel):
         return hash((self.kind, self.name))
 
 
+_STATED = (
+    "title", "version", "kind", "standard", "year", "channels", "nominal_kbps", "frame_rate", "causal",
+    "delay_samples", "latency_ms", "licence", "paper", "homepage",
+)  # fmt: skip
+"""Fields that each card of the catalogue states, None where there is none; they stand in every identity."""
+
+
 class Card(BaseModel):
-    """Metadata of one named configuration of a codec family, the unit that is benchmarked, packed and ranked."""
+    """Metadata of one named configuration of a codec family, the unit that is benchmarked, packed and ranked.
+
+    ``Card(name="mine", sampling_rate=24000)`` is enough for a codec of one's own: what is not stated is shown as not
+    stated. The catalogue's cards state everything.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.]*$")
     """Name of the configuration, as given on the command line: ``opus_12k``."""
-    family: str = Field(pattern=r"^[a-z0-9][a-z0-9_]*$")
-    """Family whose configurations form one rate–score curve: ``opus``."""
-    title: str
-    """Name for people: ``Opus 12 kbps``."""
-    version: str
+    family: str = Field(default="", pattern=r"^[a-z0-9][a-z0-9_]*$")
+    """Family whose configurations form one rate–score curve: ``opus``; where it is not stated, the name."""
+    title: str = ""
+    """Name for people: ``Opus 12 kbps``; where it is not stated, the name."""
+    version: str = NOT_STATED
     """Implementation: library and its version or the package that carries it."""
-    kind: Literal["classical", "neural", "lossless"]
+    kind: Literal["classical", "neural", "lossless", "not stated"] = NOT_STATED
     """``lossless`` returns its input exactly and shows the highest score that can be reached."""
-    standard: str
+    standard: str = NOT_STATED
     """Standard or document that defines the codec."""
-    year: int
-    """Year in which the standard or document was first published."""
+    year: int | None = None
+    """Year in which the standard or document was first published; None where it is not stated."""
     sampling_rate: int
     """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
     encoder_rates: tuple[Annotated[int, Field(ge=1)], ...] = ()
@@ -107,10 +120,14 @@ class Card(BaseModel):
     input_rate: bool = False
     """True for a codec that works at the rate of its input, without resampling (lossless codecs);
     ``sampling_rate`` is then only the rate at which frame rate and latency are stated."""
-    channels: tuple[int, ...]
+    channels: tuple[int, ...] = (1,)
     """Channel counts it takes; other counts are averaged to mono (or mono is doubled where it only takes stereo)."""
-    nominal_kbps: float | None
-    """Nominal bitrate in kbps; None for a lossless codec, computed from the codebooks for a token codec."""
+    nominal_kbps: float | None = None
+    """Nominal bitrate in kbps; computed from the codebooks for a token codec; None for a lossless codec, and where it
+    is not stated."""
+    bit_source: Literal["measured", "declared", "unknown"] = "measured"
+    """Where the bits of its clips come from. ``measured``: counted, clip by clip, from what is sent. ``declared``: from
+    ``nominal_kbps`` and the clip's length, as nothing that is sent could be counted. ``unknown``: clips have none."""
     nominal_tolerance: float | None = 0.15
     """Largest |measured / nominal - 1| on ten seconds of speech or more (on shorter clips the silence that fills
     the last frame counts too); None when ``bitrate_note`` says why."""
@@ -119,8 +136,8 @@ class Card(BaseModel):
     level_note: str | None = None
     """How the codec changes a clip's level, or which level change of the publisher's own pipeline is not done here;
     None where neither changes it."""
-    frame_rate: float | None
-    """Frames per second."""
+    frame_rate: float | None = None
+    """Frames per second; None where there are none, or it is not stated."""
     codebooks: int | None = None
     """Codebooks in each frame; None for a codec without tokens."""
     codebook_size: int | None = None
@@ -129,12 +146,14 @@ class Card(BaseModel):
     """Entries of each codebook, first to last, where they differ; else None."""
     block_frames: int = Field(default=1, ge=1)
     """Frames that are coded together: the last block of a clip is padded with silence. 1 where single frames are."""
-    causal: bool
-    """Whether it can run on a stream, with a look-ahead of at most ``latency_ms``."""
-    delay_samples: int | float
+    causal: bool | None = None
+    """Whether it can run on a stream, with a look-ahead of at most ``latency_ms``; None where it is not stated."""
+    delay_samples: int | float | None = None
     """Algorithmic delay of encoder and decoder in samples at ``sampling_rate``; the wrapper removes it. The fractional
-    part is removed only where the clip's rate is higher than the codec's."""
-    latency_ms: float | None
+    part is removed only where the clip's rate is higher than the codec's. None where it is not stated: runs find it."""
+    delay_source: Literal["declared", "found"] = "declared"
+    """``found``: ``delay_samples`` is the lag of the first clips of the run, measured and not stated by anybody."""
+    latency_ms: float | None = None
     """Algorithmic latency in milliseconds from a sample going in to the same sample coming out: the frame length plus
     the look-ahead of a frame's first sample through encoder and decoder (decision 13). None: the codec needs the whole
     clip (attention over the clip, a backward layer, normalisation over the clip), or its look-ahead is unknown. A
@@ -143,12 +162,12 @@ class Card(BaseModel):
     """Number of trained parameters."""
     training_data: str | None = None
     """What a neural codec was trained on."""
-    licence: str
+    licence: str = NOT_STATED
     """Licence of the implementation; of a neural codec ``code: …; weights: …``, each with its source in brackets where
     that is not the package or repository itself, and ``none stated`` where the publisher says nothing."""
-    paper: str
+    paper: str = NOT_STATED
     """Publication to cite."""
-    homepage: str
+    homepage: str = NOT_STATED
     """Where the codec is published."""
     weights: Weights | None = None
     """None for a codec that was not trained."""
@@ -190,7 +209,20 @@ class Card(BaseModel):
         What was checked about a codec is not among them: a check of today changes no result of yesterday. Nor is what
         its decoder does about lost packets, which is part of the runs where some are lost alone.
         """
-        return self.model_dump(mode="json", exclude_defaults=True, exclude=set(UNESSENTIAL))
+        given = self
+        if self.delay_source == "found":  # by each run for itself
+            given = self.model_copy(update={"delay_samples": None, "delay_source": "declared"})
+        stated = given.model_dump(mode="json", include=set(_STATED))
+        return stated | given.model_dump(mode="json", exclude_defaults=True, exclude=set(UNESSENTIAL))
+
+    def missing_statements(self) -> list[str]:
+        """Return the names of the fields that a card of the catalogue states and this one does not, in their order.
+
+        A latency that is None says that the codec needs the whole clip, and no bitrate is that of a lossless codec.
+        """
+        empty = [name for name in _STATED if getattr(self, name) in (None, NOT_STATED)]
+        absent = {"latency_ms", "frame_rate"} | ({"nominal_kbps"} if self.kind == "lossless" else set())
+        return [name for name in empty if name not in absent]
 
     @property
     def token_kbps(self) -> float | None:
@@ -231,6 +263,23 @@ class Card(BaseModel):
         if self.frame_rate is None or self.codebooks is None:
             return None
         return self.frame_rate * self.codebooks
+
+    @model_validator(mode="after")
+    def _what_follows(self) -> Self:
+        """Fill in what follows from the rest and is not stated: family and title, and the bitrate of tokens."""
+        follows = {"family": self.name.replace(".", "_"), "title": self.name, "nominal_kbps": self.token_kbps}
+        for field in follows.keys() - self.model_fields_set:
+            object.__setattr__(self, field, follows[field])  # the model is frozen from here on
+        return self
+
+    @model_validator(mode="after")
+    def _declared_bits_have_a_bitrate(self) -> Self:
+        """Refuse bits that are computed from a bitrate which nobody stated."""
+        if self.bit_source == "declared" and not self.nominal_kbps:
+            raise ValueError(
+                f"{self.name}: expected nominal_kbps above 0, since its bits are declared, got {self.nominal_kbps}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _encoder_rates_ascend(self) -> Self:

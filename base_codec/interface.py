@@ -247,7 +247,7 @@ class Codec(ABC):
 
     def _delay(self, rate: int) -> float:  # noqa: ARG002 - for codecs whose delay depends on it
         """Delay of the chain for audio of ``rate``, in samples at the decoder's rate."""
-        return self.card.delay_samples
+        return self.card.delay_samples or 0
 
     def _check_decoded(self, decoded: Any, channels: int, samples: int) -> None:
         """Raise :class:`CodingFailed` unless ``decoded`` is finite, ``(channels, at least samples)``, float32."""

@@ -84,7 +84,7 @@ class LibavCodec(Codec):
         return coded
 
     def _delay(self, rate: int) -> float:
-        return self._settings.delays.get(self._encoder_rate(rate), self.card.delay_samples)
+        return self._settings.delays.get(self._encoder_rate(rate), self.card.delay_samples or 0)
 
     def _encode(self, audio: Audio) -> Packets:
         return self._encode_at(audio, self.card.sampling_rate)

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from codec_superb.base_codec.card import EVIDENCE, Card
+from codec_superb.base_codec.card import EVIDENCE, NOT_STATED, Card
 from codec_superb.web.site.codec.view import Fact
 from codec_superb.web.text import MISSING, count, kbps, number, significant
 
-_NOT_STATED = "not stated"
 _KINDS = {
     "classical": "classical codec, designed by hand",
     "neural": "neural codec, trained on sound",
     "lossless": "lossless codec: its output is its input, and shows the best that can be reached",
+    NOT_STATED: NOT_STATED,
+}
+_BIT_SOURCES = {
+    "measured": "",
+    "declared": "declared: nothing that is sent was counted",
+    "unknown": "its bits are not known",
 }
 
 
 def summary(card: Card) -> str:
     """Say in one sentence what the codec is."""
     rate = "" if card.nominal_kbps is None else f" at {kbps(card.nominal_kbps)} kbps"
-    return f"{card.kind.capitalize()} codec{rate} that {_hertz(card)}. {card.standard.rstrip('.')}, {card.year}."
+    kind = "Codec" if card.kind == NOT_STATED else f"{card.kind.capitalize()} codec"
+    known = [str(part).rstrip(".") for part in (card.standard, card.year) if part not in (None, NOT_STATED)]
+    return f"{kind}{rate} that {_hertz(card)}." + (f" {', '.join(known)}." if known else "")
 
 
 def card_facts(card: Card) -> list[Fact]:
@@ -38,15 +45,21 @@ def _identity(card: Card) -> list[Fact]:
 
 
 def _signal(card: Card) -> list[Fact]:
-    delay = f"{card.delay_samples:g} samples at {card.sampling_rate:,} Hz"
-    milliseconds = 1000 * card.delay_samples / card.sampling_rate
+    samples = card.delay_samples or 0
+    milliseconds = significant(1000 * samples / card.sampling_rate, 3)
+    delay = NOT_STATED
+    if card.delay_samples is not None:
+        delay = f"{samples:g} samples at {card.sampling_rate:,} Hz ({milliseconds} ms)"
+    found = "; found on the first clips, not declared" if card.delay_source == "found" else ""
     causal = "yes: it can run on a stream" if card.causal else "no: it needs the sound as a whole, or far ahead"
+    if card.causal is None:
+        causal = NOT_STATED
     return [
         Fact("Sampling rate", _hertz(card)),
         Fact("Channels", " or ".join(map(str, card.channels)), "other counts are averaged to mono"),
         Fact("Causal", causal),
         _latency(card),
-        Fact("Delay", f"{delay} ({significant(milliseconds, 3)} ms)", "of the wrapper’s chain; removed before scoring"),
+        Fact("Delay", delay, f"of the wrapper’s chain; removed before scoring{found}"),
         Fact("Level", card.level_note or "as it comes: neither the codec nor its publisher’s programs change it"),
         Fact("Lost packets", card.lost_packets),
         Fact("Encodes only", "yes: it gives tokens and no resynthesis" if card.encode_only else "no"),
@@ -91,7 +104,7 @@ def _rate(card: Card) -> list[Fact]:
         Fact(
             "Nominal bitrate",
             nominal,
-            card.bitrate_note or tolerance,
+            _BIT_SOURCES[card.bit_source] or card.bitrate_note or tolerance,
         ),
         Fact("Frame rate", frames, _blocks(card)),
         Fact("Codebooks", books),
@@ -113,7 +126,7 @@ def _origin(card: Card) -> list[Fact]:
     extra += [f"{where}: {package}" for where, package in card.system.packages.items()] if card.system else []
     return [
         Fact("Trained parameters", parameters(card)),
-        Fact("Trained on", card.training_data or ("nothing" if card.kind != "neural" else _NOT_STATED)),
+        Fact("Trained on", card.training_data or ("nothing" if card.kind != "neural" else NOT_STATED)),
         *_weights(card),
         *_evidence(card),
         Fact("Licence", card.licence, "of the implementation and its parameters"),
@@ -135,12 +148,12 @@ def parameters(card: Card) -> str:
     """Say how many parameters were trained."""
     if card.parameters is not None:
         return f"{card.parameters:,}"
-    return _NOT_STATED if card.kind == "neural" else "none"
+    return NOT_STATED if card.kind == "neural" else "none"
 
 
 def _weights(card: Card) -> list[Fact]:
     if card.weights is None:
-        return [Fact("Weights", _NOT_STATED if card.kind == "neural" else "none: it was not trained")]
+        return [Fact("Weights", NOT_STATED if card.kind == "neural" else "none: it was not trained")]
     weights = card.weights
     parts = (("revision", weights.revision), ("SHA-256", weights.sha256))
     note = ", ".join(f"{name} {value}" for name, value in parts if value)

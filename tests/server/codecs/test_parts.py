@@ -163,6 +163,10 @@ class TestCard:
             "code compared, 2026-11-22", "text of conceals_loss",
         ):  # fmt: skip
             assert expected in words, expected
+        own = card.model_copy(update={"bit_source": "declared", "delay_source": "found"})
+        told = " | ".join(fact.note for fact in card_facts(own))
+        assert "declared: nothing that is sent was counted" in told
+        assert "found on the first clips" in told
         here = card.model_copy(update={"isolation": None, "cpu_only": True})
         assert "on the CPU alone" in {fact.label: fact.text for fact in card_facts(here)}["Runs in"]
         shown = {"name", "family", "title", "nominal_tolerance", *texts}
@@ -171,7 +175,7 @@ class TestCard:
             "codebooks", "codebook_size", "codebook_sizes", "block_frames", "causal", "delay_samples", "latency_ms",
             "parameters", "weights", "extra", "requirements", "encode_only", "settings", "isolation",
             "system",
-            "evidence", "evidence_date", "cpu_only",
+            "evidence", "evidence_date", "cpu_only", "bit_source", "delay_source",
         }  # fmt: skip
 
     def test_rates_that_the_encoder_takes_are_named(self) -> None:

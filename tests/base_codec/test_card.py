@@ -1,4 +1,4 @@
-"""What was checked of each neural codec: cards, listings and the guide say the same."""
+"""Cards: two fields are enough, the catalogue states all, and what was checked of a codec reads the same everywhere."""
 
 from __future__ import annotations
 
@@ -10,12 +10,42 @@ from pydantic import ValidationError
 from support.codecs.cards import make_card
 
 from codec_superb.base_codec import registry
-from codec_superb.base_codec.card import EVIDENCE
+from codec_superb.base_codec.card import EVIDENCE, NOT_STATED, Card
 from codec_superb.cli.main import call
 from codec_superb.pipeline.runs.info import spec_hash
 
 GUIDE = Path(__file__).parents[2] / "docs" / "neural-codecs.md"
 ROW = re.compile(r"^\| `(\w+)` \| ([a-z ]+) \| ([\d-]*) ?\|", re.MULTILINE)
+
+
+def test_name_and_rate_are_enough() -> None:
+    """What is not stated reads so; family and title follow from the name, the bitrate from the codebooks."""
+    card = Card(name="mine_1.5k", sampling_rate=24_000)
+    assert (card.family, card.title, card.channels, card.bit_source) == ("mine_1_5k", "mine_1.5k", (1,), "measured")
+    assert {card.version, card.kind, card.licence} == {NOT_STATED}
+    assert "delay_samples" in card.missing_statements()
+    assert "title" not in card.missing_statements()
+    tokens = Card(name="t", sampling_rate=24_000, frame_rate=75, codebooks=8, codebook_size=1024)
+    assert tokens.nominal_kbps == 6.0
+
+
+def test_the_catalogue_states_everything() -> None:
+    """No card of the program leaves out what a public board asks for."""
+    assert {name: found for name in registry.names() if (found := registry.card(name).missing_statements())} == {}
+
+
+def test_a_found_delay_is_no_part_of_the_identity() -> None:
+    """Each run finds its own; runs of one codec stay runs of one codec."""
+    card = Card(name="mine", sampling_rate=24_000)
+    found = card.model_copy(update={"delay_samples": 120, "delay_source": "found"})
+    assert found.identity() == card.identity()
+    assert card.model_copy(update={"delay_samples": 120}).identity() != card.identity()
+
+
+def test_declared_bits_need_a_bitrate() -> None:
+    """Bits cannot be computed from nothing."""
+    with pytest.raises(ValidationError, match="expected nominal_kbps above 0, since its bits are declared"):
+        Card(name="mine", sampling_rate=24_000, bit_source="declared")
 
 
 def test_the_guides_table_is_that_of_the_cards() -> None:
