@@ -15,6 +15,7 @@ from codec_superb.cli.commands import (
     conditions,
     datasets,
     doctor,
+    import_,
     metrics,
     mseb,
     pack,
@@ -43,6 +44,7 @@ app.add_typer(mseb.app, name="mseb")
 app.add_typer(admin.app, name="admin")
 for module in (
     resynth,
+    import_,
     score,
     probe,
     applications,
@@ -57,7 +59,7 @@ for module in (
     doctor,
     serve,
 ):
-    app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
+    app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_"))(module.command)
 
 
 def _version(value: bool) -> None:

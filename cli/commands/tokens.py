@@ -56,7 +56,7 @@ def export(
     if as_json:
         print_json({"file": done.file, "statistics": asdict(done.statistics), "failed": done.failed})
     else:
-        _print(done.statistics)
+        print_statistics(done.statistics)
         typer.echo(f"tokens: {plain_path(done.file)}")
     raise typer.Exit(FAILED if done.failed else 0)
 
@@ -87,7 +87,8 @@ def decode(
     raise typer.Exit(FAILED if done.failed else 0)
 
 
-def _print(statistics: TokenStatistics) -> None:
+def print_statistics(statistics: TokenStatistics) -> None:
+    """Print rates, entropy and the use of each codebook."""
     facts = [
         ("clips", f"{statistics.clips}"),
         ("seconds", f"{statistics.seconds:.1f}"),

@@ -32,6 +32,7 @@ from codec_superb.pipeline.tables import vectors as vector_table
 from codec_superb.pipeline.tables.rows import (
     ClipRow,
     FramesRow,
+    ImportLine,
     KeptRow,
     PairRow,
     PredictionLine,
@@ -142,6 +143,10 @@ class RunFolder:
     def resynth_journal(self) -> Journal[ResynthesisRow]:
         """Open the journal of resyntheses: the newest line of a clip counts."""
         return Journal(self._journal_path("resynth"), ResynthesisRow)
+
+    def import_journal(self) -> Journal[ImportLine]:
+        """Open the journal of what resyntheses made elsewhere were taken from: the newest line of a clip counts."""
+        return Journal(self._journal_path("import"), ImportLine)
 
     def score_journal(self) -> Journal[ScoreLine]:
         """Open the journal of scores."""

@@ -48,11 +48,24 @@ class DatasetInfo(Record):
     """Category of such a folder, as given by the user."""
 
 
+class TakenOver(Record):
+    """What was done to sound that was resynthesised elsewhere when it became a run."""
+
+    files: int = Field(ge=0)
+    """Files that became resyntheses."""
+    fitted: int = Field(ge=0)
+    """How many of them were cut, or padded with silence, at their end."""
+    longest_ms: FiniteFloat = Field(ge=0)
+    """Largest such change in milliseconds."""
+    resampled: int = Field(ge=0)
+    """How many of them were resampled to the rate of their reference."""
+
+
 class Provenance(Record):
     """Provenance of one stage: program, machine, packages and command, enough to repeat it."""
 
-    stage: Literal["resynth", "score", "probe"]
-    """Stage that was run."""
+    stage: Literal["resynth", "imported", "score", "probe"]
+    """Stage that was run; ``imported``: sound that was resynthesised elsewhere was taken over."""
     tool_version: str
     """Version of this package."""
     commit: str | None
@@ -73,10 +86,20 @@ class Provenance(Record):
     """Versions of the packages that can change a result, by name."""
     backends: dict[str, str] = Field(default_factory=dict)
     """Implementation of each metric that has more than one; empty for resynth."""
+    taken_over: TakenOver | None = None
+    """What became of the files; absent but for ``imported``."""
     command: str
     """The command line."""
     started: str
     """ISO 8601, UTC."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it has nothing: a stamp of another stage keeps its bytes."""
+        written: dict[str, Any] = handler(self)
+        if self.taken_over is None:
+            written.pop("taken_over", None)
+        return written
 
 
 class CustomMetric(Record):
