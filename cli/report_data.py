@@ -15,6 +15,7 @@ from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.aggregates.summary import summarise
 from codec_superb.pipeline.comparison.families import compare_families
 from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.application_rows import application_rows
 from codec_superb.web.rows import (
@@ -154,6 +155,8 @@ def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
                 f"{info.selected} of {info.clips} clips, manifest {info.manifest_hash}"
             ] = None
             for stamp in dataset.provenance:
+                if stamp.stage == "imported":
+                    found.setdefault("imported: resynthesised elsewhere", {})[_taken_over(entry, stamp)] = None
                 dirty = ", with local changes" if stamp.dirty else ""
                 found.setdefault("codec-superb", {})[
                     f"{stamp.tool_version}, commit {stamp.commit or 'of a release'}{dirty}"
@@ -166,6 +169,13 @@ def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
     metrics = {key: version for entry in results for key, version in entry.metrics.items()}
     found["metric definitions"] = {", ".join(f"{key} {version}" for key, version in sorted(metrics.items())): None}
     return [(name, " | ".join(values)) for name, values in found.items()]
+
+
+def _taken_over(entry: Results, stamp: Provenance) -> str:
+    """Say whose sound was made elsewhere, and what was done to it when it came."""
+    made = stamp.taken_over
+    changed = "" if made is None else f", {made.fitted} cut or padded at the end, {made.resampled} resampled"
+    return f"{entry.card.name}: {0 if made is None else made.files} files{changed}"
 
 
 def _model(probe: ProbeInfo) -> str:

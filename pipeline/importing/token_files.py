@@ -52,14 +52,11 @@ def codebooks_of(path: Path) -> int:
 
 def _load_numpy(path: Path) -> NDArray[Any]:
     try:
-        # mapped: a header that promises more than the file holds is refused before memory is taken
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, TypeError) as error:
-        raise WrongTokens(f"{path.name} is no array of numbers: {' '.join(str(error).split())[:200]}") from error
-    if not isinstance(loaded, np.ndarray):
-        loaded.close()
-        raise WrongTokens(f"{path.name}: expected one array, got an archive: save it with numpy.save")
-    return np.array(loaded)
+        # neither pickles nor archives; mapped: a header that promises more than the file holds takes no memory
+        return np.array(np.lib.format.open_memmap(path, mode="r"))
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise WrongTokens(f"{path.name} is no array as numpy.save writes it: {reason}") from error
 
 
 def _load_torch(path: Path) -> NDArray[Any]:
