@@ -97,8 +97,6 @@ def _codebooks(sizes: Sequence[int], fields: dict[str, Any], codebooks: int | No
         raise PipelineError("--codebook-size is for tokens: lay them beside the files, or give --tokens DIR")
     if min(sizes) < 2:  # noqa: PLR2004 - one entry says nothing
         raise PipelineError(f"expected codebooks of 2 entries or more, got {min(sizes)}")
-    if len(sizes) not in {1, codebooks}:
-        raise PipelineError(f"expected one size, or one for each of {codebooks} codebooks, got {len(sizes)}")
     if len(set(sizes)) == 1:
-        return {"codebooks": codebooks, "codebook_size": sizes[0]}
-    return {"codebooks": codebooks, "codebook_sizes": tuple(sizes)}
+        return {"codebooks": codebooks if len(sizes) == 1 else len(sizes), "codebook_size": sizes[0]}
+    return {"codebooks": len(sizes), "codebook_sizes": tuple(sizes)}

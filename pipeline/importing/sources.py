@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import mode
 
 from codec_superb.data_manifests import Dataset
 from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES, read_audio, read_header
@@ -17,6 +18,8 @@ from codec_superb.pipeline.importing.pairing import ClipNames, Pairing, pair_fil
 from codec_superb.pipeline.importing.token_files import TOKEN_ENDINGS, WrongTokens, codebooks_of
 
 _SHOWN = 3
+_LOOKED_AT = 9
+"""Files of tokens that tell the number of codebooks: a single wrong one shall not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +60,21 @@ class Sources:
         return max(rates)
 
     def codebooks(self) -> int | None:
-        """Return the number of codebooks of the first clip with readable tokens; None where no tokens are taken.
+        """Return the usual number of codebooks in the tokens of the first clips; None where no tokens are taken.
 
         Raises PipelineError where none can be read.
         """
         if self.tokens is None:
             return None
-        wrong = ""
-        for clip in sorted(self.tokens.files):
+        found, wrong = [], "no file belongs to a clip"
+        for clip in sorted(self.tokens.files)[:_LOOKED_AT]:
             try:
-                return codebooks_of(self.tokens_folder / self.tokens.files[clip])
+                found.append(codebooks_of(self.tokens_folder / self.tokens.files[clip]))
             except WrongTokens as error:
-                wrong = wrong or str(error)
-        raise PipelineError(f"no tokens can be read in {self.tokens_folder}: {wrong or 'no file belongs to a clip'}")
+                wrong = str(error)
+        if not found:
+            raise PipelineError(f"no tokens can be read in {self.tokens_folder}: {wrong}")
+        return mode(found)
 
 
 def find_sources(
