@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
@@ -14,6 +15,8 @@ from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.registry import names
 from codec_superb.data_manifests.clip_list import describe
 from codec_superb.pipeline.errors import PipelineError
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.]*")
 
 
 class Stated(NamedTuple):
@@ -55,6 +58,10 @@ def imported_card(stated: Stated, rate: int, *, codebooks: int | None, measured:
         raise PipelineError("expected a name for the codec: give --name, such as --name my_codec")
     if fields.get("name", name) != name:
         raise PipelineError(f"--name is {name}, but the card {stated.file} is named {fields['name']}: keep one")
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        raise PipelineError(
+            f"expected a name of lower-case letters, digits, _ and dots, such as my_codec, got {str(name)[:80]!r}"
+        )
     if name in names():
         raise PipelineError(
             f"{name} is a codec of the catalogue, which is run by `resynth --codec {name}`: name what was made "

@@ -213,7 +213,9 @@ class RunFolder:
     def _finished_table(self) -> Path:
         """Return the table's path. Raises RunFolderError while resynth is not finished."""
         if self.info().status == "started" or not self.has_table():
-            raise RunFolderError(f"the run {self.path} is not finished; call resynth again to go on with it")
+            raise RunFolderError(
+                f"the run {self.path} is not finished; call resynth again, or import, to go on with it"
+            )
         return self._table
 
 

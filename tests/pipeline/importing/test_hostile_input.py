@@ -145,7 +145,11 @@ def test_tensors_of_torch_are_read_and_nothing_else(tmp_path: Path, monkeypatch:
         ("1: 2", Stated("mine"), "expected lines such as"),
         ("a: [", Stated("mine"), "is no YAML"),
         ("x: !!python/object/apply:os.mkdir [bomb]", Stated("mine"), "is no YAML"),
-        ("{}", Stated("My Codec"), "card of 'My Codec' is not valid: name"),
+        (
+            "{}",
+            Stated("My Codec"),
+            "expected a name of lower-case letters, digits, _ and dots, such as my_codec, got 'My Codec'",
+        ),
         ("{}", Stated("opus_12k"), "opus_12k is a codec of the catalogue"),
         ("name: other", Stated("mine"), "--name is mine, but the card .* is named other"),
         ("speed: 3", Stated("mine"), "card of 'mine' is not valid: speed: Extra inputs"),
