@@ -114,7 +114,7 @@ def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
     samples = stored[:, 0]
     if digest(samples) != sha256:
         raise RunFolderError(
-            "the stored resynthesis is not what was written; call resynth, or import, with --overwrite"
+            "the stored resynthesis is not what resynth wrote; call resynth, or import, with --overwrite"
         )
     audio = samples.astype(np.float32)  # exact, as in quantise
     audio *= np.float32(1 / FULL_SCALE)
