@@ -53,11 +53,14 @@ def compare(first: Path, second: Path, *, across_conditions: bool = False) -> Co
             f"expected two codecs under one condition, got {one.title} and {two.title}: the difference would be of "
             "codecs and conditions at once; ask for it with --across-conditions"
         )
-    return compare_results(one, two)
+    return compare_results(one, two, tests=True)
 
 
-def compare_results(first: Results, second: Results) -> ComparisonReport:
-    """Compare loaded results on the datasets, metrics and clips that both have."""
+def compare_results(first: Results, second: Results, *, tests: bool = False) -> ComparisonReport:
+    """Compare loaded results on the datasets, metrics and clips that both have.
+
+    ``tests`` adds p-values and effect sizes of metrics, which need ``scipy.stats``.
+    """
     datasets, left_out = _shared_datasets(first, second)
     if not datasets:
         reasons = "; ".join(f"{entry.what}: {entry.reason}" for entry in left_out)
@@ -71,7 +74,7 @@ def compare_results(first: Results, second: Results) -> ComparisonReport:
         else:
             metrics.append(key)
     rows = (_only(entry.rows, datasets) for entry in (first, second))
-    paired = compare_paired(*rows, metrics=metrics, table=table)
+    paired = compare_paired(*rows, metrics=metrics, table=table, tests=tests)
     applications, apart = compare_applications(first, second, datasets)
     left_out += [LeftOut(what=f"{entry.probe} on {entry.dataset}", reason=entry.reason) for entry in apart]
     one, two = _names(first, second)
