@@ -7,7 +7,7 @@ systems), two-sided and not corrected for the number of metrics. Effect sizes:
 matched-pairs rank-biserial correlation (Kerby, Comprehensive Psychology 2014)
     r = (R+ - R-) / (R+ + R-), with the sums of the ranks of |d| over the clusters where the first codec is better and
     where it is worse; clusters without a difference have no rank. 1: better everywhere, 0: as often and as much worse.
-Cohen's d_z (Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.3.5; Lakens, Frontiers in Psychology 2013)
+Cohen's d_z (Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.3.5)
     d_z = mean(d) / sd(d), the standard deviation with n - 1.
 """
 

@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import METRICS
-from codec_superb.server.http.spreadsheets import escape_formula
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import BoardView, to_query
+from codec_superb.web.spreadsheets import escape_formula
 
 _PARTS = ("low", "high", "n", "undefined", "failed")
 _OF_ROW = (
