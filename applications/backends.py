@@ -53,12 +53,12 @@ _GE2E = (
     "arXiv:1710.10467"
 )
 _ECAPA = (
-    'B. Desplanques, J. Thienpondt, K. Demuynck, "ECAPA-TDNN: Emphasized Channel Attention, Propagation and Aggregation '
-    'in TDNN Based Speaker Verification", Interspeech 2020; arXiv:2005.07143'
+    'B. Desplanques, J. Thienpondt, K. Demuynck, "ECAPA-TDNN: Emphasized Channel Attention, Propagation and '
+    'Aggregation in TDNN Based Speaker Verification", Interspeech 2020; arXiv:2005.07143'
 )
 _WAVLM = (
-    'S. Chen et al., "WavLM: Large-Scale Self-Supervised Pre-Training for Full Stack Speech Processing", IEEE Journal of '
-    "Selected Topics in Signal Processing 16(6), 2022; arXiv:2110.13900"
+    'S. Chen et al., "WavLM: Large-Scale Self-Supervised Pre-Training for Full Stack Speech Processing", IEEE Journal '
+    "of Selected Topics in Signal Processing 16(6), 2022; arXiv:2110.13900"
 )
 _AST = 'Y. Gong, Y.-A. Chung, J. Glass, "AST: Audio Spectrogram Transformer", Interspeech 2021; arXiv:2104.01778'
 _DNSMOS = (

@@ -117,7 +117,10 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper='Yang et al., "SUPERB: Speech Processing Universal PERformance Benchmark", Interspeech 2021; Busso et al., "IEMOCAP: Interactive Emotional Dyadic Motion Capture Database", 2008',
+        paper=(
+            'Yang et al., "SUPERB: Speech Processing Universal PERformance Benchmark", Interspeech 2021; '
+            'Busso et al., "IEMOCAP: Interactive Emotional Dyadic Motion Capture Database", 2008'
+        ),
         backend="wavlm-emotion",
         scorer=f"{_ROOT}.er.scoring:score",
     ),
@@ -211,7 +214,10 @@ _ROWS = (
             _mean("visqol", "ViSQOL", "mos", 0.0, 6.0, "Predicted similarity to the reference: speech or audio mode."),
         ),
         version="1",
-        paper='Chinen et al., "ViSQOL v3: An Open Source Production Ready Objective Speech and Audio Metric", QoMEX 2020',
+        paper=(
+            'Chinen et al., "ViSQOL v3: An Open Source Production Ready Objective Speech and Audio Metric", '
+            "QoMEX 2020"
+        ),
         backend="visqol",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),
@@ -231,7 +237,10 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper='Jassim, Skoglund, Chinen and Hines, "WARP-Q: Quality Prediction for Generative Neural Speech Codecs", ICASSP 2021',
+        paper=(
+            'Jassim, Skoglund, Chinen and Hines, "WARP-Q: Quality Prediction for Generative Neural Speech Codecs", '
+            "ICASSP 2021"
+        ),
         backend="warpq",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),

@@ -52,11 +52,11 @@ def report_data(
         rates=_rates(results, rankings),
         conditions=condition_results(
             everything,
-            lambda entry: [_result(entry, category, None) for category in entry.aggregates.categories],
-            _applications,
+            lambda entry: [result_of(entry, category, None) for category in entry.aggregates.categories],
+            applications_of,
         ),
-        applications=[row for entry in results for row in _applications(entry)],
-        slices=[row for entry in results for row in _applications(entry, entry.aggregates.slices)],
+        applications=[row for entry in results for row in applications_of(entry)],
+        slices=[row for entry in results for row in applications_of(entry, entry.aggregates.slices)],
         examples=examples,
         provenance=_provenance(everything),
         dataset_credits=_credits(everything),
@@ -68,7 +68,7 @@ def codec_results(results: Sequence[Results], rankings: Mapping[Category, Rankin
     results = [entry for entry in results if entry.condition is None]
     ranks = {(category, rank.codec): rank for category, ranking in rankings.items() for rank in ranking.ranks}
     rows = [
-        _result(entry, category, ranks.get((category.category, entry.card.name)))
+        result_of(entry, category, ranks.get((category.category, entry.card.name)))
         for entry in results
         for category in entry.aggregates.categories
     ]
@@ -84,7 +84,8 @@ def codec_results(results: Sequence[Results], rankings: Mapping[Category, Rankin
     )
 
 
-def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> CodecResult:
+def result_of(entry: Results, category: CategoryAggregate, rank: Rank | None) -> CodecResult:
+    """Make the row of one codec in one category."""
     summary, card = summarise(entry.aggregates, category), entry.card
     return CodecResult(
         codec=card.name,
@@ -99,7 +100,7 @@ def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> C
     )
 
 
-def _applications(entry: Results, aggregates: Sequence[ApplicationAggregate] | None = None) -> list[ApplicationRow]:
+def applications_of(entry: Results, aggregates: Sequence[ApplicationAggregate] | None = None) -> list[ApplicationRow]:
     """Return the rows of the pooled figures, or of ``aggregates``."""
     probes = {dataset.info.name: dataset.probes for dataset in entry.datasets}
     short = {

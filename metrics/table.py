@@ -150,8 +150,8 @@ _ROWS = (
         version="1",
         definition="ITU-T P.862.2 wide-band listening quality at 16 kHz; a signal with itself gives 4.6438885.",
         paper=(
-            'Rix et al., "Perceptual Evaluation of Speech Quality (PESQ): A New Method for Speech Quality Assessment of '
-            'Telephone Networks and Codecs", ICASSP 2001; ITU-T Recommendation P.862.2, 2007'
+            'Rix et al., "Perceptual Evaluation of Speech Quality (PESQ): A New Method for Speech Quality Assessment '
+            'of Telephone Networks and Codecs", ICASSP 2001; ITU-T Recommendation P.862.2, 2007'
         ),
         target="codec_superb.metrics.quality:pesq",
         categories=_VOICED,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum, nan
 from typing import Literal, NamedTuple
 
@@ -50,6 +50,10 @@ class CodecResult:
         if not known or len(known) < len(self.summary.datasets):
             return None
         return Flops(fsum(known) / len(known), at_least=any(part.unseen for part in parts))
+
+    def on(self, summary: ResultSummary) -> CodecResult:
+        """Return the same codec on other clips, without a rank."""
+        return replace(self, summary=summary, rank=None)
 
     @property
     def kbps(self) -> float:

@@ -19,6 +19,7 @@ _ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _INITIAL = re.compile(r"^(?:[A-Z]\.[- ]?)+ ?\w")
 _SURNAME = re.compile(r"^(?:(?:Le|De|Van|van|von|de) )?[^\W\d][\w'’-]+$")
+_ARTICLES = {"the", "and", "for", "with"}
 _KEY = re.compile(r"@\w+\s*\{\s*([^,\s]+)\s*,")
 
 
@@ -37,8 +38,10 @@ class Cited:
     bibtex: str = ""
     """Finished entry of a manifest, taken over as it is."""
     url: str = ""
+    used: str = ""
+    """Implementation that was used, for the note of every entry."""
     facts: tuple[str, ...] = field(default_factory=tuple)
-    """Further facts for the note: version, hash, licence."""
+    """Further facts for the note of an entry that has no titled reference: hash, licence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def bibliography(cited: Iterable[Cited]) -> str:
 
 
 def entries_of(cited: Cited) -> list[Entry]:
-    """Make the entries of one thing; ``\\0`` stands for the key in their texts."""
+    """Make the entries of one thing; a NUL stands for the key in their texts."""
     if cited.bibtex:
         found = _KEY.search(cited.bibtex)
         key = found[1] if found else _slug(cited.title)
@@ -109,11 +112,20 @@ def _entry(cited: Cited, match: re.Match[str], more: Sequence[str]) -> Entry:
         "year": year,
         "eprint": arxiv[1] if arxiv else "",
         "archiveprefix": "arXiv" if arxiv else "",
-        "url": "" if arxiv else cited.url,
-        "note": latex_text("; ".join(part for extra in more if (part := _ARXIV.sub("", extra).strip(" ,;")))),
+        # the address is that of the implementation, where there is one, and not of the publication
+        "url": "" if arxiv or cited.used else cited.url,
+        "note": latex_text("; ".join([*(part for extra in more if (part := _without_id(extra))), *_used(cited)])),
     }
-    first = re.sub(r"^\W+", "", title).split()[0] if title.split() else ""
+    first = next((word for word in re.findall(r"[^\W\d_]{3,}", title) if word.lower() not in _ARTICLES), "")
     return Entry(_slug(f"{_surname(authors)}{year}{first}") or _slug(cited.name), _written("misc", fields))
+
+
+def _without_id(text: str) -> str:
+    return _ARXIV.sub("", text).strip(" ,;")
+
+
+def _used(cited: Cited) -> list[str]:
+    return [", ".join(filter(None, (f"used here: {cited.used}", cited.url)))] if cited.used else []
 
 
 def _untitled(cited: Cited) -> Entry:
@@ -125,7 +137,7 @@ def _untitled(cited: Cited) -> Entry:
         "archiveprefix": "arXiv" if arxiv else "",
         "howpublished": latex_text(cited.reference),
         "url": cited.url,
-        "note": latex_text("; ".join(cited.facts)),
+        "note": latex_text("; ".join([*cited.facts, *([cited.used] if cited.used else [])])),
     }
     return Entry(_slug(f"{cited.kind}{cited.name}"), _written("misc", fields))
 
@@ -140,7 +152,9 @@ def authors_of(text: str) -> tuple[str, str]:
     several = others or len(people) > 1
     if not all(_INITIAL.match(one) or (several and _SURNAME.match(one)) for one in people):
         return (f"{{{latex_text(text)}}}" if text else ""), ""
-    return " and ".join([*map(latex_text, people), *(["others"] if others else [])]), ""
+    # a surname of two words is one name, and no first name with a last one
+    names = [f"{{{latex_text(one)}}}" if " " in one and not _INITIAL.match(one) else latex_text(one) for one in people]
+    return " and ".join([*names, *(["others"] if others else [])]), ""
 
 
 def _surname(authors: str) -> str:

@@ -62,6 +62,8 @@ class Block:
     """'' for clean results."""
     applications: Sequence[ApplicationRow] = field(default_factory=tuple)
     """Figures of these codecs on these datasets."""
+    apart: frozenset[str] = frozenset()
+    """Codecs that were run on other clips of a dataset than most."""
 
 
 def block_columns(block: Block, keys: Sequence[str], table: Mapping[str, Metric]) -> list[PaperColumn]:

@@ -72,10 +72,14 @@ def rate_figure(
         places = [axes for line in grid for axes in line]
         for axes, (block, points) in zip(places, panels, strict=False):
             _panel(axes, points, quantity, looks, intervals=intervals)
+            _rate_axis(axes, [row.kbps for _, of in panels for row, _ in of])
             if len(panels) > 1:
                 axes.set_title(shortened(heading(block), 60 if columns == 1 else 36), loc="left", pad=3)
         for axes in places[len(panels) :]:
             axes.set_axis_off()
+        for number, axes in enumerate(places[: len(panels)]):
+            axes.set_xlabel("Bitrate (kbps)" if number + columns >= len(panels) else "")
+            axes.set_ylabel(_value_title(quantity) if number % columns == 0 else "")
         handles = {
             label: handle for axes in places for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
@@ -133,11 +137,12 @@ def _panel(
     order = sorted(points, key=lambda point: (point[0].family, point[0].lossless, point[0].kbps))
     for family, members in groupby(order, key=lambda point: point[0].family):
         _draw_family(axes, list(members), looks[family], intervals=intervals)
-    _rate_axis(axes, [row.kbps for row, _ in points])
-    axes.set_ylabel(quantity.title)
     if not quantity.higher_is_better:
         axes.invert_yaxis()
-        axes.set_ylabel(f"{quantity.title} (axis reversed)")
+
+
+def _value_title(quantity: Quantity) -> str:
+    return quantity.title if quantity.higher_is_better else f"{quantity.title} (axis reversed)"
 
 
 def _draw_front(axes: Any, lossy: Sequence[_Point], quantity: Quantity) -> None:
@@ -199,5 +204,4 @@ def _rate_axis(axes: Any, rates: Sequence[float]) -> None:
     every = ceil(len(powers) / _MOST_LABELS)
     axes.set_xticks([2.0**power for power in powers], [f"{2.0**p:g}" if p % every == 0 else "" for p in powers])
     axes.minorticks_off()
-    axes.set_xlabel("Bitrate (kbps)")
     axes.tick_params(labelsize=LETTERS)

@@ -11,12 +11,13 @@ from codec_superb.web.paper.table import Cell, PaperBlock, PaperTable
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}",
-    "−": "$-$", "–": r"\textendash{}", "—": r"\textemdash{}", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$",
-    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "…": r"\ldots{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}",
+    "−": "$-$", "–": r"\textendash{}", "—": r"\textemdash{}", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "§": r"\S{}", "…": r"\ldots{}",
     "’": "'", "‘": "`", "“": "``", "”": "''", "µ": r"$\mu$", "α": r"$\alpha$", "\u00a0": "~",
 }  # fmt: skip
-"""What the characters become, in text. The straight quotes need textcomp, in LaTeX's kernel since 2020."""
+"""What the characters become, in text. Straight quotes need textcomp, in LaTeX's kernel since 2020."""
 
 
 def latex_text(text: str) -> str:

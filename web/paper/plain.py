@@ -11,7 +11,7 @@ from codec_superb.web.paper.latex import unit_of
 from codec_superb.web.paper.table import Cell, PaperBlock, PaperTable, Uncertainty, half_width
 from codec_superb.web.spreadsheets import escape_formula
 
-_MARKDOWN = set("\\`*_{}[]()<>#+!|~&")
+_MARKDOWN = set("\\`*_[]<>|~&")
 
 
 def markdown_text(text: str) -> str:

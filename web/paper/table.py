@@ -75,6 +75,7 @@ class Choices:
 
 FAILED = "†"
 CEILING = "‡"
+OTHER = "§"
 
 
 def paper_table(blocks: Sequence[Block], choices: Choices, metrics: Mapping[str, Metric]) -> PaperTable:
@@ -109,7 +110,7 @@ def _block(
     block: Block, here: Mapping[str, PaperColumn], columns: Sequence[PaperColumn], choices: Choices
 ) -> PaperBlock:
     rows = _ordered(block, here, choices.sort)
-    fair = _comparable(rows)
+    fair = _comparable(rows, block.apart)
     made = []
     for column in columns:
         own = here.get(column.key)
@@ -119,7 +120,8 @@ def _block(
             cells = _marked(cells, fair, choices, higher=column.quantity.higher_is_better)
         made.append(cells)
     by_row = [tuple(cells) for cells in zip(*made, strict=True)]
-    noted = tuple(_noted(row, cells, columns) for row, cells in zip(rows, by_row, strict=True))
+    signs = [_signs(row, block, _usual(rows)) for row in rows]
+    noted = tuple(_noted(row, *of, columns) for row, *of in zip(rows, by_row, signs, strict=True))
     return PaperBlock(heading(block), block, noted)
 
 
@@ -147,11 +149,18 @@ def _ordered(block: Block, here: Mapping[str, PaperColumn], sort: str) -> list[C
     return sorted(rows, key=place)
 
 
-def _comparable(rows: Sequence[CodecResult]) -> list[bool]:
+def _comparable(rows: Sequence[CodecResult], apart: frozenset[str]) -> list[bool]:
     """Say which rows have means over the same clips as most."""
+    usual = _usual(rows)
+    return [
+        not row.lossless and not row.summary.failed and row.summary.datasets == usual and row.codec not in apart
+        for row in rows
+    ]
+
+
+def _usual(rows: Sequence[CodecResult]) -> tuple[str, ...]:
     datasets = Counter(row.summary.datasets for row in rows)
-    usual = max(datasets, key=lambda names: (datasets[names], len(names)))
-    return [not row.lossless and not row.summary.failed and row.summary.datasets == usual for row in rows]
+    return max(datasets, key=lambda names: (datasets[names], len(names), names))
 
 
 def _cell(value: Value, column: PaperColumn, choices: Choices) -> Cell:
@@ -191,11 +200,14 @@ def _marked(cells: Sequence[Cell], fair: Sequence[bool], choices: Choices, *, hi
     ]
 
 
-def _noted(row: CodecResult, cells: Sequence[Cell], columns: Sequence[PaperColumn]) -> PaperRow:
-    """Put the sign of a ceiling or of failed clips to the codec's name, or to each value where no name is shown."""
-    sign = CEILING * row.lossless + FAILED * bool(row.summary.failed)
-    names = {n for n, column in enumerate(columns) if column.key in {"codec", "name"}}
-    place = min(names, default=0)
+def _signs(row: CodecResult, block: Block, usual: tuple[str, ...]) -> str:
+    other = row.summary.datasets != usual or row.codec in block.apart
+    return CEILING * row.lossless + FAILED * bool(row.summary.failed) + OTHER * other
+
+
+def _noted(row: CodecResult, cells: Sequence[Cell], sign: str, columns: Sequence[PaperColumn]) -> PaperRow:
+    """Put the signs to the codec's name, or to the first value where no name is shown."""
+    place = min((n for n, column in enumerate(columns) if column.key in {"codec", "name"}), default=0)
     return PaperRow(row, tuple(replace(cell, note=sign) if n == place else cell for n, cell in enumerate(cells)))
 
 
@@ -213,6 +225,8 @@ def _notes(blocks: Sequence[PaperBlock], choices: Choices) -> tuple[str, ...]:
         notes.append(f"{CEILING}: lossless, a ceiling, not marked")
     if any(row.summary.failed for row in rows):
         notes.append(f"{FAILED}: clips failed, the values rest on the others and are not marked")
+    if any(cell.note.endswith(OTHER) for made in blocks for row in made.rows for cell in row.cells):
+        notes.append(f"{OTHER}: on other datasets, or other clips of them, than most; not marked")
     several = any(len(made.block.datasets) > 1 for made in blocks)
     if several:
         notes.append("Over several datasets: metrics are means of their means, scores their harmonic means")
