@@ -32,6 +32,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "codecs list", "codecs show", "codecs env list", "codecs env build", "codecs env remove", "conditions",
         "datasets list", "datasets show", "datasets prepare", "datasets index",
         "datasets check", "resynth", "score", "probe", "applications", "pack", "check", "report", "compare", "bench",
+        "cite",
         "precision", "doctor", "serve", "submit", "tokens export", "tokens decode",
         "admin token create", "admin token list", "admin token revoke", "admin submissions list",
         "admin submissions accept", "admin submissions reject", "admin submissions verify",

@@ -10,7 +10,6 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
-from types import ModuleType
 from typing import Any, Literal
 
 from codec_superb.missing_package import not_installed
@@ -44,7 +43,7 @@ def checked_format(name: str) -> str:
     return ending[1:]
 
 
-def matplotlib_of(user: str) -> ModuleType:
+def matplotlib_of(user: str) -> Any:
     """Import matplotlib without a window. Raises PaperError with the command that installs it."""
     try:
         import matplotlib as mpl

@@ -23,10 +23,11 @@ from codec_superb.web.rows import CodecResult
 from codec_superb.web.text import shortened
 from codec_superb.web.theme import LIGHT, Style, family_styles
 
-_MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v"}
-"""Plotly's names to matplotlib's."""
-_FURTHER = ("P", "X", "p", "<", ">", "h", "d", "8")
-"""For families whose shape another one of the figure has: points without a line must differ without colour too."""
+_MARKERS = {
+    "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v", "cross": "P", "x": "X",
+    "triangle-left": "<", "triangle-right": ">", "pentagon": "p", "hexagon": "h", "bowtie": "8", "hourglass": "d",
+}  # fmt: skip
+"""Plotly's names to matplotlib's, which has neither bowtie nor hourglass: an octagon and a thin diamond."""
 _SIZES = {"D": 3.2, "s": 3.4, "P": 4.4, "X": 4.4, "p": 4.4, "h": 4.4, "d": 4.4}
 _LINES = ("-", (0, (4, 1.5)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
 """Solid, dashed, dotted, dash-dotted."""
@@ -114,16 +115,22 @@ class _Look:
 
 
 def _looks(families: Sequence[str], styles: Mapping[str, Style]) -> dict[str, _Look]:
-    """Take over colours and shapes of the page; a shape that another family has already is replaced."""
-    looks: dict[str, _Look] = {}
-    free = iter(_FURTHER * len(families))
+    """Take over colours and shapes of the page; a shape that another family has already is replaced.
+
+    Points without a line must differ without their colour.
+    """
+    markers: dict[str, str] = {}
     for family in families:
-        style = styles[family]
-        marker = _MARKERS.get(style.symbol, "o")
-        if any(look.marker == marker for look in looks.values()):
-            marker = next(free)
-        looks[family] = _Look(style.colour, marker, _LINES[style.colour_index % len(_LINES)])
-    return looks
+        marker = _MARKERS.get(styles[family].symbol, "o")
+        if marker not in markers.values():
+            markers[family] = marker
+    free = [marker for marker in _MARKERS.values() if marker not in markers.values()] or list(_MARKERS.values())
+    others = [family for family in families if family not in markers]
+    markers |= {family: free[n % len(free)] for n, family in enumerate(others)}
+    return {
+        family: _Look(styles[family].colour, markers[family], _LINES[styles[family].colour_index % len(_LINES)])
+        for family in families
+    }
 
 
 def _panel(

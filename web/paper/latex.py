@@ -9,7 +9,7 @@ from codec_superb.web.paper.columns import PaperColumn
 from codec_superb.web.paper.table import Cell, PaperBlock, PaperTable
 
 _SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}",
     "−": "$-$", "–": r"\textendash{}", "—": r"\textemdash{}", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$",
@@ -17,7 +17,8 @@ _SPECIAL = {
     "↑": r"$\uparrow$", "↓": r"$\downarrow$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "§": r"\S{}", "…": r"\ldots{}",
     "’": "'", "‘": "`", "“": "``", "”": "''", "µ": r"$\mu$", "α": r"$\alpha$", "\u00a0": "~",
 }  # fmt: skip
-"""What the characters become, in text. Straight quotes need textcomp, in LaTeX's kernel since 2020."""
+"""What the characters become, in text. Straight quotes need textcomp, in LaTeX's kernel since 2020.
+Braces are words, since BibTeX counts them behind a backslash too."""
 
 
 def latex_text(text: str) -> str:

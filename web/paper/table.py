@@ -121,7 +121,7 @@ def _block(
         made.append(cells)
     by_row = [tuple(cells) for cells in zip(*made, strict=True)]
     signs = [_signs(row, block, _usual(rows)) for row in rows]
-    noted = tuple(_noted(row, *of, columns) for row, *of in zip(rows, by_row, signs, strict=True))
+    noted = tuple(_noted(row, cells, sign, columns) for row, cells, sign in zip(rows, by_row, signs, strict=True))
     return PaperBlock(heading(block), block, noted)
 
 
