@@ -32,21 +32,36 @@ def command(
     second: Annotated[Path | None, typer.Argument(metavar="B", help="The same of another codec.")] = None,
     published: Annotated[bool, typer.Option("--published", help="Against the published figures of A's codec.")] = False,
     across: Annotated[bool, typer.Option("--across-conditions", help="Two codecs under different conditions.")] = False,
+    table: Annotated[Path | None, typer.Option(help="The differences as a table, FILE.tex, .md or .csv.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two codecs, paired, on the clips both have: differences with 95 % intervals by speaker or recording."""
     if published == (second is not None):
         raise typer.BadParameter("give either a second codec, B, or --published")
+    if table is not None and published:
+        raise typer.BadParameter("--table is of two codecs: leave --published out")
     if second is None:
         _compare_published(first, as_json=as_json)
         return
     from codec_superb.pipeline.comparison.codecs import compare
 
     report = compare(first, second, across_conditions=across)
+    if table is not None:
+        _write(report, table)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
         print_comparison(report)
+
+
+def _write(report: ComparisonReport, path: Path) -> None:
+    from codec_superb.cli.paper.comparison import difference_rows
+    from codec_superb.pipeline.output_file import write_output
+    from codec_superb.web.paper.differences import difference_grid
+    from codec_superb.web.paper.grid import written_grid
+
+    grid = difference_grid(report.first, report.second, list(difference_rows(report)), EXPLAINED)
+    write_output(path, written_grid(grid, path.name).encode())
 
 
 def _compare_published(path: Path, *, as_json: bool) -> None:

@@ -16,9 +16,10 @@ from codec_superb.web.errors import PaperError
 from codec_superb.web.paper.columns import Block
 from codec_superb.web.paper.drawing import Width, checked_format
 from codec_superb.web.paper.figure import rate_figure
+from codec_superb.web.paper.grid import FORMS, written_grid
 from codec_superb.web.paper.latex import latex_table
 from codec_superb.web.paper.plain import csv_table, markdown_table
-from codec_superb.web.paper.ranks import TEXTS, rank_figure, rank_text
+from codec_superb.web.paper.ranks import rank_figure, rank_grid
 from codec_superb.web.paper.table import Choices, Uncertainty, paper_table
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 
@@ -104,10 +105,12 @@ def _table(
 
 
 def _ranks(path: Path, results: Sequence[Results], options: PaperOptions, metrics: Mapping[str, Metric]) -> bytes:
-    ending = path.suffix.lower()
-    format_ = "" if ending in TEXTS else checked_format(path.name)
+    is_table = path.suffix.lower() in FORMS
+    format_ = "" if is_table else checked_format(path.name)
     found = ranks_over_datasets(results, _quantity(options.metric, metrics), options.category)
-    return rank_figure(found, options.width, format_) if format_ else rank_text(found, ending).encode()
+    return (
+        written_grid(rank_grid(found), path.name).encode() if is_table else rank_figure(found, options.width, format_)
+    )
 
 
 def _quantity(key: str, metrics: Mapping[str, Metric]) -> Quantity:

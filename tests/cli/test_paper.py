@@ -120,6 +120,25 @@ def test_cite_names_what_was_used(runs: Path, tmp_path: Path, capsys: pytest.Cap
     assert "tiny.en" not in (tmp_path / "refs.bib").read_text(encoding="utf-8")
 
 
+def test_comparison_is_a_table_too(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every metric of every dataset with p-value and effect, as `compare --json` has them; six clusters of one clip."""
+    call(["compare", str(runs / NAMES[2]), str(runs / NAMES[1]), "--table", str(tmp_path / "d.csv"), "--json"])
+    report = json.loads(capsys.readouterr().out)
+    rows = list(csv.DictReader((tmp_path / "d.csv").read_text(encoding="utf-8").splitlines()))
+    found = {(row["dataset"], row["figure"]): row for row in rows}
+    metrics = {(of["dataset"], one["metric"]): one for of in report["datasets"] for one in of["metrics"]}
+    assert set(metrics) | {(name, "score") for name in ("one", "two_2", "three", "")} == set(found)
+    for key, one in metrics.items():
+        assert float(found[key]["p"]) == one["test"]["p"]
+        assert float(found[key]["rank_biserial"]) == one["test"]["rank_biserial"]
+    # the better codec is ahead on each of six clips: the smallest p-value there is
+    assert metrics["one", "pesq"]["test"]["p"] == pytest.approx(2 / 2**6)
+    assert metrics["one", "pesq"]["test"]["rank_biserial"] == metrics["one", "mel"]["test"]["rank_biserial"] == 1.0
+    assert found["", "score"]["p"] == ""
+    call(["compare", str(runs / NAMES[2]), str(runs / NAMES[1])])
+    assert "Wilcoxon's signed-rank test, two-sided, over clusters" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

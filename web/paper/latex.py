@@ -9,7 +9,8 @@ from codec_superb.web.paper.columns import PaperColumn
 from codec_superb.web.paper.table import Cell, PaperBlock, PaperTable
 
 _SPECIAL = {
-    "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
+    "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}",
     "−": "$-$", "–": r"\textendash{}", "—": r"\textemdash{}", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$",

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from string import ascii_lowercase
 
 from codec_superb.web.paper.drawing import INCHES, Width, styled, written
-from codec_superb.web.paper.latex import latex_comment, latex_text
-from codec_superb.web.paper.plain import markdown_text
-from codec_superb.web.spreadsheets import escape_formula
+from codec_superb.web.paper.grid import Grid
 from codec_superb.web.text import number, p_value, shortened
 
 
@@ -77,46 +73,22 @@ def group_letters(found: RankSummary) -> list[str]:
     return [",".join(name for name, (first, last) in groups if first <= n <= last) for n in range(len(found.rows))]
 
 
-def _cells(found: RankSummary) -> tuple[list[str], list[list[str]]]:
-    heads = ["Codec", *found.datasets, "Mean rank", "Group"]
-    rows = [
-        [row.title, *(f"{rank:g}" for rank in row.ranks), number(row.mean_rank, 2), letters]
-        for row, letters in zip(found.rows, group_letters(found), strict=True)
-    ]
-    return heads, rows
-
-
-def rank_latex(found: RankSummary) -> str:
-    """Write the table for LaTeX; the sentences are comments before it, for the caption."""
-    heads, rows = _cells(found)
-    lines = [" & ".join(map(latex_text, cells)) + r" \\" for cells in (heads, *rows)]
-    spec = "l" + "r" * (len(heads) - 2) + "l"
-    begin = [rf"\begin{{tabular}}{{@{{}}{spec}@{{}}}}", r"\toprule", lines[0], r"\midrule"]
-    comments = ["needs \\usepackage{booktabs}", *(f"caption: {sentence}" for sentence in rank_sentences(found))]
-    return "".join(map(latex_comment, comments)) + "\n".join([*begin, *lines[1:], r"\bottomrule", r"\end{tabular}", ""])
-
-
-def rank_markdown(found: RankSummary) -> str:
-    """Write the table for people, and the sentences below."""
-    heads, rows = _cells(found)
-    bars = [":--", *["--:"] * (len(heads) - 2), ":--"]
-    lines = [map(markdown_text, heads), bars, *(map(markdown_text, row) for row in rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n" + "\n".join(rank_sentences(found)) + "\n"
-
-
-def rank_csv(found: RankSummary) -> str:
-    """Write the table with all digits; the statistics, the same in each row, are its last columns."""
-    out = io.StringIO()
-    writer = csv.writer(out)
+def rank_grid(found: RankSummary) -> Grid:
+    """Make the table; in CSV the statistics, the same in each row, are its last columns."""
     facts = {
         "chi_square": found.chi_square, "p": found.p, "f": found.f, "p_f": found.p_f, "kendall_w": found.kendall_w,
         "alpha": found.alpha, "critical_difference": found.critical_difference,
     }  # fmt: skip
-    heads = ["codec", *(f"rank on {name}" for name in found.datasets), "mean_rank", "groups", *facts]
-    writer.writerow(map(escape_formula, heads))
-    for row, letters in zip(found.rows, group_letters(found), strict=True):
-        writer.writerow([escape_formula(row.codec), *row.ranks, row.mean_rank, letters, *facts.values()])
-    return out.getvalue()
+    letters = group_letters(found)
+    lettered = list(zip(found.rows, letters, strict=True))
+    return Grid(
+        heads=("Codec", *found.datasets, "Mean rank", "Group"),
+        rows=tuple((row.title, *(f"{r:g}" for r in row.ranks), number(row.mean_rank, 2), of) for row, of in lettered),
+        texts=frozenset({0, len(found.datasets) + 2}),
+        notes=tuple(rank_sentences(found)),
+        data_heads=("codec", *(f"rank on {name}" for name in found.datasets), "mean_rank", "groups", *facts),
+        data=tuple((row.codec, *row.ranks, row.mean_rank, of, *facts.values()) for row, of in lettered),
+    )
 
 
 def rank_figure(found: RankSummary, width: Width, format_: str) -> bytes:
@@ -141,12 +113,3 @@ def rank_figure(found: RankSummary, width: Width, format_: str) -> bytes:
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
         return written(figure, format_, f"Mean ranks by {found.quantity}")
-
-
-def rank_text(found: RankSummary, ending: str) -> str:
-    """Write the table as ``.tex``, ``.md`` or ``.csv`` says."""
-    return {".tex": rank_latex, ".md": rank_markdown, ".csv": rank_csv}[ending](found)
-
-
-TEXTS = (".tex", ".md", ".csv")
-"""Endings of files that get a table; others get the diagram."""

@@ -14,7 +14,8 @@ from codec_superb.web.errors import PaperError
 from codec_superb.web.paper.columns import Block
 from codec_superb.web.paper.drawing import checked_format
 from codec_superb.web.paper.figure import _looks, rate_figure
-from codec_superb.web.paper.ranks import RankRow, RankSummary, rank_csv, rank_figure, rank_latex, rank_markdown
+from codec_superb.web.paper.grid import written_grid
+from codec_superb.web.paper.ranks import RankRow, RankSummary, rank_figure, rank_grid
 from codec_superb.web.quantity import SCORE, from_metric
 from codec_superb.web.theme import family_styles
 
@@ -73,13 +74,14 @@ def test_what_cannot_be_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ranks_in_every_form() -> None:
     """Letters of groups, the statistics in words and as columns, and a diagram of the right width."""
-    assert rank_latex(RANKS).splitlines()[-5] == r"x\_\% & 1 & 1 & 1 & 1.00 & a \\"
-    assert r"Codec & a\_1 & b & c & Mean rank & Group \\" in rank_latex(RANKS)
-    lines = rank_markdown(RANKS).splitlines()
+    latex, markdown, table = (written_grid(rank_grid(RANKS), f"r.{form}") for form in ("tex", "md", "csv"))
+    assert latex.splitlines()[-5] == r"x\_\% & 1 & 1 & 1 & 1.00 & a \\"
+    assert r"Codec & a\_1 & b & c & Mean rank & Group \\" in latex
+    lines = markdown.splitlines()
     assert lines[3] == r"| y\_% | 2 | 2 | 2 | 2.00 | a,b |"
     assert "F(2, 4) without bound, p < 0.001; Kendall's W = 1.00." in lines[7]
     assert lines[-1] == "Left out: flac (lossless: a ceiling)."
-    assert rank_csv(RANKS).splitlines()[1] == "x,1.0,1.0,1.0,1.0,a,6.0,0.0498,,0.0,1.0,0.05,1.91"
+    assert table.splitlines()[1] == "x,1.0,1.0,1.0,1.0,a,6.0,0.0498,,0.0,1.0,0.05,1.91"
     png = rank_figure(RANKS, "one", "png")
     assert int.from_bytes(png[16:20], "big") == 2100
     assert zlib.crc32(png) == zlib.crc32(rank_figure(RANKS, "one", "png"))
