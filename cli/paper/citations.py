@@ -14,6 +14,9 @@ from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.literature.read import read_description
 from codec_superb.web.paper.bibtex import Cited
 
+_DIGITS = 12
+"""Of a hash in a note: a whole one is wider than a column."""
+
 
 def cited_by(results: Sequence[Results]) -> list[Cited]:
     """List the program, then codecs, datasets, metrics, probes and their models, each once for each reference."""
@@ -25,7 +28,8 @@ def _program(results: Sequence[Results]) -> Iterator[Cited]:
     yield Cited("benchmark", "codec-superb", "Codec-SUPERB", bibtex=str(read_description("table3")["bibtex"]))
     stamps = [stamp for entry in results for of in entry.datasets for stamp in of.provenance]
     versions = dict.fromkeys(
-        f"version {stamp.tool_version}{f', commit {stamp.commit}' if stamp.commit else ''}" for stamp in stamps
+        f"version {stamp.tool_version}{f', commit {stamp.commit[:_DIGITS]}' if stamp.commit else ''}"
+        for stamp in stamps
     )
     facts = tuple(versions) or (f"version {__version__}",)
     yield Cited(
@@ -50,7 +54,7 @@ def _datasets(results: Sequence[Results]) -> Iterator[Cited]:
     for entry in results:
         for of in entry.datasets:
             info = of.info
-            facts = (f"licence {info.licence}", f"state {info.manifest_hash}")
+            facts = (f"licence {info.licence}", f"state {info.manifest_hash[:_DIGITS]}")
             yield Cited(
                 "dataset", info.name, info.title, bibtex=info.citation or "", url=info.homepage or "", facts=facts
             )
@@ -76,5 +80,5 @@ def _probes(results: Sequence[Results]) -> Iterator[Cited]:
 def _models(info: ProbeInfo) -> Iterator[Cited]:
     for part in filter(None, stages(info.backend)):
         row = BACKENDS.get(part.split(":", 1)[0])
-        facts = (*((row.summary,) if row else ()), f"model {part}, SHA-256 {info.model_sha256}")
+        facts = (*((row.summary,) if row else ()), f"model {part}, SHA-256 {info.model_sha256[:_DIGITS]}")
         yield Cited("model", part, part, reference=row.paper if row else "", facts=facts)

@@ -19,6 +19,7 @@ _ARXIV = re.compile(r"\barXiv:(\d{4}\.\d{4,5})\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _INITIAL = re.compile(r"^(?:[A-Z]\.[- ]?)+ ?\w")
 _SURNAME = re.compile(r"^(?:(?:Le|De|Van|van|von|de) )?[^\W\d][\w'’-]+$")
+_END = "}\n"
 _ARTICLES = {"the", "and", "for", "with"}
 _KEY = re.compile(r"@\w+\s*\{\s*([^,\s]+)\s*,")
 
@@ -50,28 +51,37 @@ class Entry:
 
     key: str
     text: str
+    """Without its notes, and with a NUL in place of the key."""
+    notes: tuple[str, ...] = ()
+    """Facts for the field ``note``, which entries of one publication join."""
 
 
 def bibliography(cited: Iterable[Cited]) -> str:
     """Write one entry a publication, with a comment that says what of the runs it stands for."""
     users: dict[str, list[str]] = {}
+    notes: dict[str, dict[str, None]] = {}
     entries: dict[str, Entry] = {}
     for one in cited:
         for entry in entries_of(one):
             known = entries.setdefault(entry.text, entry)
             users.setdefault(known.text, []).append(f"{one.kind} {one.name}")
+            notes.setdefault(known.text, {}).update(dict.fromkeys(entry.notes))
     taken: dict[str, int] = {}
     parts = []
     for entry in entries.values():
         taken[entry.key] = taken.get(entry.key, 0) + 1
         again = "" if taken[entry.key] == 1 else "abcdefghijklmnopqrstuvwxyz"[(taken[entry.key] - 1) % 26]
         told = ", ".join(dict.fromkeys(users[entry.text]))
-        parts.append(latex_comment(told) + entry.text.replace("\0", f"{entry.key}{again}", 1))
+        text = entry.text.replace("\0", f"{entry.key}{again}", 1)
+        note = "; ".join(map(latex_text, notes[entry.text]))
+        if note:
+            text = f"{text.removesuffix(_END)}  note = {{{note}}},\n{_END}"
+        parts.append(latex_comment(told) + text)
     return "\n".join(parts)
 
 
 def entries_of(cited: Cited) -> list[Entry]:
-    """Make the entries of one thing; a NUL stands for the key in their texts."""
+    """Make the entries of one thing."""
     if cited.bibtex:
         found = _KEY.search(cited.bibtex)
         key = found[1] if found else _slug(cited.title)
@@ -114,10 +124,12 @@ def _entry(cited: Cited, match: re.Match[str], more: Sequence[str]) -> Entry:
         "archiveprefix": "arXiv" if arxiv else "",
         # the address is that of the implementation, where there is one, and not of the publication
         "url": "" if arxiv or cited.used else cited.url,
-        "note": latex_text("; ".join([*(part for extra in more if (part := _without_id(extra))), *_used(cited)])),
     }
+    notes = [*filter(None, map(_without_id, more)), *_used(cited)]
     first = next((word for word in re.findall(r"[^\W\d_]{3,}", title) if word.lower() not in _ARTICLES), "")
-    return Entry(_slug(f"{_surname(authors)}{year}{first}") or _slug(cited.name), _written("misc", fields))
+    return Entry(
+        _slug(f"{_surname(authors)}{year}{first}") or _slug(cited.name), _written("misc", fields), tuple(notes)
+    )
 
 
 def _without_id(text: str) -> str:
@@ -132,14 +144,15 @@ def _untitled(cited: Cited) -> Entry:
     """Make an entry of what has no titled reference: named for the thing, with the address and all that is said."""
     arxiv = _ARXIV.search(cited.reference)
     fields = {
+        "key": latex_text(cited.title),  # what an entry without an author is sorted by
         "title": f"{{{latex_text(cited.title)}}}",
         "eprint": arxiv[1] if arxiv else "",
         "archiveprefix": "arXiv" if arxiv else "",
         "howpublished": latex_text(cited.reference),
         "url": cited.url,
-        "note": latex_text("; ".join([*cited.facts, *([cited.used] if cited.used else [])])),
     }
-    return Entry(_slug(f"{cited.kind}{cited.name}"), _written("misc", fields))
+    notes = [*cited.facts, *([cited.used] if cited.used else [])]
+    return Entry(_slug(f"{cited.kind}{cited.name}"), _written("misc", fields), tuple(notes))
 
 
 def authors_of(text: str) -> tuple[str, str]:
@@ -175,4 +188,4 @@ def _written(kind: str, fields: dict[str, str]) -> str:
         for name, value in fields.items()
         if value
     ]
-    return f"@{kind}{{\0,\n{''.join(lines)}}}\n"
+    return f"@{kind}{{\0,\n{''.join(lines)}{_END}"

@@ -69,12 +69,22 @@ def test_every_reference_of_the_catalogue_becomes_entries() -> None:
     assert len(references) > 80
     for reference in references:
         entries = entries_of(Cited("codec", "a_name", "A Title", reference, url="https://example.org/a_b", used="x 1"))
-        text = "".join(entry.text for entry in entries)
+        text = "".join([*(entry.text for entry in entries), *(note for entry in entries for note in entry.notes)])
         assert len(entries) == max(1, reference.count('"') // 2), reference
         assert text.count("{") == text.count("}")
         assert set(re.findall(r"\d{4}\.\d{5}", reference)) == set(re.findall(r"\d{4}\.\d{5}", text))
         assert ("title = {{A Title}}" in text) == ('"' not in reference)
         assert all(entry.key for entry in entries)
+
+
+def test_codecs_of_one_publication_share_its_entry() -> None:
+    """Two implementations of what one paper describes are both in its note."""
+    cited = [
+        Cited("codec", name, "T", OPUS, used=used) for name, used in (("a", "lib 1"), ("b", "lib 2"), ("c", "lib 1"))
+    ]
+    text = bibliography(cited)
+    assert text.count("@misc") == 1
+    assert "note = {IETF RFC 6716; used here: lib 1; used here: lib 2}" in text
 
 
 def test_a_manifests_entry_is_taken_over_and_keys_are_apart() -> None:
