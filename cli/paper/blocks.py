@@ -15,7 +15,7 @@ from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.statistics.friedman import mean_ranks
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.applications import application_of
-from codec_superb.web.paper.columns import Block
+from codec_superb.web.paper.columns import Block, with_figure
 from codec_superb.web.paper.ranks import RankRow, RankSummary
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import ApplicationRow, CodecResult
@@ -93,11 +93,8 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
     PipelineError for fewer than three codecs or two datasets.
     """
     clean = [entry for entry in results if entry.condition is None]
-    blocks = [
-        block
-        for block in paper_blocks(clean, {}, "dataset", only)
-        if any(_value(row, quantity) is not None for row in block.results)
-    ]
+    parts = [with_figure(part, quantity) for part in paper_blocks(clean, {}, "dataset", only)]
+    blocks = [block for block in parts if any(_value(row, quantity) is not None for row in block.results)]
     several = len({block.category for block in blocks}) > 1
     names = [f"{block.datasets[0]} ({block.category})" if several else block.datasets[0] for block in blocks]
     by_codec: dict[str, dict[str, CodecResult]] = {}

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codec_superb.applications.errors import UnknownApplication
 from codec_superb.cli.paper.blocks import By, paper_blocks, ranks_over_datasets
 from codec_superb.cli.paper.checklist import as_markdown, checklist
 from codec_superb.metrics.table import Category, Metric
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.statistics.ranks import Ranking
+from codec_superb.web.applications import application_of
 from codec_superb.web.errors import PaperError
-from codec_superb.web.paper.columns import Block
+from codec_superb.web.paper.columns import Block, with_figure
 from codec_superb.web.paper.drawing import Width, checked_format
 from codec_superb.web.paper.figure import rate_figure
 from codec_superb.web.paper.grid import FORMS, written_grid
@@ -82,11 +84,9 @@ def _bytes(
         return _ranks(path, results, options, metrics)
     blocks = paper_blocks(results, rankings, options.by, options.category)
     if name == "figure":
-        clean = [block for block in blocks if not block.condition]
-        intervals = options.uncertainty != "none"
-        return rate_figure(
-            clean, _quantity(options.metric, metrics), options.width, checked_format(path.name), intervals=intervals
-        )
+        quantity, intervals = _quantity(options.metric, metrics), options.uncertainty != "none"
+        clean = [with_figure(block, quantity) for block in blocks if not block.condition]
+        return rate_figure(clean, quantity, options.width, checked_format(path.name), intervals=intervals)
     return _table(name, blocks, results, options, metrics).encode()
 
 
@@ -114,11 +114,16 @@ def _ranks(path: Path, results: Sequence[Results], options: PaperOptions, metric
 
 
 def _quantity(key: str, metrics: Mapping[str, Metric]) -> Quantity:
-    if key == SCORE.key:
-        return SCORE
-    if key not in metrics:
-        raise PaperError(f"--metric: expected score or a metric of {', '.join(metrics)}, got {key!r}")
-    return from_metric(metrics[key])
+    """Return what ``--metric`` names. Raises PaperError for what is neither a metric nor a figure of an application."""
+    if key == SCORE.key or key in metrics:
+        return SCORE if key == SCORE.key else from_metric(metrics[key])
+    try:
+        return application_of(key).quantity
+    except UnknownApplication:
+        raise PaperError(
+            f"--metric: expected score, a metric of {', '.join(metrics)}, or a figure that `applications` lists, "
+            f"got {key!r}"
+        ) from None
 
 
 def _sources(results: Sequence[Results]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Final
 
@@ -73,6 +73,29 @@ def block_columns(block: Block, keys: Sequence[str], table: Mapping[str, Metric]
     """
     made = [column for key in keys for column in _columns(block, key, table)]
     return [column for column in made if any(column.fill(row) != MISSING_VALUE for row in block.results)]
+
+
+def with_figure(block: Block, quantity: Quantity) -> Block:
+    """Put a figure of an application among the metrics of a block's codecs, for charts and ranks.
+
+    A block that has no such figure, because it is a metric or nobody measured it, stays as it is.
+    Raises PaperError where it is of several datasets or by several models.
+    """
+    found = [row for row in block.applications if row.numbers.figure == quantity.key and not row.numbers.slice]
+    if not found:
+        return block
+    if len({(row.numbers.dataset, row.model) for row in found}) > 1:
+        raise PaperError(
+            f"{quantity.key}: expected one dataset and one model in a part, got several: choose runs of one model, "
+            "and --by dataset"
+        )
+    values = {row.codec: row.value for row in found}
+    results = [
+        row.on(row.summary.model_copy(update={"metrics": row.summary.metrics | {quantity.key: values[row.codec]}}))
+        for row in block.results
+        if row.codec in values
+    ]
+    return replace(block, results=results)
 
 
 def usual_columns(blocks: Sequence[Block], table: Mapping[str, Metric]) -> tuple[str, ...]:

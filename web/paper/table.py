@@ -65,7 +65,7 @@ class Choices:
     """What a table is to show."""
 
     columns: tuple[str, ...] = ()
-    """Keys; empty for the usual ones."""
+    """Keys, each with a label of its own where one is wanted (``asr_wer_pct=WER``); empty for the usual ones."""
     uncertainty: Uncertainty = "none"
     sort: str = SCORE.key
     """Key of the column by which rows are ordered: the best first, names and bitrates ascending."""
@@ -84,22 +84,30 @@ def paper_table(blocks: Sequence[Block], choices: Choices, metrics: Mapping[str,
     Of each block and column the best value is marked, as printed, so that equal digits are marked alike. A lossless
     codec is a ceiling, a codec with failed clips, or on other datasets than most, has other means: they are not marked.
     """
-    keys = choices.columns or usual_columns(blocks, metrics)
+    labels = dict(_key_and_label(one) for one in choices.columns)
+    keys = tuple(labels) or usual_columns(blocks, metrics)
     found = [block_columns(block, keys, metrics) for block in blocks]
     columns = tuple({column.key: column for of in found for column in of}.values())
-    wanted = [key for key in choices.columns if not any(_is(column, key) for column in columns)]
+    wanted = [key for key in labels if not any(_is(column, key) for column in columns)]
     if wanted or not blocks:
         raise PaperError(
             f"expected a value of {', '.join(wanted) or 'at least one codec'} in the results, got none: "
             "score or probe the runs with it, or leave the column out"
         )
     # in the order asked for, whichever block has them
-    columns = tuple(column for key in keys for column in columns if _is(column, key))
+    columns = tuple(
+        replace(column, label=labels.get(key) or column.label) for key in keys for column in columns if _is(column, key)
+    )
     made = tuple(
         _block(block, {column.key: column for column in of}, columns, choices)
         for block, of in zip(blocks, found, strict=True)
     )
     return PaperTable(columns, made, choices.uncertainty, _notes(made, choices))
+
+
+def _key_and_label(text: str) -> tuple[str, str]:
+    key, _, label = text.partition("=")
+    return key.strip(), label.strip()
 
 
 def _is(column: PaperColumn, key: str) -> bool:

@@ -108,6 +108,8 @@ def test_applications_have_a_column_a_dataset_and_model() -> None:
     table = paper_table([block(rows, applications=figures)], Choices(("codec", "asr_wer_pct")), METRICS)
     assert [column.key for column in table.columns[1:]] == [f"asr_wer_pct:{model.name}" for model in (one, two)]
     assert all(row.cells[1].value.number is None for row in table.blocks[0].rows if row.result.codec == "b")
+    single = paper_table([block(rows, applications=figures[:1])], Choices(("codec", "asr_wer_pct=WER")), METRICS)
+    assert [column.label for column in single.columns] == ["Codec", "WER"]
 
 
 def test_latex_is_as_booktabs_has_it() -> None:
