@@ -99,7 +99,7 @@ def paper_table(blocks: Sequence[Block], choices: Choices, metrics: Mapping[str,
         replace(column, label=labels.get(key) or column.label) for key in keys for column in columns if _is(column, key)
     )
     made = tuple(
-        _block(block, {column.key: column for column in of}, columns, choices)
+        _block(block, {column.key: column for column in of}, columns, choices, metrics)
         for block, of in zip(blocks, found, strict=True)
     )
     return PaperTable(columns, made, choices.uncertainty, _notes(made, choices))
@@ -115,9 +115,13 @@ def _is(column: PaperColumn, key: str) -> bool:
 
 
 def _block(
-    block: Block, here: Mapping[str, PaperColumn], columns: Sequence[PaperColumn], choices: Choices
+    block: Block,
+    here: Mapping[str, PaperColumn],
+    columns: Sequence[PaperColumn],
+    choices: Choices,
+    metrics: Mapping[str, Metric],
 ) -> PaperBlock:
-    rows = _ordered(block, here, choices.sort)
+    rows = _ordered(block, choices.sort, metrics)
     fair = _comparable(rows, block.apart)
     made = []
     for column in columns:
@@ -139,12 +143,11 @@ def heading(block: Block) -> str:
     return ", ".join([*parts, *([f"under {block.condition}"] if block.condition else [])])
 
 
-def _ordered(block: Block, here: Mapping[str, PaperColumn], sort: str) -> list[CodecResult]:
-    column = here.get(sort)
+def _ordered(block: Block, sort: str, metrics: Mapping[str, Metric]) -> list[CodecResult]:
+    """Order the rows by a column: the best, the least or the first by name first, those without a value last."""
     rows = by_bitrate(block.results)
-    if sort == SCORE.key:
-        return sorted(rows, key=lambda row: -inf if (value := row.summary.score.value) is None else value, reverse=True)
-    if column is None or sort == "kbps":
+    column = next(iter(block_columns(block, [sort], metrics)), None)
+    if column is None:
         return rows
     if column.is_text:
         return sorted(rows, key=lambda row: column.fill(row).text.casefold())

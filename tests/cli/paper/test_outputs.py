@@ -144,6 +144,7 @@ def test_comparison_is_a_table_too(runs: Path, tmp_path: Path, capsys: pytest.Ca
     [
         ([], "say what to write"),
         (["--csv", "t.csv", "--columns", "codec,pesk"], "did you mean pesq"),
+        (["--csv", "t.csv", "--sort", "pesk"], "did you mean pesq"),
         (["--figure", "f.eps"], "expected a figure's file to end in .pdf, .svg, .png"),
         (["--figure", "f.pdf", "--metric", "nothing"], "--metric: expected score, a metric of stft"),
         (["--ranks", "r.csv", "--metric", "asr_wer_pct"], "got 1 on 1"),

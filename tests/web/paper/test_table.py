@@ -75,10 +75,16 @@ def test_only_what_rests_on_the_same_clips_is_marked() -> None:
 def test_a_distance_is_best_when_it_is_smallest() -> None:
     """The lossy codec with the smallest distance is marked, and sorting by it puts it first."""
     lossy = [row for row in RESULTS if not row.lossless and not row.summary.failed]
-    table = paper_table([block(lossy)], Choices(KEYS, sort="mel"), METRICS)
+    table = paper_table([block(lossy)], Choices(("name", "mel"), sort="mel"), METRICS)
     least = min(lossy, key=lambda row: row.summary.metrics["mel"].mean or 0)
     assert marks(table, "mel")[least.codec] == "best"
     assert table.blocks[0].rows[0].result.codec == least.codec
+    for key, first in (
+        ("score", max(lossy, key=lambda row: row.summary.score.value or 0)),
+        ("kbps", min(lossy, key=lambda row: row.kbps)),
+    ):
+        ordered = paper_table([block(lossy)], Choices(("name", "mel"), sort=key), METRICS)
+        assert ordered.blocks[0].rows[0].result.codec == first.codec
 
 
 def test_uncertainty() -> None:
