@@ -122,10 +122,23 @@ def _rates(results: _Results) -> Iterator[str]:
 
 def _bits(results: _Results) -> Iterator[str]:
     yield "bits of the payload without container, over the seconds of the clips: all bits over all seconds"
+    yield from _joined(
+        [entry for entry in results if _field(entry, "bit_source") not in {"", "measured"}],
+        lambda entry: f"bits are {_field(entry, 'bit_source')}, not measured",
+    )
     if any(entry.card.codebooks is not None for entry in results):
         yield "token codecs: frames times the sum of log2 of the codebook sizes; no entropy coding is assumed"
     if any(entry.condition is not None and entry.condition.kind.place == "payload" for entry in results):
         yield "under conditions on the payload, the bits that were sent"
+
+
+def _field(entry: Results, name: str) -> str:
+    """Return a field of the card that cards of some versions lack; '' there."""
+    return str(entry.card.model_dump(include={name}).get(name, ""))
+
+
+def _number(value: float | None, unit: str) -> str:
+    return NOT_STATED if value is None else f"{value:g} {unit}"
 
 
 def _bitrates(results: _Results) -> Iterator[str]:
@@ -142,13 +155,15 @@ def _delays(results: _Results) -> Iterator[str]:
     yield "the codec's own delay is removed, the residual lag is measured and never repaired"
     for entry in results:
         card = entry.card
-        delay = "none known (the whole clip is needed)" if card.latency_ms is None else f"{card.latency_ms:g} ms"
+        delay = _number(card.latency_ms, "ms")
+        if card.latency_ms is None and card.causal is False:
+            delay = "not known, or that of the whole clip"
+        source = _field(entry, "delay_source")
+        removed = f"{_number(card.delay_samples, 'samples')} of delay removed{f' ({source})' if source else ''}"
         lags = [of.largest_lag for of in entry.aggregates.datasets if of.largest_lag is not None]
         lag = NOT_STATED if not lags else count(max(lags), "sample")
-        yield (
-            f"{entry.title}: algorithmic latency {delay}, {card.delay_samples:g} samples of delay removed, largest "
-            f"residual lag {lag}, {'causal' if card.causal else 'not causal'}"
-        )
+        streams = {True: "causal", False: "not causal"}.get(card.causal, f"causal: {NOT_STATED}")
+        yield f"{entry.title}: algorithmic latency {delay}, {removed}, largest residual lag {lag}, {streams}"
 
 
 def _levels(results: _Results) -> Iterator[str]:

@@ -10,6 +10,7 @@ from codec_superb.applications.catalogue import stages
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES
 from codec_superb.base_codec.weights import describe_weights
+from codec_superb.cli.paper.checklist import NOT_STATED
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.literature.read import read_description
 from codec_superb.web.paper.bibtex import Cited
@@ -44,10 +45,15 @@ def _codecs(results: Sequence[Results]) -> Iterator[Cited]:
         facts = []
         if card.weights is not None:
             facts.append(f"weights: {describe_weights(card.weights)}")
+        standard = _stated(card.standard) if card.kind in {"classical", "lossless"} else ""
         yield Cited(
-            "codec", card.name, card.standard if card.kind != "neural" else card.title,
-            reference=card.paper, url=card.homepage, used=card.version, facts=tuple(facts),
+            "codec", card.name, standard or card.title, reference=_stated(card.paper), url=_stated(card.homepage),
+            used=_stated(card.version), facts=tuple(facts),
         )  # fmt: skip
+
+
+def _stated(text: str) -> str:
+    return "" if text == NOT_STATED else text
 
 
 def _datasets(results: Sequence[Results]) -> Iterator[Cited]:
