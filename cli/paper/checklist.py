@@ -91,18 +91,25 @@ def _versions(results: _Results) -> Iterator[str]:
     yield from _joined(results, lambda entry: entry.card.version)
 
 
+def _trained(results: _Results) -> _Results:
+    """Return those that may have been trained: all of which nobody says that they were not."""
+    return [entry for entry in results if entry.card.kind not in {"classical", "lossless"}]
+
+
 def _weights(results: _Results) -> Iterator[str]:
-    neural = [entry for entry in results if entry.card.kind == "neural"]
-    if not neural and results:
+    trained = _trained(results)
+    if results and not trained:
         yield "no codec was trained"
-    yield from _joined(neural, lambda entry: describe_weights(entry.card.weights) if entry.card.weights else NOT_STATED)
+    yield from _joined(
+        trained, lambda entry: describe_weights(entry.card.weights) if entry.card.weights else NOT_STATED
+    )
 
 
 def _training(results: _Results) -> Iterator[str]:
-    neural = [entry for entry in results if entry.card.kind == "neural"]
-    if not neural and results:
+    trained = _trained(results)
+    if results and not trained:
         yield "no codec was trained"
-    yield from _joined(neural, lambda entry: entry.card.training_data or NOT_STATED)
+    yield from _joined(trained, lambda entry: entry.card.training_data or NOT_STATED)
 
 
 def _settings(results: _Results) -> Iterator[str]:
@@ -159,10 +166,11 @@ def _delays(results: _Results) -> Iterator[str]:
         if card.latency_ms is None and card.causal is False:
             delay = "not known, or that of the whole clip"
         source = _field(entry, "delay_source")
-        removed = f"{_number(card.delay_samples, 'samples')} of delay removed{f' ({source})' if source else ''}"
+        removed = f"delay removed {_number(card.delay_samples, 'samples')}{f' ({source})' if source else ''}"
         lags = [of.largest_lag for of in entry.aggregates.datasets if of.largest_lag is not None]
         lag = NOT_STATED if not lags else count(max(lags), "sample")
-        streams = {True: "causal", False: "not causal"}.get(card.causal, f"causal: {NOT_STATED}")
+        words: dict[bool | None, str] = {True: "causal", False: "not causal"}
+        streams = words.get(card.causal, f"causal: {NOT_STATED}")
         yield f"{entry.title}: algorithmic latency {delay}, {removed}, largest residual lag {lag}, {streams}"
 
 
