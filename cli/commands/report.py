@@ -24,7 +24,9 @@ def command(
     sources: Annotated[list[Path], typer.Argument(metavar="RUN|FILE…", help="Run folders or submission files.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The page to write, FILE.html.")],
     title: Annotated[str, typer.Option(help="Title of the page.")] = TITLE,
-    listening: Annotated[int, typer.Option(min=0, help="Clips to listen to, per category.")] = 2,
+    listening: Annotated[
+        int, typer.Option(min=0, help="Clips to listen to, per category; they make the page larger.")
+    ] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Write a self-contained report: charts, ranking, distributions, listening, failures, provenance."""
@@ -66,7 +68,7 @@ def write(
     out: Path,
     *,
     title: str = TITLE,
-    listening: int = 2,
+    listening: int = 0,
 ) -> None:
     """Render the page and write it atomically. Raises PipelineError where it cannot be written."""
     from codec_superb.cli.report_data import report_data

@@ -67,12 +67,14 @@ def pack(
     submitter: Submitter | None = None,
     samples: int = 0,
     datasets: Mapping[str, Dataset] | None = None,
+    any_licence: bool = False,
 ) -> Path:
     """Write the submission of one codec's runs, a dataset each, to ``out`` and return it.
 
     ``samples`` listening samples (at most :data:`~codec_superb.pipeline.submission.schema.SAMPLES`) are taken from
-    clips whose licence allows it; they need the datasets' audio, from ``datasets`` (by name) where the caller has them
-    open, else opened as the run did. ``created`` is the time of the last stage, so packing twice gives the same bytes.
+    clips whose licence allows it, with ``any_licence`` from all of them, for a file that stays on this machine; they
+    need the datasets' audio, from ``datasets`` (by name) where the caller has them open, else opened as the run did.
+    ``created`` is the time of the last stage, so packing twice gives the same bytes.
 
     Raises SubmissionError, saying what to do: a run that is not scored, runs of different codecs, of a codec or a probe
     with random weights, of one dataset twice, or of named and custom datasets together; a file that fails its check.
@@ -85,7 +87,8 @@ def pack(
     rows = [_public_row(row, folders) for run in opened for row in run.rows]
     members = _tables(opened, rows)
     hashes = {name: hashlib.sha256(table).hexdigest() for name, table in members.items()}
-    chosen = choose_samples([(run.folder, run.info) for run in opened], rows, samples, datasets or {})
+    sources = [(run.folder, run.info) for run in opened]
+    chosen = choose_samples(sources, rows, samples, datasets or {}, any_licence=any_licence)
     try:
         submission = Submission(
             format=format_of(members),

@@ -45,7 +45,7 @@ def rate_chart(
     if lines:
         traces += [_family_trace(members, quantity, styles[family]) for family, members in _by_family(lossy)]
     else:
-        traces += [_dots_trace(lossy, quantity), _front_dots_trace(front, quantity)]
+        traces += [_dots_trace(lossy, quantity, styles), _front_dots_trace(front, quantity)]
     for family, members in _by_family(point for point in points if point[0].lossless):
         traces.append(_ceiling_trace(members, quantity, styles[family]))
     # Names come last, so that no line is drawn over them.
@@ -109,7 +109,7 @@ def _family_trace(members: list[_Point], quantity: Quantity, style: Style) -> di
     return {**trace, "mode": "lines+markers", "line": line, "meta": {"role": "family", "family": members[0][0].family}}
 
 
-def _dots_trace(members: list[_Point], quantity: Quantity) -> dict[str, Any]:
+def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, Style]) -> dict[str, Any]:
     """Draw many codecs with short hover texts, because there are thousands of them."""
     return {
         "type": "scatter",
@@ -119,7 +119,7 @@ def _dots_trace(members: list[_Point], quantity: Quantity) -> dict[str, Any]:
         "marker": {
             "symbol": ["circle" if row.summary.complete else "circle-open" for row, _ in members],
             "size": 6,
-            "color": LIGHT.families[0],
+            "color": [styles[row.family].colour for row, _ in members],
             "opacity": 0.55,
         },
         "x": [row.kbps for row, _ in members],
@@ -131,7 +131,7 @@ def _dots_trace(members: list[_Point], quantity: Quantity) -> dict[str, Any]:
 
 def _front_dots_trace(front: list[_Point], quantity: Quantity) -> dict[str, Any]:
     """Draw the codecs of the front over the dots, with their intervals and full texts."""
-    trace = _marker_trace(front, quantity, LIGHT.families[1], "diamond", size=9)
+    trace = _marker_trace(front, quantity, LIGHT.ink, "diamond-wide", size=10)
     return {**trace, "name": "Pareto front", "meta": {"role": "front points"}}
 
 

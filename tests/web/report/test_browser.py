@@ -210,9 +210,11 @@ def test_scatter_begins_as_it_was_built(open_page: Opener, report_file: Path) ->
     """The script's own figure of the first choices equals the one that Python built."""
     page = open_page(report_file)
     drawn, built = page.evaluate(
-        """() => [
+        """async () => [
           document.querySelector("#speech [data-chart=scatter]"),
-          JSON.parse(document.getElementById("report-data").textContent).panels.speech.scatter,
+          JSON.parse(await new Response(new Blob([Uint8Array.from(
+            atob(document.getElementById("report-data").textContent), (letter) => letter.charCodeAt(0),
+          )]).stream().pipeThrough(new DecompressionStream("deflate"))).text()).panels.speech.scatter,
         ].map(({ data, layout }) => data.map(({ x, y, customdata, hovertext }) => ({ x, y, customdata, hovertext }))
           .concat([layout.xaxis, layout.yaxis].map((axis) => axis.title.text)))"""
     )
