@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+Kind = Literal["classical", "neural", "lossless"]
 EVIDENCE = {"seen": "published weights run", "compared": "code compared", "neither": "neither"}
 """Words of tables for ``Card.evidence``."""
 
@@ -92,7 +93,7 @@ class Card(BaseModel):
     """Name for people: ``Opus 12 kbps``."""
     version: str
     """Implementation: library and its version or the package that carries it."""
-    kind: Literal["classical", "neural", "lossless"]
+    kind: Kind
     """``lossless`` returns its input exactly and shows the highest score that can be reached."""
     standard: str
     """Standard or document that defines the codec."""

@@ -18,7 +18,11 @@ Device = Literal["auto", "cpu", "cuda"]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 CodecOption = Annotated[
     list[str] | None,
-    typer.Option("--codec", metavar="NAME…", help="Codecs by name, pattern ('opus_*') or path/to/file.py:Class."),
+    typer.Option(
+        "--codec",
+        metavar="NAME…",
+        help="Codecs by name, pattern ('opus_*'), kind (classical) or file.py:Class.",
+    ),
 ]
 DatasetOption = Annotated[
     list[str] | None,

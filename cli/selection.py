@@ -1,28 +1,33 @@
-"""Resolve codecs, applications and conditions of the command line: names, shell patterns, files, comma lists."""
+"""Resolve codecs, applications and conditions of the command line: names, kinds, patterns, files, comma lists."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, get_args
 
 from codec_superb.base_codec import registry, system
+from codec_superb.base_codec.card import Kind
 from codec_superb.base_codec.errors import MissingDependency, UnknownCodec
 from codec_superb.cli.console import note
 from codec_superb.pipeline.conditions.record import Condition, parse_condition
 from codec_superb.pipeline.errors import PipelineError
 
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""Kinds of codecs, which stand for all codecs of the kind."""
+
 
 def codec_names(given: Sequence[str]) -> list[str]:
-    """Resolve patterns such as ``opus_*`` against the registry; other names are returned unchanged, once each.
+    """Resolve patterns such as ``opus_*``, and kinds, against the registry; other names stay as they are, once each.
 
-    Of a pattern's codecs those are left out that lack a library of the system. Raises UnknownCodec when a pattern
-    matches nothing, MissingDependency where nothing is left.
+    Of a pattern's or kind's codecs those are left out that lack a library of the system. Raises UnknownCodec when a
+    pattern matches nothing, MissingDependency where nothing is left.
     """
     chosen: dict[str, None] = {}
     for name in given:
-        if any(sign in name for sign in "*?[") and ".py:" not in name:
-            matches = [known for known in registry.names() if fnmatchcase(known, name)]
+        is_pattern = any(sign in name for sign in "*?[") and ".py:" not in name
+        if is_pattern or name in KINDS:
+            matches = [known for known in registry.names() if _fits(known, name)]
             if not matches:
                 raise UnknownCodec(f"no codec matches {name!r}; `codec-superb codecs list` shows all names")
             chosen.update(dict.fromkeys(usable(matches)))
@@ -31,6 +36,10 @@ def codec_names(given: Sequence[str]) -> list[str]:
     if given and not chosen:
         raise MissingDependency(f"{', '.join(given)}: none of these codecs can run here; install what they need")
     return list(chosen)
+
+
+def _fits(codec: str, wanted: str) -> bool:
+    return registry.card(codec).kind == wanted if wanted in KINDS else fnmatchcase(codec, wanted)
 
 
 def usable(names: Sequence[str]) -> list[str]:

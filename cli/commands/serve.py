@@ -86,7 +86,7 @@ def _show(runs: Path, host: str, port: int, log_format: str | None) -> int:
             from codec_superb.server.serving import serve
         except ModuleNotFoundError as error:
             raise missing_extra(error) from error
-        given = {"database": None, "anonymous_uploads": False}
+        given: dict[str, object] = {"database": None, "anonymous_uploads": False}
         if chosen := log_format or _suited():
             given["log_format"] = chosen
         return serve(settings.model_copy(update=given), host, port, say=_say, runs=RunsOnDisk(runs))

@@ -22,7 +22,7 @@ from codec_superb.server.http.error_pages import answer
 from codec_superb.server.operations.logs import LOGGED_MARK, get_logger
 from codec_superb.server.operations.meters import UNMATCHED, Meters, meters
 
-HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/metrics-internal"})
+HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/metrics-internal", "/local/revision"})
 """Polled every few seconds: successes are counted, but logged at level debug."""
 CLIENT_CLOSED_REQUEST = 499
 """Status in logs and meters of a request whose client disconnected before the answer began (nginx's code)."""

@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 
 from codec_superb.server.database.session import Database
-from codec_superb.server.errors import BadRequest
+from codec_superb.server.errors import BadRequest, ServerError
 from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.ingest.receive import Upload
 from codec_superb.server.ingest.schemas import Receipt
@@ -56,3 +56,11 @@ def _copy(path: Path, upload: Upload) -> None:
     except OSError as error:
         raise BadRequest(f"{path}: expected a submission file: {error.strerror or error}") from error
     upload.finish()
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file was not stored: the sentence of an error, with the first problem of a refused file."""
+    if not isinstance(error, ServerError):
+        return str(error) or type(error).__name__
+    first = next((f": {p['path']}: expected {p['expected']}, got {p['got']}" for p in error.problems), "")
+    return error.detail + first

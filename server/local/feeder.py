@@ -13,9 +13,8 @@ from sqlalchemy import select
 from codec_superb.server.database.models import Dataset
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import add
-from codec_superb.server.errors import ServerError
 from codec_superb.server.ingest.checker import Checker
-from codec_superb.server.ingest.local_file import identity_of_account, take_file
+from codec_superb.server.ingest.local_file import identity_of_account, reason_of, take_file
 from codec_superb.server.ingest.schemas import Receipt
 from codec_superb.server.local.runs import LocalCodec, RunsFolder
 from codec_superb.server.moderation.service import decide
@@ -74,8 +73,10 @@ class Feeder:
             self._shown = {key: value for key, value in self._shown.items() if key != name}
         for name, codec in found.items():
             before = self._shown.get(name)
-            changed = before is None or before.codec.stamp != codec.stamp
-            after = self._taken(codec, before) if changed else Shown(codec, before.receipt, before.note)
+            if before is not None and before.codec.stamp == codec.stamp:
+                after = Shown(codec, before.receipt, before.note)
+            else:
+                after = self._taken(codec, before)
             self._shown = {**self._shown, name: after}
             if self._stopped.is_set():
                 return
@@ -126,14 +127,6 @@ class Feeder:
         if receipt is not None:
             with self._database.transaction(write=True) as session:
                 decide(session, receipt.id, "withdraw", reason, actor=ACCOUNT)
-
-
-def reason_of(error: Exception) -> str:
-    """Return why a codec cannot be shown: the sentence of an error, with the first problem of a refused file."""
-    if not isinstance(error, ServerError):
-        return str(error) or type(error).__name__
-    first = next((f": {p['path']}: expected {p['expected']}, got {p['got']}" for p in error.problems), "")
-    return error.detail + first
 
 
 def feeder_of(request: Request) -> Feeder:

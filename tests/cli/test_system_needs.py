@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from codec_superb.base_codec import system
+from codec_superb.base_codec import registry, system
 from codec_superb.base_codec.errors import MissingDependency
-from codec_superb.cli.selection import codec_names, usable
+from codec_superb.cli.selection import KINDS, codec_names, usable
 
 WITHOUT = (
     "import ctypes.util, shutil\n"
@@ -53,6 +53,10 @@ def test_patterns_leave_out_what_cannot_run(
     )
     assert lines[1].startswith("left out: speex_nb_8k, speex_wb_12.8k needs the library")
     assert codec_names(["speex_nb_8k"]) == ["speex_nb_8k"]
+    assert set(codec_names(["lossless", "alac"])) == {"alac", "flac", "wavpack"}
+    assert {"opus_8k", "g711_alaw"} <= (classical := set(codec_names(["classical"])))
+    assert not classical & {"speex_nb_8k", "flac", "lyra_6k"}
+    assert not set(registry.names()) & set(KINDS)
     assert codec_names(["speex_*", "opus_8k"]) == ["opus_8k"]
     with pytest.raises(MissingDependency, match=r"^speex_\*: none of these codecs can run here"):
         codec_names(["speex_*"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from codec_superb.web.theme import DARK, LIGHT
+from codec_superb.web.theme import DARK, LIGHT, family_styles
 
 Opener = Callable[..., Page]
 
@@ -287,7 +287,7 @@ def test_dark_scheme_recolours_page_and_charts(open_page: Opener, report_file: P
     red, green, blue = (int(DARK.paper[i : i + 2], 16) for i in (1, 3, 5))
     paper = "() => getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(paper) == f"rgb({red}, {green}, {blue})"
-    index = LIGHT.families.index("#2789b3")
+    index = family_styles(["Opus"])["Opus"].colour_index
     assert page.evaluate(FAMILY_TRACE, "Opus")["colour"] == DARK.families[index]
     page.emulate_media(color_scheme="light")
     page.wait_for_function(
