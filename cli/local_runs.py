@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codec_superb.cli.commands.admin_datasets import facts_of_prepared
+from codec_superb.cli.dataset_facts import facts_of_prepared
 from codec_superb.cli.options import DEFAULT_SAMPLES, plain_path
 from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.pipeline.errors import PipelineError, RunFolderError

@@ -117,7 +117,7 @@ class Feeder:
     def _add_datasets(self, codec: LocalCodec) -> None:
         with self._database.transaction() as session:
             query = select(Dataset.name, Dataset.manifest_hash).where(Dataset.current)
-            known = dict(session.execute(query).tuples().all())
+            known = {row.name: row.manifest_hash for row in session.execute(query)}
         if unknown := self._folder.unknown_datasets(codec, known):
             with self._database.transaction(write=True) as session:
                 for facts in unknown:

@@ -32,7 +32,7 @@ def state_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 def shown(client: TestClient) -> dict[str, str]:
     """Read the page of local runs: words of each row, by codec."""
-    rows = re.findall(r"<tr><th scope=.rowgroup.*?</tr>", client.get("/local").text, re.S)
+    rows = re.findall(r"<tr><th scope=.rowgroup.*?</tr>", client.get("/local").text, re.DOTALL)
     words = [re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", row)).strip() for row in rows]
     return {row.partition(" ")[0]: row for row in words}
 
