@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
+from support.web.report import make_report
 
 from codec_superb.web.theme import DARK, LIGHT, family_styles
 
