@@ -33,6 +33,7 @@ from codec_superb.server.leaderboard.endpoints import router as leaderboard
 from codec_superb.server.leaderboard.pages import router as board_page
 from codec_superb.server.local.endpoints import router as local_runs
 from codec_superb.server.local.feeder import Feeder
+from codec_superb.server.local.loopback import LoopbackOnly
 from codec_superb.server.local.runs import RunsFolder
 from codec_superb.server.moderation.endpoints import router as moderation_api
 from codec_superb.server.moderation.pages import router as moderation_pages
@@ -89,7 +90,9 @@ def create_app(settings: Settings | None = None, runs: RunsFolder | None = None)
     app.add_middleware(BodyLimit)
     app.add_middleware(Compression)
     app.add_middleware(HeadAsGet)
-    observe(app)  # last of the middleware: it sees all others
+    observe(app)  # it sees all others
+    if runs is not None:
+        app.add_middleware(LoopbackOnly)
     app.include_router(static_router)
     for router in _routers(local=runs is not None):
         app.include_router(router, responses=EVERYWHERE)

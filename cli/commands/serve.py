@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -60,7 +59,11 @@ def command(
 
 def _refuse_with_runs(host: str, workers: int, options: list[str]) -> None:
     """Refuse what contradicts a board that only this machine sees."""
-    if host != "localhost" and not _is_loopback(host):
+    try:
+        from codec_superb.server.local.loopback import is_loopback
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) from error
+    if not is_loopback(host):
         raise typer.BadParameter(
             f"local runs are shown on this machine only: expected --host 127.0.0.1, localhost or ::1, got {host}; "
             "to show results to others, pack them and submit them to a leaderboard"
@@ -68,13 +71,6 @@ def _refuse_with_runs(host: str, workers: int, options: list[str]) -> None:
     if options or workers != 1:
         what = ", ".join([*options, *(["--workers"] if workers != 1 else [])])
         raise typer.BadParameter(f"{what}: of a leaderboard; a folder of runs is shown without it, leave it out")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:  # a name: it may be any address
-        return False
 
 
 def _show(runs: Path, host: str, port: int, log_format: str | None) -> int:

@@ -45,7 +45,7 @@ def rate_chart(
     if lines:
         traces += [_family_trace(members, quantity, styles[family]) for family, members in _by_family(lossy)]
     else:
-        traces += [_dots_trace(lossy, quantity, styles), _front_dots_trace(front, quantity)]
+        traces += [_dots_trace(lossy, quantity, styles), _front_dots_trace(front, quantity, styles)]
     for family, members in _by_family(point for point in points if point[0].lossless):
         traces.append(_ceiling_trace(members, quantity, styles[family]))
     # Names come last, so that no line is drawn over them.
@@ -129,9 +129,16 @@ def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, 
     }
 
 
-def _front_dots_trace(front: list[_Point], quantity: Quantity) -> dict[str, Any]:
-    """Draw the codecs of the front over the dots, with their intervals and full texts."""
-    trace = _marker_trace(front, quantity, LIGHT.ink, "diamond-wide", size=10)
+def _front_dots_trace(front: list[_Point], quantity: Quantity, styles: Mapping[str, Style]) -> dict[str, Any]:
+    """Draw the codecs of the front over the dots as their families look, with their intervals and full texts."""
+    trace = _marker_trace(front, quantity, LIGHT.front, "", size=10)
+    looks = [(styles[row.family], "" if row.summary.complete else "-open") for row, _ in front]
+    marker = {
+        "symbol": [f"{style.symbol}{state}" for style, state in looks],
+        "color": [style.colour for style, _ in looks],
+        "line": {"width": 1, "color": LIGHT.ink},
+    }
+    trace["marker"] |= marker
     return {**trace, "name": "Pareto front", "meta": {"role": "front points"}}
 
 

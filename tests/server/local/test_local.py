@@ -42,33 +42,35 @@ def on_board(client: TestClient) -> set[str]:
     return {row["codec"] for row in client.get("/api/v1/leaderboard").json()["rows"]}
 
 
-@pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder with a run of real sound under no licence, one that was begun, a broken one, and one set aside."""
-    monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(feeder, "LOOK_SECONDS", 0.1)
-    folder, clips = tmp_path / "runs", speech_folder(tmp_path / "mine", 2)
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Make a folder with a run of real sound under no licence, one that was begun, two broken ones, one set aside."""
+    root = tmp_path_factory.mktemp("local")
+    folder, clips = root / "runs", speech_folder(root / "mine", 2)
     options = ["--codec", "g711_alaw", "--dataset", str(clips), "--category", "speech", "--out", str(folder)]
-    assert call(["resynth", *options, "--workers", "1"]) == 0
-    assert call(["score", str(folder), "--metric", "stft", "--workers", "1"]) == 0
-    write_run(folder, ROWS, card=card("begun"), status="started")
-    broken = write_run(folder, ROWS, card=card("broken"))
-    (broken.path / "run.json").write_text("{")
-    cut = write_run(folder, ROWS, card=card("cut"))
-    (cut.path / "clips.parquet").write_bytes(b"PAR1")
-    shutil.copytree(broken.path, folder / "broken" / ".mini.old1")
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CODEC_SUPERB_HOME", str(root / "home"))
+        patch.setattr(feeder, "LOOK_SECONDS", 0.1)
+        assert call(["resynth", *options, "--workers", "1"]) == 0
+        assert call(["score", str(folder), "--metric", "stft", "--workers", "1"]) == 0
+        write_run(folder, ROWS, card=card("begun"), status="started")
+        broken = write_run(folder, ROWS, card=card("broken"))
+        (broken.path / "run.json").write_text("{")
+        cut = write_run(folder, ROWS, card=card("cut"))
+        (cut.path / "clips.parquet").write_bytes(b"PAR1")
+        shutil.copytree(broken.path, folder / "broken" / ".mini.old1")
+        yield folder
 
 
-@pytest.fixture
-def client(runs: Path, tmp_path: Path, migrated_sqlite: Path) -> Iterator[TestClient]:
+@pytest.fixture(scope="module")
+def client(runs: Path, migrated_sqlite: Path) -> Iterator[TestClient]:
     """Show the folder; the service knows the clips of the drawn rows as ``mini``."""
-    settings = Settings(storage=tmp_path / "storage", secret_key="x" * 40)
+    settings = Settings(storage=runs.parent / "storage", secret_key="x" * 40)
     settings.storage.mkdir()
     shutil.copy(migrated_sqlite, settings.storage / "leaderboard.sqlite")
     with closing(Database(settings.database_url)) as database:
         register(database, "mini", categories())
-    with TestClient(create_app(settings, RunsOnDisk(runs))) as running:
+    with TestClient(create_app(settings, RunsOnDisk(runs)), base_url="http://127.0.0.1:8000") as running:
         wait_for(lambda: len(shown(running)) == 4, "expected all codecs of the folder")
         yield running
 
@@ -121,6 +123,14 @@ def test_it_takes_nothing_and_says_so(client: TestClient) -> None:
         page = client.get(path, headers={"accept": "text/html"}).text
         assert "local-mark" in page, path
         assert 'href="/submit"' not in page, path
+
+
+def test_only_this_machine_is_answered(client: TestClient) -> None:
+    """A site whose name resolves to this machine reads nothing in a visitor's browser (DNS rebinding)."""
+    assert client.get("/", headers={"host": "evil.example:8000"}).status_code == 403
+    assert client.get("/", headers={"host": "127.0.0.1.evil.example"}).status_code == 403
+    for host in ("localhost:8000", "127.0.0.1", "127.9.9.9:80", "[::1]:8000", "::1"):
+        assert client.get("/healthz", headers={"host": host}).status_code == 200, host
 
 
 @pytest.mark.parametrize(
