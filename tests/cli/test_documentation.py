@@ -34,6 +34,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
         "datasets check", "resynth", "score", "probe", "applications", "pack", "check", "report", "compare", "bench",
         "precision", "doctor", "serve", "submit", "tokens export", "tokens decode",
         "admin token create", "admin token list", "admin token revoke", "admin submissions list",
+        "admin submissions add",
         "admin submissions accept", "admin submissions reject", "admin submissions verify",
         "admin submissions withdraw", "admin codec transfer", "admin datasets add", "admin datasets list",
         "admin audit", "admin backup", "admin restore", "admin mseb import", "admin mseb list", "admin mseb remove",

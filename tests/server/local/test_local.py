@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 from support.pipeline.runs import speech_folder
-from support.pipeline.stats import card, draw_rows, write_run
+from support.pipeline.stats import KEYS, card, draw_rows, write_run
 from support.server.ingest import categories, register
 from support.timing import wait_for
 
@@ -39,7 +39,7 @@ def shown(client: TestClient) -> dict[str, str]:
 
 def on_board(client: TestClient) -> set[str]:
     """Names of the codecs that are ranked."""
-    return {row["codec"] for row in client.get("/api/v1/leaderboard").json()["rows"]}
+    return {row["codec"] for row in client.get("/api/v1/leaderboard?source=runs").json()["rows"]}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
     assert {**state_of(runs), str(runs): None} == {**before, **added, str(runs): None}
 
     first = client.get("/local/revision").text
-    run.write_rows(draw_rows(2, 12), ["stft", "mel", "pesq", "stoi", "f0_correlation"])
+    run.write_rows(draw_rows(2, 12), KEYS)
     wait_for(lambda: client.get("/api/v1/codecs/opus_16k").json()["submission"]["version"] == 2, "expected new rows")
     assert client.get("/local/revision").text != first
     shutil.rmtree(run.path.parent)
