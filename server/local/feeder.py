@@ -24,6 +24,7 @@ from codec_superb.server.settings import Settings
 
 _LOG = get_logger(__name__)
 ACCOUNT = "runs on this machine"
+WAITING = "is being packed and checked"
 LOOK_SECONDS = 2.0
 """Seconds between two looks into the folder; a look reads the times of a few files per run."""
 
@@ -71,9 +72,11 @@ class Feeder:
         for name in self._shown.keys() - found.keys():
             self._withdraw(self._shown[name].receipt, "its runs were removed")
             self._shown = {key: value for key, value in self._shown.items() if key != name}
+        new = {name: Shown(codec, None, WAITING if codec.stamp else "") for name, codec in found.items()}
+        self._shown = {**new, **self._shown}
         for name, codec in found.items():
-            before = self._shown.get(name)
-            if before is not None and before.codec.stamp == codec.stamp:
+            before = self._shown[name]
+            if before.codec.stamp == codec.stamp and before.note != WAITING:
                 after = Shown(codec, before.receipt, before.note)
             else:
                 after = self._taken(codec, before)
@@ -89,9 +92,9 @@ class Feeder:
                 _LOG.warning("local.look_failed", error=f"{type(error).__name__}: {error}")
             self._stopped.wait(LOOK_SECONDS)
 
-    def _taken(self, codec: LocalCodec, before: Shown | None) -> Shown:
+    def _taken(self, codec: LocalCodec, before: Shown) -> Shown:
         """Put a codec onto the board as it is now; what was there of it before is taken back."""
-        previous = None if before is None else before.receipt
+        previous = before.receipt
         try:
             receipt, note = self._store(codec) if codec.stamp else (None, "")
         except Exception as error:  # noqa: BLE001 -- a run that cannot be shown is listed with the reason

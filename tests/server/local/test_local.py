@@ -20,6 +20,7 @@ from codec_superb.cli.main import call
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
 from codec_superb.server.local import feeder
+from codec_superb.server.local.feeder import WAITING
 from codec_superb.server.settings import Settings
 
 ROWS = draw_rows(1, 12)
@@ -71,7 +72,7 @@ def client(runs: Path, migrated_sqlite: Path) -> Iterator[TestClient]:
     with closing(Database(settings.database_url)) as database:
         register(database, "mini", categories())
     with TestClient(create_app(settings, RunsOnDisk(runs)), base_url="http://127.0.0.1:8000") as running:
-        wait_for(lambda: len(shown(running)) == 4, "expected all codecs of the folder")
+        wait_for(lambda: WAITING not in str(told := shown(running)) and len(told) == 4, "expected all codecs")
         yield running
 
 
