@@ -64,7 +64,8 @@ class Feeder:
     @property
     def shown(self) -> list[Shown]:
         """All codecs of the last look, by name."""
-        return [self._shown[name] for name in sorted(self._shown)]
+        shown = self._shown  # replaced as a whole by the thread that watches
+        return [shown[name] for name in sorted(shown)]
 
     def refresh(self) -> None:
         """Look once and store what has changed."""
