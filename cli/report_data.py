@@ -15,6 +15,7 @@ from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.aggregates.summary import summarise
 from codec_superb.pipeline.comparison.families import compare_families
 from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.conditions.record import suffix_of
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.application_rows import application_rows
 from codec_superb.web.rows import (
@@ -82,6 +83,17 @@ def codec_results(results: Sequence[Results], rankings: Mapping[Category, Rankin
             row.codec,
         ),
     )
+
+
+def results_under_conditions(results: Sequence[Results]) -> list[CodecResult]:
+    """One row per codec, condition and category, named ``codec@condition``; they have no rank."""
+    rows = [
+        replace(_result(entry, category, None), codec=f"{entry.card.name}{suffix_of(entry.condition)}")
+        for entry in results
+        if entry.condition is not None
+        for category in entry.aggregates.categories
+    ]
+    return sorted(rows, key=lambda row: (CATEGORIES.index(row.summary.category), row.codec))
 
 
 def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> CodecResult:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from codec_superb.base_codec import registry, system
 from codec_superb.base_codec.errors import MissingDependency, UnknownCodec
 from codec_superb.cli.console import note
-from codec_superb.pipeline.conditions.record import Condition, parse_condition
 from codec_superb.pipeline.errors import PipelineError
+
+if TYPE_CHECKING:
+    from codec_superb.pipeline.conditions.record import Condition
 
 
 def codec_names(given: Sequence[str]) -> list[str]:
@@ -19,6 +20,8 @@ def codec_names(given: Sequence[str]) -> list[str]:
     Of a pattern's codecs those are left out that lack a library of the system. Raises UnknownCodec when a pattern
     matches nothing, MissingDependency where nothing is left.
     """
+    from codec_superb.base_codec import registry
+
     chosen: dict[str, None] = {}
     for name in given:
         if any(sign in name for sign in "*?[") and ".py:" not in name:
@@ -35,20 +38,18 @@ def codec_names(given: Sequence[str]) -> list[str]:
 
 def usable(names: Sequence[str]) -> list[str]:
     """Leave out codecs whose library or program of the system is not installed, with one line for each of these."""
-    kept, told = [], dict[str, list[str]]()
-    for name in names:
-        card = registry.card(name)
-        if sentence := system.missing(card):
-            told.setdefault(sentence.removeprefix(f"{name} "), []).append(name)
-        else:
-            kept.append(name)
-    for sentence, lacking in told.items():
-        note(f"left out: {', '.join(lacking)} {sentence}")
-    return kept
+    from codec_superb.base_codec import registry, system
+
+    cards = [registry.card(name) for name in names]
+    for sentence in system.missing_of(cards):
+        note(f"left out: {sentence}")
+    return [name for name, card in zip(names, cards, strict=True) if not system.missing(card)]
 
 
 def conditions_of(given: Sequence[str] | None, reference: Literal["clean", "input"]) -> list[Condition]:
     """Read the names of conditions, each once. Raises PipelineError for an unknown one, or a reference without any."""
+    from codec_superb.pipeline.conditions.record import parse_condition
+
     if not given and reference != "clean":
         raise PipelineError("--reference input needs a --condition: a clean run's input is the original")
     return list(dict.fromkeys(parse_condition(name, reference) for name in given or ()))

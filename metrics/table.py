@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from codec_superb.metrics.errors import UnknownBackend, UnknownMetric
-from codec_superb.plugins import PluginError, Source
+
+if TYPE_CHECKING:
+    from codec_superb.plugins import Source
 
 Category = Literal["speech", "audio", "music"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -72,6 +74,8 @@ class Metric:
         Raises PluginError for a scale that has no best end.
         """
         if not self.minimum <= self.best <= self.maximum or not isfinite(self.best) or self.best == self.worst:
+            from codec_superb.plugins import PluginError
+
             raise PluginError(
                 f"{source.origin}: {self.key}: expected a finite best between minimum {self.minimum:g} and maximum "
                 f"{self.maximum:g} that is not the worst, got best {self.best:g} and worst {self.worst:g}"

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codec_superb.base_codec import registry, system
-from codec_superb.base_codec.card import EVIDENCE, Card
 from codec_superb.base_codec.errors import UnknownCodec
-from codec_superb.base_codec.isolation.lock import open_lock
+from codec_superb.cli.arguments import Group
 from codec_superb.cli.commands import codecs_env
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
 
+if TYPE_CHECKING:
+    from codec_superb.base_codec.card import Card
+
 app = typer.Typer(help="List codecs, show one codec's card, or manage private environments.", no_args_is_help=True)
-app.add_typer(codecs_env.app, name="env")
+app.add_typer(codecs_env.app, name="env", cls=Group)
 
 
 @app.command("list")
@@ -24,6 +25,8 @@ def list_codecs(
     family: Annotated[str | None, typer.Option(help="Only this family.")] = None, as_json: JsonOption = False
 ) -> None:
     """List every codec by family and bitrate."""
+    from codec_superb.base_codec import registry, system
+
     cards = [card for card in map(registry.card, registry.names()) if family in (None, card.family)]
     if not cards:
         families = sorted({registry.card(name).family for name in registry.names()})
@@ -44,14 +47,15 @@ def list_codecs(
     print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head), spare=spare)
     total = f"{count(len(cards), 'codec')} in {count(len({card.family for card in cards}), 'family', 'families')}"
     typer.echo(f"{total}; `codec-superb codecs show NAME` shows a card")
-    lacking = {card.system.name: card for card in cards if card.system is not None and system.missing(card)}
-    for card in lacking.values():
-        typer.echo(f"not installed: {system.missing(card)}")
+    for sentence in system.missing_of(cards):
+        typer.echo(f"not installed: {sentence}")
 
 
 @app.command("show")
 def show(name: str, as_json: JsonOption = False) -> None:
     """Show the card of one codec."""
+    from codec_superb.base_codec import registry
+
     card = registry.card(name)
     if as_json:
         print_json(card.model_dump(mode="json"))
@@ -71,12 +75,16 @@ def show(name: str, as_json: JsonOption = False) -> None:
 
 def _repositories(card: Card) -> list[tuple[str, str]]:
     """Return a table row for each package that comes from a repository."""
+    from codec_superb.base_codec.isolation.lock import open_lock
+
     found = () if card.isolation is None else open_lock(card.isolation.lock).repositories
     return [("from its repository", f"{each.name}: {each.url} at commit {each.commit}") for each in found]
 
 
 def _system(card: Card) -> list[tuple[str, str]]:
     """Return a table row that says whether the library or program of the system is installed."""
+    from codec_superb.base_codec import system
+
     return [] if card.system is None else [("installed", "no" if system.missing(card) else system.find(card.system))]
 
 
@@ -94,6 +102,8 @@ def _published(card: Card) -> list[tuple[str, str]]:
 
 def _seen(card: Card) -> str:
     """Say what was checked about a neural codec; '' for any other."""
+    from codec_superb.base_codec.card import EVIDENCE
+
     return EVIDENCE[card.evidence] if card.kind == "neural" else ""
 
 

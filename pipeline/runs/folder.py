@@ -25,7 +25,7 @@ from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolde
 from codec_superb.pipeline.output_file import make_folder
 from codec_superb.pipeline.runs import audio_store, token_store
 from codec_superb.pipeline.runs.info import RunInfo
-from codec_superb.pipeline.runs.journal import Journal, read_journal
+from codec_superb.pipeline.runs.journal import Journal, read_journal, read_new
 from codec_superb.pipeline.tables import clips as clip_table
 from codec_superb.pipeline.tables import pairs as pair_table
 from codec_superb.pipeline.tables import vectors as vector_table
@@ -146,6 +146,10 @@ class RunFolder:
     def score_journal(self) -> Journal[ScoreLine]:
         """Open the journal of scores."""
         return Journal(self._journal_path("score"), ScoreLine)
+
+    def new_scores(self, offset: int, most: int) -> tuple[list[ScoreLine], int]:
+        """Return up to ``most`` lines of the journal of scores from a byte on, and their end, also while it grows."""
+        return read_new(self._journal_path("score"), ScoreLine, offset, most)
 
     def predictions(self) -> Iterator[PredictionLine]:
         """Yield the predictions on resyntheses, oldest first, also while a process adds to them."""
