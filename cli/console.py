@@ -141,11 +141,11 @@ class TerminalProgress:
             self._bars.stop()
 
     def start(self, label: str, total: int, done: int = 0) -> None:
-        """Begin a step of ``total`` items of which ``done`` were finished before."""
+        """Begin a step of ``total`` items, 0 if nobody knows, of which ``done`` were finished before."""
         self._label, self._total, self._done, self._began_with = label, total, done, done
         self._began = self._spoke = time.monotonic()
         if self._bars is not None:
-            self._task = self._bars.add_task(escape(label), total=total, completed=done)
+            self._task = self._bars.add_task(escape(label), total=total or None, completed=done)
         elif not self._quiet and done < total:
             self._line(f"{label}: {total - done} to do" + (f", {done} done before" if done else ""))
 
@@ -156,7 +156,7 @@ class TerminalProgress:
             self._bars.advance(self._task, count)
             return
         now = time.monotonic()
-        if not self._quiet and (now - self._spoke >= EVERY_SECONDS or self._done >= self._total):
+        if not self._quiet and (now - self._spoke >= EVERY_SECONDS or self._done >= self._total > 0):
             self._spoke = now
             self._line(self._state(now))
 
@@ -177,21 +177,26 @@ class TerminalProgress:
 class DatasetProgress:
     """Shows the steps of preparing, indexing and checking a dataset on the same bars."""
 
-    LABELS = MappingProxyType({"download": "downloading, MB", "cut": "cutting clips", "check": "checking clips"})
+    LABELS = MappingProxyType({
+        "download": "downloading, MB", "unpack": "unpacking, MB", "cut": "cutting clips", "check": "checking clips",
+    })  # fmt: skip
+    BYTES = frozenset({"download", "unpack"})
 
     def __init__(self, progress: TerminalProgress) -> None:
         self._progress = progress
-        self._stage = ""
+        self._stage = ("", "")
         self._done = 0
 
     def __call__(self, step: Step) -> None:
-        """Show the progress of a step."""
-        scale = MEGABYTE if step.stage == "download" else 1
+        """Show the progress of a step; what is fetched or unpacked has a bar of its own for each file."""
+        scale = MEGABYTE if step.stage in self.BYTES else 1
         total = -(-step.total // scale)
-        done = total if step.done >= step.total else step.done // scale
-        if step.stage != self._stage or done < self._done:
-            self._stage, self._done = step.stage, 0
-            self._progress.start(self.LABELS.get(step.stage, step.stage), total)
+        done = total if step.done >= step.total > 0 else step.done // scale
+        stage = (step.stage, step.item if step.stage in self.BYTES and step.alone else "")
+        if stage != self._stage or done < self._done:
+            self._stage, self._done = stage, 0
+            label = self.LABELS.get(step.stage, step.stage)
+            self._progress.start(f"{stage[1]}: {label}" if stage[1] else label, total)
         if done > self._done:
             self._progress.advance(done - self._done)
             self._done = done

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from codec_superb.base_codec import registry, system
 from codec_superb.base_codec.errors import MissingDependency, UnknownCodec
-from codec_superb.cli.console import note
+from codec_superb.cli.console import note, print_table
+from codec_superb.data_manifests.errors import DatasetNotPrepared
 from codec_superb.pipeline.conditions.record import Condition, parse_condition
 from codec_superb.pipeline.errors import PipelineError
+
+if TYPE_CHECKING:
+    from codec_superb.data_manifests.manifest import Manifest
 
 
 def codec_names(given: Sequence[str]) -> list[str]:
@@ -58,3 +62,36 @@ def application_names(given: Sequence[str] | None) -> list[str]:
     """Split comma-separated names (``asr,asv``); each name is returned once, in order."""
     names = (name.strip() for part in given or () for name in part.split(","))
     return list(dict.fromkeys(filter(None, names)))
+
+
+def protocol(
+    name: str | None, datasets: Sequence[str], applications: Sequence[str], *, available: bool
+) -> tuple[list[str], list[str]]:
+    """Return the datasets and applications of a suite, with what was named beside it; without a suite, that alone.
+
+    Raises DatasetNotPrepared where datasets of the suite are not here, after a table of them, their sizes and the
+    commands; ``available`` leaves them out instead, unless none is here.
+    """
+    if name is None:
+        return list(datasets), list(applications)
+    from codec_superb.data_manifests.published.suites import missing, suite
+
+    chosen = suite(name)
+    lacking = {manifest.name: manifest for manifest in missing(chosen)}
+    here = [each for each in chosen.datasets if each not in lacking]
+    if lacking:
+        head = ("dataset", "download", "licence", "command")
+        rows = [(m.name, _offer(m), m.licence, f"codec-superb datasets prepare {m.name}") for m in lacking.values()]
+        title = f"{chosen.title}: {len(lacking)} of {len(chosen.datasets)} datasets are not here"
+        print_table(title, head, rows, numbers_from=len(head), spare=("licence",))
+        if not available or not here:
+            rest = f"; or add --available to run the other {len(here)}" if here else ""
+            raise DatasetNotPrepared(f"--suite {name}: prepare the datasets above first{rest}; nothing was started")
+        note(f"left out: {', '.join(lacking)}")
+    return list(dict.fromkeys([*here, *datasets])), list(applications or chosen.applications)
+
+
+def _offer(manifest: Manifest) -> str:
+    from codec_superb.data_manifests.published.plan import stated_size
+
+    return stated_size(manifest) if manifest.download else "by hand: the command says how"

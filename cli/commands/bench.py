@@ -38,7 +38,7 @@ from codec_superb.cli.options import (
     plain_path,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_failures
-from codec_superb.cli.selection import application_names, codec_names, conditions_of
+from codec_superb.cli.selection import application_names, codec_names, conditions_of, protocol
 from codec_superb.metrics.table import METRICS
 from codec_superb.web import text
 
@@ -61,6 +61,15 @@ _SUMMARY_KEYS = {"fingerprint", "files", "ranking", "applications"}
 def command(
     codec: CodecOption = None,
     dataset: DatasetOption = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            "--suite",
+            metavar="NAME",
+            help="Datasets and applications of a protocol: codec_superb, speech, audio, music, ultraeval, mini.",
+        ),
+    ] = None,
+    available: Annotated[bool, typer.Option("--available", help="Of a suite, run what is on this machine.")] = False,
     condition: ConditionOption = None,
     reference: ReferenceOption = "clean",
     out: OutOption = Path("runs"),
@@ -99,8 +108,8 @@ def command(
     options = CodecOptions(weights, dtype, compile_model)
     left_out = {} if codec else _unobtainable(CODECS, options)
     codecs = [name for name in codec_names(codec or CODECS) if name not in left_out]
-    datasets = list(dataset or DATASETS)
-    applications = application_names(application)
+    datasets, applications = protocol(suite, dataset or (), application_names(application), available=available)
+    datasets = datasets or list(DATASETS)
     choices = choose(adopt(applications), backend or ())
     find_metrics(metric or ())
     _refuse_mixture(datasets)
