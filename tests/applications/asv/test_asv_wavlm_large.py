@@ -255,6 +255,7 @@ class TestOtherFiles:
         assert came in said
         assert PAGE in said
 
+    @pytest.mark.sample(6)
     @pytest.mark.parametrize(
         ("weights", "said"),
         [

@@ -86,6 +86,7 @@ def test_a_text_that_is_no_text_is_mended(listener: Listener) -> None:
     assert only(listener.predict(sounds(12))) == "你好 ?"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -109,6 +110,7 @@ def test_a_dead_worker_costs_one_clip(listener: Listener, fault: int, message: s
     assert pid_of(listener) != dead
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
