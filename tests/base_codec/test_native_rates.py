@@ -54,6 +54,7 @@ def with_silence(audio: Audio, rate: int, delay: int) -> Audio:
     return np.pad(audio, ((0, 0), (0, -(-delay * rate // 48000))))
 
 
+@pytest.mark.sample(1, over="rate")
 @pytest.mark.network
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("rate", [8000, 12000, 16000, 24000, 48000])

@@ -82,6 +82,7 @@ def test_the_hub_that_does_not_answer_is_the_reason(tmp_path: Path, monkeypatch:
         check_ready(["encodec_24k_6bps"])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("codec", "status"), [("stable_codec_400bps", 401), ("encodec_24k_6bps", 403)])
 def test_a_gated_repository_says_to_accept_the_licence(tmp_path: Path, clips: Path, codec: str, status: int) -> None:
     """One line names the page where it is accepted and the command of the login; no environment is built for it."""

@@ -99,6 +99,7 @@ def test_an_unknown_name_answers_with_near_matches_and_what_exists() -> None:
         registry.card("sqcodec")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("package", "name", "command"),
     [("av", "opus_12k", "pip install 'av>=18.1,<19'"), ("lc3", "lc3_32k", "pip install 'lc3py>=1.1.3,<2'")],
@@ -163,6 +164,7 @@ def test_an_entry_point_without_a_file_costs_itself(other_package: Path) -> None
         assert "opus_12k" in registry.names()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("target", "code", "error", "message"),
     [
@@ -233,6 +235,7 @@ def test_a_codec_that_is_not_causal_states_how_long_a_sample_waits() -> None:
         assert read_catalogue(changed, "mine.yaml")[0].card.latency_ms == expected
 
 
+@pytest.mark.sample(1, among="programs about codecs")
 def test_showing_a_card_says_what_its_samples_wait_for(capsys: pytest.CaptureFixture[str]) -> None:
     """`codecs show` has a line for a latency that is no number, as for one that is."""
     for name, expected in (("speechtokenizer_4k", "latency_ms the whole clip"), ("dac_44k", "latency_ms 212.336")):
@@ -326,6 +329,7 @@ def test_the_guides_catalogue_is_valid() -> None:
     assert entry.card.token_kbps == entry.card.nominal_kbps == 6
 
 
+@pytest.mark.sample(1, among="programs about codecs")
 def test_a_codec_of_ffmpeg_is_one_file(tmp_path: Path) -> None:
     """The guide's catalogue entry, put into a copy, passes what every codec must, and no other file changes."""
     entry = next(block for block in guide_blocks("yaml") if "pcm8_128k" in block)

@@ -53,6 +53,7 @@ def test_imports_with_what_is_installed_here() -> None:
     _run(code + _USE)
 
 
+@pytest.mark.sample(2, among="torch in other processes")
 def test_what_needs_it_imports_after_it() -> None:
     """SpeechBrain's ECAPA-TDNN and transformers' features for AST load and run."""
     code = """

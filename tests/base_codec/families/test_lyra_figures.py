@@ -36,6 +36,7 @@ PESQ = {
 pytestmark = [needs_published("lyra_3.2k"), pytest.mark.network]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("clip", PESQ)
 def test_three_clips_have_their_pesq(clip: str) -> None:
     """The package ``pesq`` on the sound as it comes; a run scores it at 24 bits, which changes less than 0.001."""
