@@ -29,6 +29,7 @@ def at_rate(signal: NDArray[Any], rate: int) -> NDArray[Any]:
 class TestAgreement:
     """Score by score, the package is met to the last bit."""
 
+    @pytest.mark.sample(1)
     def test_scores_equal_those_of_the_package(self, mode: Any, rate: int) -> None:
         """On pairs of many damages (forty in long form) the scores are the package's, to the last bit."""
         for seed in range(amount(12, 40)):

@@ -89,6 +89,7 @@ def test_exact_correlation_breaks_ties_like_librosa(x: np.ndarray, y: np.ndarray
         assert exact_correlation(x, y) == pytest.approx(librosa_correlation(x, y), abs=1e-9)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("n", "m", "seed"), [*WALKS[3:], (300, 211, 9)])
 def test_long_contours_are_warped_alike_in_little_memory(
     n: int, m: int, seed: int, monkeypatch: pytest.MonkeyPatch
