@@ -121,6 +121,7 @@ def test_a_changed_collection_invalidates_itself_alone(folder: Path, home: Path)
     assert embedded(home)[before:] == [": one", ": three"]
 
 
+@pytest.mark.sample(1, among="later stages killed")
 def test_killed_at_any_moment_it_goes_on_with_the_same_rows(folder: Path, home: Path) -> None:
     """Blocks that were finished are not made again, and nothing is left over."""
     order = {
@@ -169,6 +170,7 @@ def test_a_damaged_file_is_made_again(folder: Path) -> None:
         np.testing.assert_array_equal(vectors.of_texts(["heard"], "query"), [counted("heard", 1)])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("spec", ["letters", "largeletters"])
 def test_a_text_that_fails_costs_itself_alone(folder: Path, home: Path, spec: str) -> None:
     """Refused, not a number, too long, half a pair, or deadly for the worker: the others have their vectors."""
@@ -192,6 +194,7 @@ def test_a_text_that_fails_costs_itself_alone(folder: Path, home: Path, spec: st
             vectors.of_texts(["one", bad[0]], "query")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("text", "reason"), [(REFUSES, "refused for a test"), (GIVES_NAN, "got 1 NaN"), (KILLS, "SIGKILL")]
 )

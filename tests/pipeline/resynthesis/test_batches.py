@@ -169,6 +169,7 @@ class Messages:
         self.messages.append(text)
 
 
+@pytest.mark.sample(2, among="faults in batches")
 @pytest.mark.sample(1, over="workers")
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("fault", [1, 2, 21, 22, 23, 24])
@@ -202,6 +203,7 @@ def test_a_fault_in_a_batch_costs_the_clip_that_has_it_alone_too(tmp_path: Path,
     assert len(apart) == (fault in {1, 21, 23})
 
 
+@pytest.mark.sample(2, among="torch in other processes")
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "family"), NEURAL)
 def test_a_neural_codec_gives_the_same_rows_in_batches(tmp_path: Path, name: str, family: str) -> None:
@@ -254,6 +256,7 @@ def _same_within_rounding(run: Path, other: Path) -> None:
             np.testing.assert_allclose(mine, its, atol=1e-4)
 
 
+@pytest.mark.sample(1, among="resynthesis killed")
 def test_a_killed_run_goes_on_in_batches(tmp_path: Path) -> None:
     """Killed at random moments it ends with the rows of an undisturbed one, and keeps what was finished."""
     clips = speech_folder(tmp_path / "clips", 40)
