@@ -217,6 +217,7 @@ class TestScoreFolders:
             assert row["metrics"]["pesq"]["value"] == pytest.approx(4.6438885, abs=1e-4)
             assert row["backends"] == {"pesq": "fast"}
 
+    @pytest.mark.sample(1, among="folders scored by commands")
     def test_table_ends_with_the_mean(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The mean is over the clips that have a value, and says over how many."""
         for side, gain in (("reference", 1.0), ("resynthesis", 0.5)):
@@ -227,6 +228,7 @@ class TestScoreFolders:
         assert call(["score", "--reference", "reference", "--resynthesis", "resynthesis", "--metric", "sdr"]) == 0
         assert capsys.readouterr().out.splitlines()[-1].split() == ["mean", "6.0206", "(2)"]
 
+    @pytest.mark.sample(1, among="folders scored by commands")
     def test_fitting_is_told(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A fitted row says what was done, in JSON and in the table, and a line counts them; runs have none."""
         for side, rate, samples in (("reference", 8000, 8000), ("resynthesis", 16000, 16320)):

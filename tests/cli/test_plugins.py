@@ -152,6 +152,7 @@ def test_lists_name_the_distribution(place: Path, site: Path) -> None:
     assert "garden 1.2" in run(place, "metrics", "list", site=site).stdout
 
 
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_an_installed_distribution_is_used_by_name(place: Path, site: Path) -> None:
     """Codec, dataset and metric of a distribution work together, in worker processes, from end to end."""
     (place / "garden" / "audio").mkdir(parents=True)
@@ -169,6 +170,7 @@ def test_an_installed_distribution_is_used_by_name(place: Path, site: Path) -> N
     run(place, "score", "out", "--metric", "broken", site=site, code=2)
 
 
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_files_plug_in_and_an_edited_one_is_computed_again(place: Path) -> None:
     """A metric, a probe and a backend by file; the run names the metric's SHA-256, and its edit starts it anew."""
     (place / "level.py").write_text(metric_file())
@@ -212,6 +214,7 @@ def test_files_plug_in_and_an_edited_one_is_computed_again(place: Path) -> None:
     assert "level: a custom metric" in run(place, "check", "a.zip").stdout
 
 
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_a_probe_of_a_file_is_in_the_report_of_its_bench(place: Path) -> None:
     """As custom, in the table and in the page; a later call that was not told of it makes both without it."""
     (place / "loudness.py").write_text(LOUDNESS)
@@ -239,6 +242,7 @@ def test_a_taken_name_shows_both_targets(place: Path, tmp_path: Path) -> None:
     assert "entry point pesq (other.mod:PESQ) of other 1" in done.stderr
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("name", "message"),
     [
