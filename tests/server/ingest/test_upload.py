@@ -59,6 +59,7 @@ class TestUpload:
             entry = session.scalars(select(AuditEntry).where(AuditEntry.subject == receipt["id"])).one()
             assert (entry.actor, entry.action) == ("ann", "submission.received")
 
+    @pytest.mark.sample(1, among="real runs uploaded")
     def test_real_codecs_on_synthesised_speech(self, service: Service, tmp_path: Path) -> None:
         """Runs of the real stages, one clip of which failed, arrive as they are: shown as partial."""
         clips = speech_folder(tmp_path / "voices", 2, seconds=0.6)

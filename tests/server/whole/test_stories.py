@@ -163,6 +163,7 @@ class TestBrowsing:
             settle(page)
             assert 0.4 < page.locator("main audio").first.evaluate(PLAYED) < 2
 
+    @pytest.mark.sample(1, among="comparing in a browser")
     def test_comparing_and_listening_blind(self, browser: Browser, tour: Tour) -> None:
         """Three codecs ticked on the board, compared, listened to, and the key at the end."""
         with tour.visit(browser) as page:
@@ -194,6 +195,7 @@ class TestBrowsing:
 class TestKeyboard:
     """No mouse."""
 
+    @pytest.mark.sample(1, among="comparing in a browser")
     def test_from_the_board_to_the_key_of_a_listening_test(self, browser: Browser, tour: Tour) -> None:
         """Skip link, boxes, buttons, links and choices, with the focus in sight at every step."""
         with tour.visit(browser) as page:
@@ -218,6 +220,7 @@ class TestKeyboard:
             page.keyboard.press("Enter")
             expect(page.get_by_role("heading", level=1)).to_have_text("Which was which")
 
+    @pytest.mark.sample(1, among="uploads in a browser")
     def test_uploading(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """Token typed, file chosen with Space, sent with Enter, and the focus on the answer."""
         file = tour.files.named("typed_3200", tmp_path)
@@ -240,6 +243,7 @@ class TestKeyboard:
 class TestModerating:
     """The queue."""
 
+    @pytest.mark.sample(1, among="uploads in a browser")
     def test_one_is_accepted_and_another_rejected(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """Two uploads of strangers: one comes onto the board, of the other the history keeps the reason."""
         good = tour.send(tour.files.named("stranger_3200", tmp_path))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from codec_superb.web.theme import DARK, LIGHT
 
+pytestmark = pytest.mark.sample(7, among="the report in a browser")
 Opener = Callable[..., Page]
 
 # Text whose contrast with the background behind it is below WCAG AA's 4.5 : 1.
