@@ -134,7 +134,7 @@ def digest(codec: Codec) -> str:
     return hashlib.sha256(np.asarray(encoded.payload).tobytes() + encoded.side + sound.tobytes()).hexdigest()
 
 
-@pytest.mark.sample(2, among="torch in other processes")
+@pytest.mark.sample(1, among="torch in other processes")
 def test_another_process_gives_the_same() -> None:
     """A fresh process with the same checkpoints gives the same tokens and samples of every family, bit for bit."""
     program = (

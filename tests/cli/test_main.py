@@ -29,6 +29,7 @@ run({arguments!r})
 """
 
 
+@pytest.mark.sample(1, among="runs interrupted")
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("module", "arguments"),

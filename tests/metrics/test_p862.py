@@ -66,6 +66,7 @@ class TestAgreement:
         for factor in (2.0**-12, 0.5, 1024.0):
             assert pesq(reference * np.float32(factor), coded * np.float32(factor), rate, mode) == expected
 
+    @pytest.mark.sample(5)
     @pytest.mark.parametrize("kind", [np.int16, np.int32, np.float32, np.float64])
     def test_every_kind_of_number_is_taken_like_the_package_takes_it(self, mode: Any, rate: int, kind: type) -> None:
         """Integers and floats of any scale are divided by the greatest sample first."""

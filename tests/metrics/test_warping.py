@@ -23,6 +23,7 @@ def walk(frames: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(frames).cumsum()
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("n", "m", "seed"), WALKS)
 @pytest.mark.parametrize("radius", [1, 2])
 def test_fast_path_equals_the_package(n: int, m: int, seed: int, radius: int) -> None:

@@ -104,6 +104,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, data: Path, pool: Executor) 
     return made.state()
 
 
+@pytest.mark.sample(1, among="workers change nothing")
 def test_probes_before_and_after_scores_give_the_same_run(stages: Stages, whole: dict[str, Any]) -> None:
     """Probing first, scoring between two applications and scoring last end alike."""
     stages.probe("dnsmos", "levels")

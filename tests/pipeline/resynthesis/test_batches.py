@@ -203,7 +203,7 @@ def test_a_fault_in_a_batch_costs_the_clip_that_has_it_alone_too(tmp_path: Path,
     assert len(apart) == (fault in {1, 21, 23})
 
 
-@pytest.mark.sample(2, among="torch in other processes")
+@pytest.mark.sample(1, among="torch in other processes")
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "family"), NEURAL)
 def test_a_neural_codec_gives_the_same_rows_in_batches(tmp_path: Path, name: str, family: str) -> None:

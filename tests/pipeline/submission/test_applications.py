@@ -122,6 +122,7 @@ some clips lack, which wrong class was chosen, decisions by scores that are no p
 class TestNumbers:
     """No number can be changed without the check finding it, hashes made right or not."""
 
+    @pytest.mark.sample(2, among="altered numbers of probes")
     @examples(60)
     @given(st.sampled_from(PLACES), st.sampled_from([1e-6, -0.1, 3.0]))
     def test_any_altered_figure_is_found(self, place: tuple[str | int, ...], by: float) -> None:
@@ -132,6 +133,7 @@ class TestNumbers:
         report = edit_document(packed(), lambda data: change_number(data, place, moved), seal=True)
         assert ".".join(map(str, place)) in problems(report)
 
+    @pytest.mark.sample(2, among="altered numbers of probes")
     @examples(60)
     @given(st.integers(0, len(ROWS) - 1), st.sampled_from(sorted(PROBES)), st.data())
     def test_any_altered_number_of_a_clip_is_found(self, number: int, key: str, data: st.DataObject) -> None:
@@ -158,6 +160,7 @@ class TestNumbers:
 
         assert not edit_rows(packed(), alter).ok
 
+    @pytest.mark.sample(2, among="altered numbers of probes")
     @examples(40)
     @given(st.data(), st.sampled_from(["reference", "resynthesis", "target", "drop", "repeat"]))
     def test_any_altered_trial_or_rank_is_found(self, data: st.DataObject, how: str) -> None:

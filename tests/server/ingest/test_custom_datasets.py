@@ -96,6 +96,7 @@ def test_a_manifest_of_ones_own_goes_from_run_to_page(service: Service, birds: B
     assert f"/diff/{named['id']}" not in page
 
 
+@pytest.mark.sample(1, among="real runs uploaded")
 def test_lists_and_files_say_that_it_is_custom(service: Service, birds: Birds) -> None:
     """The list can be asked for one kind, and what is downloaded has it in its name and its content."""
     identity = service.send(birds.data).json()["id"]

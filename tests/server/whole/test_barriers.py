@@ -80,6 +80,7 @@ class TestEveryPage:
             assert not faults, "\n".join(faults)
 
 
+@pytest.mark.sample(2, among="the site without scripts")
 class TestWithoutScripts:
     """The same site for a browser that runs none."""
 

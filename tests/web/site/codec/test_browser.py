@@ -75,6 +75,7 @@ def test_sounds_play_and_pictures_appear(browser: Browser, codec_site: str) -> N
         assert page.locator(".spectrogram img").count() == 6
 
 
+@pytest.mark.sample(2, among="the site without scripts")
 def test_works_without_a_script(browser: Browser, codec_site: str) -> None:
     """Numbers, players, navigation and provenance need none; charts say that they do."""
     with visitor(browser, codec_site, java_script_enabled=False) as page:
