@@ -27,7 +27,7 @@ def family(name: str, **_: object) -> str:
     return registry.card(name).family
 
 
-@pytest.mark.sample(2, among=family)
+@pytest.mark.sample(1, among=family)
 @pytest.mark.sample(1, over="rate")
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("name", NAMES)

@@ -72,6 +72,7 @@ def test_the_quantised_latents_are_what_is_decoded(name: str, family: str) -> No
     np.testing.assert_allclose(decoded_by_hand(codec, latents.quantised), theirs, atol=1e-4)
 
 
+@pytest.mark.sample(4)
 @of_each_family
 def test_the_tokens_follow_from_the_continuous_latents(name: str, family: str) -> None:
     """The model's quantizer, given them by hand, gives the clip's tokens; the quantised are another thing."""

@@ -89,7 +89,7 @@ def test_the_depth_of_a_clip_is_what_saves_bits() -> None:
     assert codec.encode(on_16_bits(clip), 48000).bits < 0.95 * codec.encode(clip, 48000).bits
 
 
-@pytest.mark.sample(8, among="delay of Opus")
+@pytest.mark.sample(5, among="delay of Opus")
 @pytest.mark.network
 @pytest.mark.sample(2, over="taken")
 @pytest.mark.parametrize("taken", sorted({*TAKEN.values()}))
