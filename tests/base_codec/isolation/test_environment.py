@@ -278,7 +278,7 @@ class TestUv:
         """An environment that was made without pip, on a machine without uv, is told how to get either."""
         monkeypatch.setenv("PATH", "/nowhere")
         monkeypatch.delenv(installer.INSTALLER_VARIABLE, raising=False)
-        monkeypatch.setitem(sys.modules, "pip", None)
+        monkeypatch.setattr(sys, "path", [])
         with pytest.raises(EnvironmentFailed, match=r"expected pip in .*, or uv on the PATH: python -m ensurepip"):
             installer._uv()
 

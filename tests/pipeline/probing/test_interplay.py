@@ -15,6 +15,7 @@ from support.pipeline.killing import finish, killed
 from support.pipeline.probe import ENTRIES
 from support.pipeline.run_codecs import HERE
 from support.pipeline.runs import contents
+from support.profile import amount
 
 from codec_superb.applications import catalogue
 from codec_superb.pipeline.probing.stage import probe
@@ -24,7 +25,7 @@ from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.workers.executor import Executor
 
 PLAIN = f"{HERE}:Plain"
-KILLS = 10
+KILLS = amount(3, 10)
 FRAMES = "mseb_reconstruction_yamnet"
 
 
