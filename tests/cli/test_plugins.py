@@ -133,7 +133,7 @@ def listed(place: Path, site: Path, *arguments: str) -> Any:
     return json.loads(run(place, *arguments, "--json", site=site).stdout)
 
 
-@pytest.mark.sample(1, among="plug-ins listed")
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_lists_name_the_distribution(place: Path, site: Path) -> None:
     """Each of the five kinds is listed with name and version of its distribution, and what is broken is said once."""
     assert {"garden8_128k": "garden 1.2"}.items() <= {
@@ -228,7 +228,7 @@ def test_a_probe_of_a_file_is_in_the_report_of_its_bench(place: Path) -> None:
     assert "Loudness (custom)" not in (place / "probed" / "report.html").read_text()
 
 
-@pytest.mark.sample(1, among="plug-ins listed")
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_a_taken_name_shows_both_targets(place: Path, tmp_path: Path) -> None:
     """A metric of a file, and one of a distribution, that is called like one of the table."""
     (tmp_path / "mine.py").write_text(metric_file().replace('key="level"', 'key="sdr"'))

@@ -173,7 +173,7 @@ class Messages:
         self.messages.append(text)
 
 
-@pytest.mark.sample(2, among="faults in batches")
+@pytest.mark.sample(1, among="faults in batches")
 @pytest.mark.sample(1, over="workers")
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("fault", [1, 2, 21, 22, 23, 24])

@@ -23,7 +23,7 @@ SAID = {
 SIDE_BITS = {"spark_bicodec": 384}
 
 
-@pytest.mark.sample(2, among="pages fit")
+@pytest.mark.sample(1, among="pages fit")
 def test_their_pages_say_what_they_are_and_fit_a_phone(browser: Browser, tmp_path: Path) -> None:
     """Requirements, codebooks and rates are there in full, and nothing is wider than a screen of 390 pixels."""
     files = []

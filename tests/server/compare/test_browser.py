@@ -120,7 +120,7 @@ def test_blind_listening_from_the_comparison_to_the_key(browser: Browser, site: 
         assert accessibility_faults(page) == []
 
 
-@pytest.mark.sample(2, among="the site without scripts")
+@pytest.mark.sample(1, among="the site without scripts")
 def test_without_a_script_everything_but_the_figure_is_there(browser: Browser, site: str) -> None:
     """Table, verdicts and the listening form."""
     with visitor(browser, site, java_script_enabled=False) as page:

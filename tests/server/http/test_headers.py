@@ -84,7 +84,7 @@ DRAW = """
 """
 
 
-@pytest.mark.sample(2, among="pages fit")
+@pytest.mark.sample(1, among="pages fit")
 def test_charts_work_under_the_policy(browser: Browser, tmp_path: Path) -> None:
     """All kinds of charts draw, with plotly's own styles and pictures of them, and the browser complains of nothing.
 

@@ -128,7 +128,7 @@ ROW = MsebRow(
 )
 
 
-@pytest.mark.sample(2, among="pages fit")
+@pytest.mark.sample(1, among="pages fit")
 def test_imported_encoders_stand_beside_the_published_ones(client: TestClient, database: Database) -> None:
     """With their source, escaped; an import replaces the one before; and one can be removed."""
     with database.transaction(write=True) as session:

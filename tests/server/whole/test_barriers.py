@@ -35,6 +35,7 @@ def judge(page: Page, name: str) -> list[str]:
 class TestEveryPage:
     """On a phone and on a desk, by day and by night."""
 
+    @pytest.mark.sample(1, among="barriers of all pages")
     def test_of_visitors(self, browser: Browser, tour: Tour, width: int, scheme: str) -> None:
         """No serious or critical fault of axe-core, no sideways scrolling, silence on the console.
 
@@ -50,7 +51,7 @@ class TestEveryPage:
                 faults += judge(page, name)
             assert not faults, "\n".join(faults)
 
-    @pytest.mark.sample(1, among="barriers of other pages")
+    @pytest.mark.sample(1, among="barriers of all pages")
     def test_of_moderators(self, browser: Browser, tour: Tour, width: int, scheme: str) -> None:
         """The queue, a submission that waits, the audit log, and the board with a session."""
         with tour.visit(browser, width, scheme) as page:
@@ -61,7 +62,7 @@ class TestEveryPage:
                 faults += judge(page, path)
             assert not faults, "\n".join(faults)
 
-    @pytest.mark.sample(1, among="barriers of other pages")
+    @pytest.mark.sample(1, among="barriers of all pages")
     def test_of_trouble(self, browser: Browser, tour: Tour, tmp_path: Path, width: int, scheme: str) -> None:
         """A refusal, an address where nothing is, codecs that are not there, the key of a listening test."""
         with tour.visit(browser, width, scheme, expected="Failed to load resource") as page:
@@ -80,7 +81,7 @@ class TestEveryPage:
             assert not faults, "\n".join(faults)
 
 
-@pytest.mark.sample(2, among="the site without scripts")
+@pytest.mark.sample(1, among="the site without scripts")
 class TestWithoutScripts:
     """The same site for a browser that runs none."""
 

@@ -112,7 +112,7 @@ class TestUploading:
 class TestBrowsing:
     """From the leaderboard to a codec, a comparison and a listening test."""
 
-    @pytest.mark.sample(2, among="the site as visitors walk it")
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_filters_and_order_are_in_the_address(self, browser: Browser, tour: Tour) -> None:
         """What one visitor has chosen another gets by the address; the back button goes step by step."""
         with tour.visit(browser) as page, tour.visit(browser) as other:
@@ -147,7 +147,7 @@ class TestBrowsing:
             rows = csv.DictReader(io.StringIO("\n".join(line for line in lines if not line.startswith("#"))))
             assert [row["codec"] for row in rows] == names(page) == ["lc3_16k", "lc3_24k", "lc3_32k"]
 
-    @pytest.mark.sample(2, among="the site as visitors walk it")
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_published_figures_stay_apart(self, browser: Browser, tour: Tour) -> None:
         """Another source is another table, marked as such, until the visitor asks for all."""
         with tour.visit(browser) as page:
@@ -159,7 +159,7 @@ class TestBrowsing:
             page.get_by_label("Results from").select_option(value="all")
             expect(page.locator(BOARD, has_text="opus_16k")).to_have_count(1)
 
-    @pytest.mark.sample(2, among="the site as visitors walk it")
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_from_a_row_to_its_sound(self, browser: Browser, tour: Tour) -> None:
         """The codec's page draws its charts; a sample plays."""
         with tour.visit(browser) as page:
@@ -187,7 +187,7 @@ class TestBrowsing:
             expect(page.get_by_role("heading", level=1)).to_have_text("Which was which")
             expect(page.locator("main")).to_contain_text("You answered 1 of 4 clips")
 
-    @pytest.mark.sample(2, among="the site as visitors walk it")
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_colours_follow_over_all_pages(self, browser: Browser, tour: Tour) -> None:
         """Switched once, every page comes in that colour."""
         with tour.visit(browser) as page:
@@ -276,7 +276,7 @@ class TestModerating:
             page.goto(f"/submissions/{good['id']}")
             expect(page.get_by_role("heading", level=1)).to_contain_text("version 1")
 
-    @pytest.mark.sample(2, among="the site as visitors walk it")
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_a_rejection_needs_a_reason(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """Without one the answer says so, and the submission waits on."""
         waiting = tour.send(tour.files.named("waiting_3200", tmp_path))

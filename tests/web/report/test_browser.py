@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from codec_superb.web.theme import DARK, LIGHT
 
-pytestmark = pytest.mark.sample(7, among="the report in a browser")
+pytestmark = pytest.mark.sample(4, among="the report in a browser")
 Opener = Callable[..., Page]
 
 # Text whose contrast with the background behind it is below WCAG AA's 4.5 : 1.
