@@ -114,7 +114,7 @@ DOCUMENT: dict[str, Any] = json.loads(read_archive(packed())["submission.json"])
 PLACES = [place for place in numbers(DOCUMENT) if place[:2] == ("aggregates", "applications")]
 
 
-IDLE = {"top", "rank", "oracle_rank", "oracle_precision", "given", "hits", "predicted"}
+IDLE = {"top", "rank", "oracle_rank", "oracle_precision", "oracle_f1", "given", "hits", "predicted"}
 """Numbers of tasks on which no figure rests, or not always: what came first, ranks beyond the tenth, an oracle that
 some clips lack, which wrong class was chosen, decisions by scores that are no probabilities."""
 OFTEN_IDLE = ("cluster_", "nearest_", "confidence_", "right_", "term_", "times_")
