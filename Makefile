@@ -23,8 +23,8 @@ PROBED := codec2_700 codec2_3200 amrnb_12.2k opus_6k opus_12k opus_24k g722_64k 
 demo: $(VENV)/.installed ## install, fetch `mini`, benchmark and probe real codecs on it, print the ranking, write runs/report.html
 	@$(VENV)/bin/codec-superb bench --out runs --application asr,asv,quality --probe-codec $(PROBED) $(if $(CLIPS),--limit $(CLIPS))
 
-serve: $(VENV)/.server ## run the leaderboard on http://127.0.0.1:8000, on SQLite with nothing configured
-	@$(VENV)/bin/codec-superb serve
+serve: $(VENV)/.server ## show the runs of the demo on http://127.0.0.1:8000; without a folder runs/ the leaderboard, on SQLite
+	@$(VENV)/bin/codec-superb serve $(wildcard runs)
 
 test: $(TEST_VENV)/.installed chromium postgres libraries ## set up the test environment (torch included) and run the tests, of the long ones a fixed part
 	@$(TEST_VENV)/bin/python -P tests/support/compile_loops.py

@@ -30,6 +30,8 @@ class BackendEntry:
     """Where its usual model comes from: a name of ``models.yaml``; :data:`NO_FILE` where it needs none;
     :data:`OWN_FILE` for one that lies in no index and on no hub that is asked; :data:`CODEC` where the user names a
     codec of the catalogue; '' where the user names a model."""
+    paper: str = ""
+    """Publication to cite, as on the card of a codec; '' where the model decides, or none is known."""
     origin: str = ""
     """'' for a row of the catalogue; the distribution or the file that a plug-in comes from, set where it is found."""
     sha256: str = ""
@@ -42,22 +44,55 @@ class BackendEntry:
 
 _ROOT = "codec_superb.applications"
 
+_WHISPER = (
+    'A. Radford, J. W. Kim, T. Xu, G. Brockman, C. McLeavey, I. Sutskever, "Robust Speech Recognition via Large-Scale '
+    'Weak Supervision", ICML 2023; arXiv:2212.04356'
+)
+_GE2E = (
+    'L. Wan, Q. Wang, A. Papir, I. L. Moreno, "Generalized End-to-End Loss for Speaker Verification", ICASSP 2018; '
+    "arXiv:1710.10467"
+)
+_ECAPA = (
+    'B. Desplanques, J. Thienpondt, K. Demuynck, "ECAPA-TDNN: Emphasized Channel Attention, Propagation and '
+    'Aggregation in TDNN Based Speaker Verification", Interspeech 2020; arXiv:2005.07143'
+)
+_WAVLM = (
+    'S. Chen et al., "WavLM: Large-Scale Self-Supervised Pre-Training for Full Stack Speech Processing", IEEE Journal '
+    "of Selected Topics in Signal Processing 16(6), 2022; arXiv:2110.13900"
+)
+_AST = 'Y. Gong, Y.-A. Chung, J. Glass, "AST: Audio Spectrogram Transformer", Interspeech 2021; arXiv:2104.01778'
+_DNSMOS = (
+    'C. K. A. Reddy, V. Gopal, R. Cutler, "DNSMOS P.835: A Non-Intrusive Perceptual Objective Speech Quality Metric to '
+    'Evaluate Noise Suppressors", ICASSP 2022; arXiv:2110.01763'
+)
+_DISTILLMOS = (
+    'B. Stahl, H. Gamper, "Distillation and Pruning for Scalable Self-Supervised Representation-Based Speech Quality '
+    'Assessment", ICASSP 2025'
+)
+_UTMOS = (
+    'T. Saeki, D. Xin, W. Nakata, T. Koriyama, S. Takamichi, H. Saruwatari, "UTMOS: UTokyo-SaruLab System for VoiceMOS '
+    'Challenge 2022", Interspeech 2022; arXiv:2204.02152'
+)
+_VISQOL = (
+    'M. Chinen et al., "ViSQOL v3: An Open Source Production Ready Objective Speech and Audio Metric", QoMEX 2020; '
+    "arXiv:2004.09584"
+)
 _TORCH = ("torch", "transformers")
 _ROWS = (
     BackendEntry(
         "faster-whisper", ("asr",), f"{_ROOT}.asr.faster_whisper:FasterWhisper", "probes",
         "Whisper on CTranslate2; tiny.en comes from a package file, others from the hub or a folder",
-        packages=("faster_whisper", "whisper_normalizer"), model="whisper-tiny.en",
+        packages=("faster_whisper", "whisper_normalizer"), model="whisper-tiny.en", paper=_WHISPER,
     ),
     BackendEntry(
         "faster-whisper-words", ("words",), f"{_ROOT}.asr.faster_whisper_words:FasterWhisperWords", "mseb",
         "the same, with the times of words",
-        packages=("faster_whisper", "whisper_normalizer", "wordfreq"), model="whisper-tiny.en",
+        packages=("faster_whisper", "whisper_normalizer", "wordfreq"), model="whisper-tiny.en", paper=_WHISPER,
     ),
     BackendEntry(
         "openai-whisper", ("asr",), f"{_ROOT}.asr.openai_whisper:OpenAIWhisper", "applications",
         "the original Whisper, any size; the paper's is large",
-        packages=("whisper", "torch", "whisper_normalizer"),
+        packages=("whisper", "torch", "whisper_normalizer"), paper=_WHISPER,
     ),
     BackendEntry(
         "transformers-asr", ("asr",), f"{_ROOT}.asr.transformers_asr:TransformersASR", "applications",
@@ -81,27 +116,27 @@ _ROWS = (
     BackendEntry(
         "resemblyzer", ("asv", "sim", "vectors"), f"{_ROOT}.asv.resemblyzer:Resemblyzer", "probes",
         "GE2E speaker encoder; comes from a package file, runs without torch",
-        packages=("webrtcvad",), model="resemblyzer",
+        packages=("webrtcvad",), model="resemblyzer", paper=_GE2E,
     ),
     BackendEntry(
         "speechbrain", ("asv", "sim", "vectors"), f"{_ROOT}.asv.speechbrain_ecapa:SpeechBrainEcapa", "applications",
         "ECAPA-TDNN trained on VoxCeleb, the paper's",
-        packages=("speechbrain", "torch"),
+        packages=("speechbrain", "torch"), paper=_ECAPA,
     ),
     BackendEntry(
         "wavlm-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_sv:WavLMSV", "applications",
         "WavLM with an x-vector head; not UltraEval-Audio's",
-        packages=_TORCH,
+        packages=_TORCH, paper=_WAVLM,
     ),
     BackendEntry(
         "wavlm-large-sv", ("asv", "sim", "vectors"), f"{_ROOT}.asv.wavlm_large_sv:WavLMLargeSV", "applications",
         "WavLM-Large under an ECAPA-TDNN, UltraEval-Audio's, from a local file",
-        packages=_TORCH, model=OWN_FILE,
+        packages=_TORCH, model=OWN_FILE, paper=_WAVLM,
     ),
     BackendEntry(
         "wavlm-emotion", ("er",), f"{_ROOT}.er.wavlm_emotion:WavLMEmotion", "applications",
         "WavLM-Large, weighted sum of layers, mean pooling, linear; trained on the references by folds",
-        packages=_TORCH,
+        packages=_TORCH, paper=_WAVLM,
     ),
     BackendEntry(
         "emotion2vec", ("er",), f"{_ROOT}.er.emotion2vec:Emotion2Vec", "", "emotion2vec in a private environment"
@@ -177,7 +212,7 @@ _ROWS = (
     ),
     BackendEntry(
         "ast", ("aec",), f"{_ROOT}.aec.ast:AudioSpectrogramTransformer", "applications", "AST on AudioSet, the paper's",
-        packages=_TORCH,
+        packages=_TORCH, paper=_AST,
     ),
     BackendEntry(
         "clap", ("aec",), f"{_ROOT}.aec.clap:Clap", "applications", "zero-shot: the classes of the dataset as prompts",
@@ -186,20 +221,20 @@ _ROWS = (
     BackendEntry(
         "dnsmos", ("dnsmos",), f"{_ROOT}.quality.dnsmos:DnsMos", "probes",
         "DNSMOS P.835 and P.808; comes from a package file",
-        packages=("onnxruntime",), model="dnsmos",
+        packages=("onnxruntime",), model="dnsmos", paper=_DNSMOS,
     ),
     BackendEntry(
         "distillmos", ("distillmos",), f"{_ROOT}.quality.distillmos:DistillMos", "applications",
         "distilled from XLS-R; comes from a package file",
-        packages=("torch",), model="distillmos",
+        packages=("torch",), model="distillmos", paper=_DISTILLMOS,
     ),
     BackendEntry(
         "utmos", ("utmos",), f"{_ROOT}.quality.utmos:Utmos", "applications", "UTMOS22 strong learner, a local file",
-        packages=_TORCH, model=OWN_FILE,
+        packages=_TORCH, model=OWN_FILE, paper=_UTMOS,
     ),
     BackendEntry(
         "visqol", ("visqol",), f"{_ROOT}.quality.visqol:VisQol", "applications", "ViSQOL 3, speech and audio mode",
-        packages=("visqol",), model=NO_FILE,
+        packages=("visqol",), model=NO_FILE, paper=_VISQOL,
     ),
     BackendEntry(
         "minilm", ("text",), f"{_ROOT}.text.minilm:MiniLm", "probes",

@@ -54,7 +54,7 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper="Radford et al., Robust Speech Recognition via Large-Scale Weak Supervision, ICML 2023",
+        paper='Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision", ICML 2023',
         backend="faster-whisper:tiny.en",
         scorer=f"{_ROOT}.asr.scoring:score",
     ),
@@ -79,7 +79,7 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper="Desplanques et al., ECAPA-TDNN, Interspeech 2020; NIST Speaker Recognition Evaluation plans",
+        paper='Desplanques et al., "ECAPA-TDNN", Interspeech 2020; NIST Speaker Recognition Evaluation plans',
         backend="resemblyzer",
         scorer=f"{_ROOT}.asv.scoring:score",
     ),
@@ -98,7 +98,7 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper="Wan et al., Generalized End-to-End Loss for Speaker Verification, ICASSP 2018",
+        paper='Wan et al., "Generalized End-to-End Loss for Speaker Verification", ICASSP 2018',
         backend="resemblyzer",
         scorer=f"{_ROOT}.asv.scoring:score_similarity",
     ),
@@ -117,7 +117,10 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper="Yang et al., SUPERB, Interspeech 2021; Busso et al., IEMOCAP, 2008",
+        paper=(
+            'Yang et al., "SUPERB: Speech Processing Universal PERformance Benchmark", Interspeech 2021; '
+            'Busso et al., "IEMOCAP: Interactive Emotional Dyadic Motion Capture Database", 2008'
+        ),
         backend="wavlm-emotion",
         scorer=f"{_ROOT}.er.scoring:score",
     ),
@@ -141,7 +144,7 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper="Gong, Chung and Glass, AST: Audio Spectrogram Transformer, Interspeech 2021",
+        paper='Gong, Chung and Glass, "AST: Audio Spectrogram Transformer", Interspeech 2021',
         backend="yamnet",
         scorer=f"{_ROOT}.aec.scoring:score",
     ),
@@ -166,7 +169,7 @@ _ROWS = (
             _mean("dnsmos_p808", "DNSMOS P.808", "p808", 0.0, 6.0, "Predicted listening quality after P.808, 1 to 5."),
         ),
         version="1",
-        paper="Reddy, Gopal and Cutler, DNSMOS P.835, ICASSP 2022; DNSMOS, ICASSP 2021",
+        paper='Reddy, Gopal and Cutler, "DNSMOS P.835", ICASSP 2022; DNSMOS, ICASSP 2021',
         backend="dnsmos",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),
@@ -195,7 +198,7 @@ _ROWS = (
         pairs="",
         metrics=(_mean("utmos", "UTMOS", "mos", 0.0, 6.0, "Predicted naturalness of synthetic speech, 1 to 5."),),
         version="1",
-        paper="Saeki et al., UTMOS: UTokyo-SaruLab System for VoiceMOS Challenge 2022, Interspeech 2022",
+        paper='Saeki et al., "UTMOS: UTokyo-SaruLab System for VoiceMOS Challenge 2022", Interspeech 2022',
         backend="utmos",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),
@@ -211,13 +214,16 @@ _ROWS = (
             _mean("visqol", "ViSQOL", "mos", 0.0, 6.0, "Predicted similarity to the reference: speech or audio mode."),
         ),
         version="1",
-        paper="Chinen et al., ViSQOL v3, QoMEX 2020",
+        paper=(
+            'Chinen et al., "ViSQOL v3: An Open Source Production Ready Objective Speech and Audio Metric", '
+            "QoMEX 2020"
+        ),
         backend="visqol",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),
     Probe(
         key="warpq",
-        label="WARP-Q",
+        label="WARP-Q: Quality Prediction for Generative Neural Speech Codecs",
         needs=(),
         categories=_SPEECH,
         shared=(),
@@ -225,13 +231,16 @@ _ROWS = (
         pairs="",
         metrics=(
             ProbeMetric(
-                "warpq", "WARP-Q", "", False, 0.0, inf, 3,
+                "warpq", "WARP-Q: Quality Prediction for Generative Neural Speech Codecs", "", False, 0.0, inf, 3,
                 "Distance between reference and resynthesis under dynamic time warping of their cepstra.",
                 f"{_FIGURES}:mean", "distance",
             ),
         ),
         version="1",
-        paper="Jassim, Skoglund, Chinen and Hines, WARP-Q, ICASSP 2021",
+        paper=(
+            'Jassim, Skoglund, Chinen and Hines, "WARP-Q: Quality Prediction for Generative Neural Speech Codecs", '
+            "ICASSP 2021"
+        ),
         backend="warpq",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),

@@ -7,6 +7,9 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+Kind = Literal["classical", "neural", "lossless", "not stated"]
+KINDS = ("classical", "neural", "lossless")
+"""Kinds that can be asked for: each stands for all codecs of the kind."""
 NOT_STATED: Final = "not stated"
 """What a text field of a card holds that nobody stated."""
 EVIDENCE = {"seen": "published weights run", "compared": "code compared", "neither": "neither"}
@@ -105,7 +108,7 @@ class Card(BaseModel):
     """Name for people: ``Opus 12 kbps``; where it is not stated, the name."""
     version: str = NOT_STATED
     """Implementation: library and its version or the package that carries it."""
-    kind: Literal["classical", "neural", "lossless", "not stated"] = NOT_STATED
+    kind: Kind = NOT_STATED
     """``lossless`` returns its input exactly and shows the highest score that can be reached."""
     standard: str = NOT_STATED
     """Standard or document that defines the codec."""

@@ -32,9 +32,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CatalogueError
+from codec_superb.field_faults import sentences
 
 # PyYAML has the C loader only where it was built with libyaml; both construct plain data only.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+EXAMPLE = 'card = Card(name="mine", sampling_rate=24000)'
+"""The least that a class states, as errors show it."""
 _PLACE = re.compile(r"\{(version:)?([A-Za-z0-9_.-]+)\}")
 
 
@@ -60,6 +63,16 @@ class CatalogueEntry:
     """Name and version of the distribution that it comes from; '' for this one."""
 
 
+def card_from(fields: object, label: str) -> Card:
+    """Return the card with these fields. Raises CatalogueError with a sentence for each that is wrong."""
+    if not isinstance(fields, dict):
+        raise CatalogueError(f"{label}: expected a card, such as {EXAMPLE}, got {type(fields).__name__}")
+    try:
+        return Card.model_validate(fields)
+    except ValidationError as error:
+        raise CatalogueError(f"{label}: the card is not valid: {sentences(error)}") from error
+
+
 def read_catalogue(text: str, origin: str, distribution: str = "") -> list[CatalogueEntry]:
     """Validate one catalogue file. ``origin`` names it in errors.
 
@@ -70,7 +83,7 @@ def read_catalogue(text: str, origin: str, distribution: str = "") -> list[Catal
     except yaml.YAMLError as error:
         raise CatalogueError(f"{origin} is not YAML: {error}") from error
     except ValidationError as error:
-        raise CatalogueError(f"{origin} is not a catalogue file: {error}") from error
+        raise CatalogueError(f"{origin} is not a catalogue file: {sentences(error)}") from error
     return [
         CatalogueEntry(_card(file, name, own, origin), file.target, origin, distribution)
         for name, own in file.codecs.items()
@@ -101,7 +114,8 @@ def _card(file: CatalogueFile, name: str, own: Mapping[str, Any], origin: str) -
         values |= {key: str(value) for key, value in fields.pop("values", {}).items()}
         return Card.model_validate({key: _fill(value, values) for key, value in fields.items()})
     except (ValueError, KeyError, TypeError) as error:
-        raise CatalogueError(f"{origin}: the card of {name} is not valid: {error}") from error
+        said = sentences(error) if isinstance(error, ValidationError) else str(error)
+        raise CatalogueError(f"{origin}: the card of {name} is not valid: {said}") from error
 
 
 def _derive(fields: dict[str, Any]) -> None:

@@ -38,8 +38,8 @@ class Encoded:
 
     payload: bytes | NDArray[np.integer[Any]]
     """Bytes, or an integer token array of shape ``(codebooks, frames)``."""
-    bits: int
-    """Size of the payload in bits, without container overhead."""
+    bits: int | None
+    """Size of the payload in bits, without container overhead; None where it is not known (``Card.bit_source``)."""
     samples: int
     """Length of the input audio, in samples at ``sampling_rate``."""
     sampling_rate: int
@@ -51,6 +51,8 @@ class Encoded:
     side: bytes = b""
     """Side information of a token codec (such as a loudness for each chunk), counted in ``bits``; or what a container's
     header tells the decoder of a packet codec, such as the depth, which is not."""
+    one_step: bool = False
+    """Whether ``payload`` is the sound that comes back: the codec encodes and decodes at once."""
 
     @property
     def tokens(self) -> int | None:
@@ -63,9 +65,11 @@ class Packets:
     """The return value of a wrapper's ``_encode``: the payload and its size in bits."""
 
     payload: bytes | NDArray[np.integer[Any]]
-    bits: int
+    bits: int | None = None
+    """None: those of the bytes, or of the tokens where the card has codebooks."""
     frames: tuple[int, ...] = ()
     side: bytes = b""
+    one_step: bool = False
 
 
 class Latents(NamedTuple):
@@ -139,8 +143,28 @@ class Codec(ABC):
 
     def _encoded(self, packets: Packets, audio: Audio, rate: int) -> Encoded:
         """Add to the packets of ``audio`` what the decoder needs to restore the clip."""
-        channels = fitting.channels_out(audio.shape[0], self.card.channels)
-        return Encoded(packets.payload, packets.bits, audio.shape[1], int(rate), channels, packets.frames, packets.side)
+        channels, samples = fitting.channels_out(audio.shape[0], self.card.channels), audio.shape[1]
+        bits = self._payload_bits(packets, samples / rate)
+        rest = (packets.frames, packets.side, packets.one_step)
+        return Encoded(packets.payload, bits, samples, int(rate), channels, *rest)
+
+    def _payload_bits(self, packets: Packets, seconds: float) -> int | None:
+        """Return the bits of a clip as the card says: counted, from the declared bitrate, or None."""
+        card, payload = self.card, packets.payload
+        if card.bit_source == "unknown":
+            return None
+        if card.bit_source == "declared":
+            return round((card.nominal_kbps or 0.0) * 1000 * seconds)
+        if packets.bits is not None:
+            return packets.bits
+        if isinstance(payload, bytes) and not packets.one_step:
+            return 8 * len(payload)
+        if not isinstance(payload, bytes) and card.frame_bits is not None:
+            return card.bits_of(payload.shape[1])
+        raise CodingFailed(
+            f"{card.name}: expected the size of its payload in bits, got none: return Packets(payload, bits=…), state "
+            "codebooks and codebook_size in the card, or bit_source='unknown'"
+        )
 
     def decode(self, encoded: Encoded) -> Audio:
         """Return float32 ``(encoded.channels, encoded.samples)`` at ``encoded.sampling_rate``, without the delay.
@@ -285,7 +309,7 @@ class Codec(ABC):
     def encode_batch(self, audios: Sequence[Audio], rate: int) -> list[Encoded]:
         """Encode several clips of one rate; the payloads are the same as those of single calls of :meth:`encode`."""
         coded = [self._coded(audio, rate) for audio in audios]
-        if self.card.encoder_rates:  # a model that gains from batches has one rate
+        if self.card.encoder_rates or self.card.input_rate:  # a model that gains from batches has one rate
             packets = [self._encode_at(each, self._encoder_rate(rate)) for each in coded]
         else:
             packets = self._encode_batch(coded)

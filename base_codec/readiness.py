@@ -19,6 +19,7 @@ from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import MissingDependency, MissingWeights
 from codec_superb.base_codec.file_weights import BESIDE
 from codec_superb.base_codec.isolation.wanted import check_weights
+from codec_superb.base_codec.live import is_live
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.missing_package import not_installed
 
@@ -34,7 +35,8 @@ def check_ready(names: Sequence[str], options: CodecOptions = DEFAULT_OPTIONS) -
 
     Codecs that lack the same share a sentence. Whether weights are right is known only when they are opened.
     """
-    cards = {name: registry.card(name) for name in names}
+    # what lives in a process has what it needs
+    cards = {name: registry.card(name) for name in names if not is_live(name)}
     lacking: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
     told: dict[str, list[str]] = {}
     first: list[str] = []

@@ -2,22 +2,26 @@
 
 Sources of codecs: the catalogue files of this package; those that installed packages register by an entry point of
 the group ``codec_superb.codecs``, whose value ``package:file.yaml`` names a catalogue file inside that package (read
-without importing it, see :mod:`codec_superb.plugins`); and ``path/to/file.py:Class``, a :class:`Codec` with a class
-attribute ``card``.
+without importing it, see :mod:`codec_superb.plugins`); and ``path/to/file.py:NAME``, a :class:`Codec` with a class
+attribute ``card``, or what :mod:`codec_superb.base_codec.adapting` makes a codec of: a function, a torch module.
 """
 
 from __future__ import annotations
 
+import copy
 import difflib
 import functools
 import importlib
 import shlex
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeGuard
+from types import ModuleType
+from typing import Any, TypeGuard
 
 from codec_superb import plugins
 from codec_superb.base_codec import weights
+from codec_superb.base_codec.adapting import as_codec, class_card, settled
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
 from codec_superb.base_codec.errors import (
@@ -32,6 +36,7 @@ from codec_superb.base_codec.file_weights import card_with_files, declared
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
 from codec_superb.base_codec.isolation.codec import IsolatedCodec
 from codec_superb.base_codec.isolation.user_weights import card_with_weights
+from codec_superb.base_codec.live import is_live, live
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.missing_package import not_installed
 
@@ -44,12 +49,14 @@ def names() -> list[str]:
 
 
 def card(name: str) -> Card:
-    """Return the card of codec ``name`` (or of ``path/to/file.py:Class``) without importing its packages.
+    """Return the card of codec ``name`` (or of ``path/to/file.py:NAME``) without importing its packages.
 
     Raises UnknownCodec with near matches; a Python file is imported, and raises what importing it raises.
     """
+    if is_live(name):
+        return live(name).codec.card
     if plugins.is_file_name(name):
-        return _file_class(name)[1]
+        return _file_card(name)
     return _entry(name).card
 
 
@@ -65,7 +72,16 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
     accepts a folder of weights and no other option; without one its guest finds what the card names. Cards of codecs
     without weights are returned unchanged. Raises MissingWeights, MissingDependency and UnknownCodec.
     """
+    own, taken = _configured(name, options)
+    if options.kbps is None or own.bit_source == "measured":
+        return own, taken
+    return settled(own, CodecOptions(kbps=options.kbps)), taken._replace(kbps=options.kbps)
+
+
+def _configured(name: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
     plain = card(name)
+    if is_live(name):
+        return plain, DEFAULT_OPTIONS
     if plain.isolation is not None and plain.weights is not None:
         found = card_with_weights(plain, options.weights)
         return (plain, DEFAULT_OPTIONS) if found is None else (found[0], CodecOptions(str(found[1])))
@@ -79,14 +95,23 @@ def configure(name: str, options: CodecOptions = DEFAULT_OPTIONS) -> tuple[Card,
 
 
 def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_OPTIONS) -> Codec:
-    """Import the wrapper of ``name`` (or ``path/to/file.py:Class``) and load it, with the weights of ``options``.
+    """Import the wrapper of ``name`` (or ``path/to/file.py:NAME``) and load it, with the weights of ``options``.
 
     Raises UnknownCodec with near matches, MissingDependency with the install command, MissingWeights with the missing
     files, RefusedSetting when the wrapper refuses its card, CodecUnusable for whatever a file's class raises.
     """
-    if plugins.is_file_name(name):
-        return _open_file(name, device, options)
-    entry = _entry(name)
+    own = options._replace(kbps=None, delay=None)
+    if is_live(name):
+        codec = copy.copy(live(name).codec)  # its card is this run's
+    elif plugins.is_file_name(name):
+        codec = _open_file(name, device, own)
+    else:
+        codec = _open_entry(_entry(name), device, own)
+    codec.card = settled(codec.card, options)
+    return codec
+
+
+def _open_entry(entry: CatalogueEntry, device: str, options: CodecOptions) -> Codec:
     module, _, attribute = entry.target.partition(":")
     try:
         codec_class = getattr(importlib.import_module(module), attribute)
@@ -100,17 +125,29 @@ def open_codec(name: str, device: str = "cpu", options: CodecOptions = DEFAULT_O
 
 
 def _open_file(name: str, device: str, options: CodecOptions) -> Codec:
-    codec_class, own_card = _file_class(name)
-    file = plugins.file_of(name)
+    thing, file = _file_thing(name), plugins.file_of(name)
+    with _faults_of(name):
+        if not _is_codec(thing):
+            return as_codec(thing, device=device, label=_label(name)).load(device)
+        own_card = _class_card(thing, name)
+        if unwritten := sorted(thing.__abstractmethods__):
+            raise CatalogueError(f"{name}: expected a class with _encode and _decode, it lacks {', '.join(unwritten)}")
+        if issubclass(thing, CheckpointCodec) and not _of_transformers(thing, own_card):
+            own_card, folder = card_with_files(own_card, thing.weights_files(), file, options.weights)
+            return thing(own_card, folder).load(device)
+        return _load(thing, own_card, device, options)
+
+
+@contextmanager
+def _faults_of(name: str) -> Iterator[None]:
+    """Turn whatever code of the user's raises into CodecUnusable with its line."""
     try:
-        if issubclass(codec_class, CheckpointCodec) and not _of_transformers(codec_class, own_card):
-            own_card, folder = card_with_files(own_card, codec_class.weights_files(), file, options.weights)
-            return codec_class(own_card, folder).load(device)
-        return _load(codec_class, own_card, device, options)
+        yield
     except (CodecError, MemoryError):
         raise
-    except Exception as error:  # code of the user's, which may raise anything
-        raise CodecUnusable(f"{name} cannot be loaded: {plugins.fault(file, error)}; mend it and call again") from error
+    except Exception as error:
+        fault = plugins.fault(plugins.file_of(name), error)
+        raise CodecUnusable(f"{name} cannot be loaded: {fault}; mend it and call again") from error
 
 
 def reload_catalogue() -> None:
@@ -136,11 +173,11 @@ def _dead_target(entry: CatalogueEntry) -> CatalogueError:
     return CatalogueError(f"{entry.origin}: {entry.card.name} points to {entry.target}, which does not exist")
 
 
-def _file_class(name: str) -> tuple[type[Codec], Card]:
-    """Import ``path/to/file.py`` and return its class and the card that the class carries.
+def _file_thing(name: str) -> Any:
+    """Import ``path/to/file.py`` and return what is named in it.
 
-    Raises UnknownCodec when the file or the class is missing, CatalogueError when the file fails or the class has no
-    card, MissingDependency for a package that the file lacks.
+    Raises UnknownCodec when the file or the name is missing, CatalogueError when the file fails, MissingDependency for
+    a package that the file lacks.
     """
     path, _, attribute = name.rpartition(":")
     try:
@@ -151,16 +188,35 @@ def _file_class(name: str) -> tuple[type[Codec], Card]:
         raise CatalogueError(str(error)) from error
     except ModuleNotFoundError as error:
         raise MissingDependency(not_installed(name, error.name, str(error.name))) from error
-    codec_class = getattr(module, attribute, None)
-    if not _is_codec(codec_class):
-        found = [key for key, value in vars(module).items() if _is_codec(value) and value is not Codec]
-        raise UnknownCodec(f"{path} has no codec class {attribute}; its codecs are: {', '.join(found) or 'none'}")
-    own_card = getattr(codec_class, "card", None)
-    if not isinstance(own_card, Card):
-        raise CatalogueError(f"{name}: expected a class attribute `card` that is a Card, got {type(own_card).__name__}")
-    if issubclass(codec_class, CheckpointCodec):
-        own_card = declared(own_card, plugins.file_of(name))
-    return codec_class, own_card
+    if not hasattr(module, attribute):
+        found = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+        raise UnknownCodec(f"{path} has no {attribute}; it has: {', '.join(found) or 'no class and no function'}")
+    return getattr(module, attribute)
+
+
+def _file_card(name: str) -> Card:
+    thing = _file_thing(name)
+    if _is_codec(thing):
+        return _class_card(thing, name)
+    with _faults_of(name):
+        # the module's own name tells the content of the file
+        return _made_card(plugins.import_file(plugins.file_of(name)), _label(name))
+
+
+@functools.lru_cache(maxsize=32)
+def _made_card(module: ModuleType, label: str) -> Card:
+    """Return the card of what a file's name stands for, once: making it may build a model."""
+    return as_codec(getattr(module, label.rpartition(":")[2]), label=label).card
+
+
+def _label(name: str) -> str:
+    """Return how a name is shown in errors, ``my.py:make``, without the folder."""
+    return f"{plugins.file_of(name).name}:{name.rpartition(':')[2]}"
+
+
+def _class_card(codec_class: type[Codec], name: str) -> Card:
+    own_card = class_card(codec_class, name)
+    return declared(own_card, plugins.file_of(name)) if issubclass(codec_class, CheckpointCodec) else own_card
 
 
 def _configured_file(name: str, options: CodecOptions) -> tuple[Card, CodecOptions]:
@@ -168,7 +224,9 @@ def _configured_file(name: str, options: CodecOptions) -> tuple[Card, CodecOptio
 
     Raises RefusedSetting for ``--weights`` where the class does not take them.
     """
-    codec_class, own_card = _file_class(name)
+    codec_class, own_card = _file_thing(name), _file_card(name)
+    if not _is_codec(codec_class):
+        return own_card, DEFAULT_OPTIONS
     if not issubclass(codec_class, CheckpointCodec):
         if options.weights is not None and own_card.weights is not None:
             raise RefusedSetting(

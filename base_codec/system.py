@@ -10,6 +10,7 @@ import ctypes
 import ctypes.util
 import functools
 import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card, SystemNeed
@@ -30,12 +31,23 @@ def find(need: SystemNeed) -> str:
 
 def missing(card: Card) -> str:
     """Return the sentence that says what ``card`` lacks and which packages bring it; '' where it lacks nothing."""
-    need = card.system
-    if need is None or find(need):
-        return ""
+    return "".join(missing_of([card]))
+
+
+def missing_of(cards: Iterable[Card]) -> list[str]:
+    """Return such a sentence for each library or program that is not installed, with all of ``cards`` that need it."""
+    lacking: dict[tuple[str, str], list[Card]] = {}
+    for card in cards:
+        if card.system is not None and not find(card.system):
+            lacking.setdefault((card.system.kind, card.system.name), []).append(card)
+    return [_sentence([card.name for card in its], its[0].system) for its in lacking.values() if its[0].system]
+
+
+def _sentence(names: Sequence[str], need: SystemNeed) -> str:
     what = "program" if need.kind == "program" else "library"
     packages = "; ".join(f"{system}: {package}" for system, package in need.packages.items())
-    return f"{card.name} needs the {what} {need.name}, which is not installed; its packages are {packages}"
+    verb = "needs" if len(names) == 1 else "need"
+    return f"{', '.join(names)} {verb} the {what} {need.name}, which is not installed; its packages are {packages}"
 
 
 def found(card: Card) -> str:

@@ -52,8 +52,13 @@ def has_checkpoint(card: Card) -> bool:
 
 def check_options_apply(options: CodecOptions, cards: Sequence[Card]) -> None:
     """Raise RefusedSetting for options that apply to none of ``cards``."""
-    names, without_weights = ", ".join(card.name for card in cards), options._replace(weights=None)
-    if without_weights != DEFAULT_OPTIONS and not any(map(takes_options, cards)):
+    names = ", ".join(card.name for card in cards)
+    if options.kbps is not None and not any(card.bit_source != "measured" for card in cards):
+        raise RefusedSetting(
+            f"--kbps declares the bitrate of a codec that does not count its bits; {names}: counted, leave it out"
+        )
+    model = options._replace(weights=None, kbps=None, delay=None)
+    if model != DEFAULT_OPTIONS and not any(map(takes_options, cards)):
         raise RefusedSetting(
             f"dtype and compile are options of the neural codecs of the main environment; {names}: none takes them, "
             "leave them out"

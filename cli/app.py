@@ -5,16 +5,19 @@ from __future__ import annotations
 import typer
 
 from codec_superb import __version__
+from codec_superb.cli.arguments import Group
 from codec_superb.cli.commands import (
     admin,
     applications,
     bench,
     check,
+    cite,
     codecs,
     compare,
     conditions,
     datasets,
     doctor,
+    import_,
     metrics,
     mseb,
     pack,
@@ -28,21 +31,32 @@ from codec_superb.cli.commands import (
     tokens,
 )
 
+WIDEST = 120
+"""Characters of a line of help at most; a narrower terminal has shorter lines."""
+
+
 app = typer.Typer(
     name="codec-superb",
+    cls=Group,
     help="Benchmark sound codecs: resynthesise curated datasets, score the resyntheses, publish the results.",
     no_args_is_help=True,
     add_completion=False,
+    context_settings={"max_content_width": WIDEST},
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # boxes and colours take longer to import than everything else together
 )
-app.add_typer(codecs.app, name="codecs")
-app.add_typer(datasets.app, name="datasets")
-app.add_typer(metrics.app, name="metrics")
-app.add_typer(tokens.app, name="tokens")
-app.add_typer(mseb.app, name="mseb")
-app.add_typer(admin.app, name="admin")
+for name, group in (
+    ("codecs", codecs.app),
+    ("datasets", datasets.app),
+    ("metrics", metrics.app),
+    ("tokens", tokens.app),
+    ("mseb", mseb.app),
+    ("admin", admin.app),
+):
+    app.add_typer(group, name=name, cls=Group)
 for module in (
     resynth,
+    import_,
     score,
     probe,
     applications,
@@ -52,12 +66,13 @@ for module in (
     submit,
     report,
     compare,
+    cite,
     precision,
     bench,
     doctor,
     serve,
 ):
-    app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
+    app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_"))(module.command)
 
 
 def _version(value: bool) -> None:

@@ -1,4 +1,4 @@
-"""Option syntax beyond Typer's: ``--codec opus_6k opus_12k`` besides ``--codec opus_6k --codec opus_12k``.
+"""What Typer lacks: ``--codec opus_6k opus_12k`` besides ``--codec opus_6k --codec opus_12k``, and whole summaries.
 
 Click, on which Typer builds, keeps the last value of a repeated single-value option and drops the others silently;
 such repetitions are detected here and refused.
@@ -9,12 +9,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
 MULTI_VALUE_OPTIONS = ("--codec", "--condition", "--dataset", "--metric", "--probe-codec", "--scope", "--variant")
 """Options that accept several values after one name, in commands where they accept several at all."""
+
+
+class Group(TyperGroup):
+    """Commands, listed with the whole first paragraph of their help, which Click cuts off after a line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the signature is Click's
+        """Write the list of commands in the order in which they were added."""
+        rows = [(name, " ".join((of.help or "").split("\n\n")[0].split())) for name, of in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return --help with False where it is not given: of None, Typer makes a flag by way of pydantic, for 80 ms."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
 
 
 class RepeatedOption(Exception):
@@ -75,7 +92,7 @@ def _taken_apart(arguments: Sequence[str], options: Container[str]) -> Iterator[
         if argument == "--":
             yield given
             given = _Given("", [argument, *rest], [])
-        elif argument.startswith("-"):
+        elif argument.startswith("-") and argument != "-":  # alone it is standard input
             yield given
             name = argument.partition("=")[0] if argument.startswith("--") else argument[:2]
             # The word after an option's name is its value, even if it begins with a dash.

@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import typer
-from rich.cells import cell_len
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.progress import Progress
+    from rich.table import Table
+
     from codec_superb.data_manifests.progress import ProgressUpdate as Step
 
 EVERY_SECONDS = 10.0
+LOOK_SECONDS, LOOK_SHARE = 1.0, 0.02
+"""Least time between two looks at a board, and the largest share of the time that they may take."""
+ROOM_FOR_BARS = 4
+"""Lines of a terminal that a board leaves to the bar of the step, those of finished ones being hidden meanwhile."""
 LEAST_FOLDED = 30
 """Smallest width in characters of a column that wraps."""
 MEGABYTE = 1_000_000
@@ -29,12 +31,22 @@ MEGABYTE = 1_000_000
 
 def stderr() -> Console:
     """Return the console for progress and errors."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
 
 
 def note(text: str) -> None:
     """Print a message to stderr."""
-    stderr().print(escape(text), soft_wrap=True)
+    stderr().print(text, soft_wrap=True, markup=False)
+
+
+def print_prose(text: str) -> None:
+    """Print a paragraph to stdout, broken between words on a terminal and one line elsewhere."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
 
 def print_json(data: object) -> None:
@@ -62,6 +74,10 @@ def print_table(
     Where it is wider than the terminal, the columns ``spare`` are omitted, the last first, and named below; with
     ``folds`` the last column wraps. Without a terminal all columns are printed.
     """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
     console = Console(highlight=False)
     cells = [tuple(columns), *map(tuple, rows)]
     room = console.width if console.is_terminal else sys.maxsize
@@ -98,15 +114,25 @@ def _spared(cells: Sequence[Sequence[str]], spare: Sequence[str], room: int) -> 
 
 def _width(cells: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
     """Width in characters of a line without truncation, with two characters of padding between columns."""
+    from rich.cells import cell_len
+
     return sum(max(cell_len(part) for row in cells for part in row[index].split("\n")) + 2 for index in kept) - 2
 
 
-class _Rate(ProgressColumn):
-    """Clips per second since the step began."""
+class Board(Protocol):
+    """Something that changes while work goes on, shown with its progress."""
 
-    def render(self, task: Task) -> Text:
-        """Return the rate, or nothing before there is one."""
-        return Text(f"{task.speed:.1f}/s" if task.speed else "")
+    def refresh(self) -> None:
+        """Look for what is new."""
+        ...
+
+    def table(self, height: int) -> Table | None:
+        """Return it as a table of at most ``height`` lines, for a terminal; None while there is nothing to show."""
+        ...
+
+    def lines(self) -> Sequence[str]:
+        """Return it as plain lines."""
+        ...
 
 
 class TerminalProgress:
@@ -115,17 +141,13 @@ class TerminalProgress:
     def __init__(self, *, quiet: bool = False) -> None:
         self._console = stderr()
         self._quiet = quiet
-        self._bars = None if quiet or not self._console.is_terminal else self._make_bars()
+        self._board: Board | None = None
+        self._due = 0.0
+        self._bars = None if quiet or not self._console.is_terminal else _make_bars(self._console, self._table)
         self._task: Any = None
         self._label, self._total, self._done = "", 0, 0
         self._began = self._spoke = time.monotonic()
         self._began_with = 0
-
-    def _make_bars(self) -> Progress:
-        return Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn(),
-            console=self._console,
-        )  # fmt: skip
 
     def __enter__(self) -> Self:
         """Begin to draw."""
@@ -137,28 +159,50 @@ class TerminalProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the last state of each bar on the screen."""
+        self.watch(None)
         if self._bars is not None:
             self._bars.stop()
 
+    def watch(self, board: Board | None) -> None:
+        """Show ``board`` above the bars, or in lines after those of the progress; None takes it away."""
+        self._board, self._due = board, 0.0
+
+    def _refresh(self, now: float) -> None:
+        """Look at the board where that is due: work is not held up by more than a fiftieth."""
+        if self._board is not None and now >= self._due:
+            self._board.refresh()
+            after = time.monotonic()
+            self._due = after + max(LOOK_SECONDS, (after - now) / LOOK_SHARE)
+
+    def _table(self) -> Table | None:
+        board = self._board  # the thread that draws calls this, and another takes the board away
+        return None if board is None else board.table(self._console.height - ROOM_FOR_BARS)
+
     def start(self, label: str, total: int, done: int = 0) -> None:
-        """Begin a step of ``total`` items of which ``done`` were finished before."""
+        """Begin a step of ``total`` items, 0 if nobody knows, of which ``done`` were finished before."""
         self._label, self._total, self._done, self._began_with = label, total, done, done
         self._began = self._spoke = time.monotonic()
         if self._bars is not None:
-            self._task = self._bars.add_task(escape(label), total=total, completed=done)
+            from rich.markup import escape
+
+            self._task = self._bars.add_task(escape(label), total=total or None, completed=done)
         elif not self._quiet and done < total:
             self._line(f"{label}: {total - done} to do" + (f", {done} done before" if done else ""))
 
     def advance(self, count: int = 1) -> None:
         """Count finished items."""
         self._done += count
+        now = time.monotonic()
         if self._bars is not None:
+            self._refresh(now)
             self._bars.advance(self._task, count)
             return
-        now = time.monotonic()
-        if not self._quiet and (now - self._spoke >= EVERY_SECONDS or self._done >= self._total):
+        if not self._quiet and (now - self._spoke >= EVERY_SECONDS or self._done >= self._total > 0):
             self._spoke = now
             self._line(self._state(now))
+            self._refresh(now)
+            for line in () if self._board is None else self._board.lines():
+                self._line(line)
 
     def _state(self, now: float) -> str:
         rate = (self._done - self._began_with) / max(now - self._began, 1e-9)
@@ -171,27 +215,65 @@ class TerminalProgress:
             self._line(text)
 
     def _line(self, text: str) -> None:
-        self._console.print(escape(text), soft_wrap=True)
+        self._console.print(text, soft_wrap=True, markup=False)
+
+
+def _make_bars(console: Console, above: Callable[[], Table | None]) -> Progress:
+    """Make bars with a task's label, its items and their rate, and the time that is left, below what changes."""
+    from rich import progress
+    from rich.text import Text
+
+    class Rate(progress.ProgressColumn):
+        """Items per second since the step began."""
+
+        def render(self, task: progress.Task) -> Text:
+            """Return the rate, or nothing before there is one."""
+            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+    class Bars(progress.Progress):
+        """The bars, and what stands above them at that moment."""
+
+        def get_renderables(self) -> Iterable[RenderableType]:
+            """Return both."""
+            table = above()
+            if table is None:
+                return [self.make_tasks_table(self.tasks)]
+            return [table, self.make_tasks_table([task for task in self.tasks if not task.finished])]
+
+    return Bars(
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        Rate(),
+        progress.TimeRemainingColumn(),
+        console=console,
+        refresh_per_second=4,  # a table of 17 lines takes 5 ms to draw
+    )
 
 
 class DatasetProgress:
     """Shows the steps of preparing, indexing and checking a dataset on the same bars."""
 
-    LABELS = MappingProxyType({"download": "downloading, MB", "cut": "cutting clips", "check": "checking clips"})
+    LABELS = MappingProxyType({
+        "download": "downloading, MB", "unpack": "unpacking, MB", "cut": "cutting clips", "check": "checking clips",
+    })  # fmt: skip
+    BYTES = frozenset({"download", "unpack"})
 
     def __init__(self, progress: TerminalProgress) -> None:
         self._progress = progress
-        self._stage = ""
+        self._stage = ("", "")
         self._done = 0
 
     def __call__(self, step: Step) -> None:
-        """Show the progress of a step."""
-        scale = MEGABYTE if step.stage == "download" else 1
+        """Show the progress of a step; what is fetched or unpacked has a bar of its own for each file."""
+        scale = MEGABYTE if step.stage in self.BYTES else 1
         total = -(-step.total // scale)
-        done = total if step.done >= step.total else step.done // scale
-        if step.stage != self._stage or done < self._done:
-            self._stage, self._done = step.stage, 0
-            self._progress.start(self.LABELS.get(step.stage, step.stage), total)
+        done = total if step.done >= step.total > 0 else step.done // scale
+        stage = (step.stage, step.item if step.stage in self.BYTES and step.alone else "")
+        if stage != self._stage or done < self._done:
+            self._stage, self._done = stage, 0
+            label = self.LABELS.get(step.stage, step.stage)
+            self._progress.start(f"{stage[1]}: {label}" if stage[1] else label, total)
         if done > self._done:
             self._progress.advance(done - self._done)
             self._done = done

@@ -18,16 +18,23 @@ Device = Literal["auto", "cpu", "cuda"]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 CodecOption = Annotated[
     list[str] | None,
-    typer.Option("--codec", metavar="NAME…", help="Codecs by name, pattern ('opus_*') or path/to/file.py:Class."),
+    typer.Option(
+        "--codec",
+        metavar="NAME…",
+        help="Codecs by name, pattern ('opus_*'), kind (classical) or file.py:NAME.",
+    ),
 ]
 DatasetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--dataset", metavar="NAME|DIR…", help="Datasets by name, manifests (NAME.yaml), or any folder of audio."
+        "--dataset",
+        metavar="NAME|DIR|FILE…",
+        help="Datasets by name, manifests (NAME.yaml), any folder of audio, audio files (together one dataset), or - "
+        "for a list of files on standard input.",
     ),
 ]
 CategoryOption = Annotated[
-    Category | None, typer.Option(help="Category of a folder of audio, where its labels.csv gives none.")
+    Category | None, typer.Option(help="Category of a folder or of files of audio, where a labels.csv gives none.")
 ]
 ConditionOption = Annotated[
     list[str] | None,
@@ -54,6 +61,15 @@ WeightsOption = Annotated[
 ]
 DtypeOption = Annotated[Dtype, typer.Option("--dtype", help="Precision in which neural codecs compute.")]
 CompileOption = Annotated[bool, typer.Option("--compile", help="Run neural codecs through torch.compile.")]
+KbpsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--kbps",
+        metavar="K",
+        help="Declare the bitrate of codecs of your own that do not count their bits; shown as declared, never ranked "
+        "with measured ones.",
+    ),
+]
 BatchOption = Annotated[
     float | None,
     typer.Option(

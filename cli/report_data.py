@@ -15,6 +15,8 @@ from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.aggregates.summary import summarise
 from codec_superb.pipeline.comparison.families import compare_families
 from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.conditions.record import suffix_of
+from codec_superb.pipeline.runs.info import Provenance
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.application_rows import application_rows
 from codec_superb.web.rows import (
@@ -48,15 +50,15 @@ def report_data(
         results=rows,
         clips=[point for entry in results for point in _points(entry)],
         listening=listening,
-        failures=[failure for entry in everything for failure in _failures(entry)],
+        failures=[failure for entry in everything for failure in failures_of(entry)],
         rates=_rates(results, rankings),
         conditions=condition_results(
             everything,
-            lambda entry: [_result(entry, category, None) for category in entry.aggregates.categories],
-            _applications,
+            lambda entry: [result_of(entry, category, None) for category in entry.aggregates.categories],
+            applications_of,
         ),
-        applications=[row for entry in results for row in _applications(entry)],
-        slices=[row for entry in results for row in _applications(entry, entry.aggregates.slices)],
+        applications=[row for entry in results for row in applications_of(entry)],
+        slices=[row for entry in results for row in applications_of(entry, entry.aggregates.slices)],
         examples=examples,
         provenance=_provenance(everything),
         dataset_credits=_credits(everything),
@@ -68,7 +70,7 @@ def codec_results(results: Sequence[Results], rankings: Mapping[Category, Rankin
     results = [entry for entry in results if entry.condition is None]
     ranks = {(category, rank.codec): rank for category, ranking in rankings.items() for rank in ranking.ranks}
     rows = [
-        _result(entry, category, ranks.get((category.category, entry.card.name)))
+        result_of(entry, category, ranks.get((category.category, entry.card.name)))
         for entry in results
         for category in entry.aggregates.categories
     ]
@@ -84,7 +86,19 @@ def codec_results(results: Sequence[Results], rankings: Mapping[Category, Rankin
     )
 
 
-def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> CodecResult:
+def results_under_conditions(results: Sequence[Results]) -> list[CodecResult]:
+    """One row per codec, condition and category, named ``codec@condition``; they have no rank."""
+    rows = [
+        replace(result_of(entry, category, None), codec=f"{entry.card.name}{suffix_of(entry.condition)}")
+        for entry in results
+        if entry.condition is not None
+        for category in entry.aggregates.categories
+    ]
+    return sorted(rows, key=lambda row: (CATEGORIES.index(row.summary.category), row.codec))
+
+
+def result_of(entry: Results, category: CategoryAggregate, rank: Rank | None) -> CodecResult:
+    """Make the row of one codec in one category."""
     summary, card = summarise(entry.aggregates, category), entry.card
     return CodecResult(
         codec=card.name,
@@ -92,6 +106,7 @@ def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> C
         family=card.family,
         nominal_kbps=card.nominal_kbps,
         lossless=card.kind == "lossless",
+        bit_source=card.bit_source,
         # The report's TPS is that of the card, whatever clips were run.
         summary=summary.model_copy(update={"tokens_per_second": card.tokens_per_second}),
         rank=(rank.best, rank.worst) if rank else None,
@@ -99,7 +114,7 @@ def _result(entry: Results, category: CategoryAggregate, rank: Rank | None) -> C
     )
 
 
-def _applications(entry: Results, aggregates: Sequence[ApplicationAggregate] | None = None) -> list[ApplicationRow]:
+def applications_of(entry: Results, aggregates: Sequence[ApplicationAggregate] | None = None) -> list[ApplicationRow]:
     """Return the rows of the pooled figures, or of ``aggregates``."""
     probes = {dataset.info.name: dataset.probes for dataset in entry.datasets}
     short = {
@@ -121,7 +136,8 @@ def _points(entry: Results) -> Iterator[ClipPoint]:
             yield ClipPoint(entry.card.name, row.dataset, row.clip, row.category, row.kbps, values)
 
 
-def _failures(entry: Results) -> Iterator[ClipFailure]:
+def failures_of(entry: Results) -> Iterator[ClipFailure]:
+    """Yield what has no value: clips without a resynthesis, metrics that are undefined or failed, failed probes."""
     for row in entry.rows:
         if row.status == "failed":
             reason = f"{row.error_type}: {row.error}" if row.error_type else row.error
@@ -154,6 +170,8 @@ def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
                 f"{info.selected} of {info.clips} clips, manifest {info.manifest_hash}"
             ] = None
             for stamp in dataset.provenance:
+                if stamp.stage == "imported":
+                    found.setdefault("imported: resynthesised elsewhere", {})[_taken_over(entry, stamp)] = None
                 dirty = ", with local changes" if stamp.dirty else ""
                 found.setdefault("codec-superb", {})[
                     f"{stamp.tool_version}, commit {stamp.commit or 'of a release'}{dirty}"
@@ -166,6 +184,13 @@ def _provenance(results: Sequence[Results]) -> list[tuple[str, str]]:
     metrics = {key: version for entry in results for key, version in entry.metrics.items()}
     found["metric definitions"] = {", ".join(f"{key} {version}" for key, version in sorted(metrics.items())): None}
     return [(name, " | ".join(values)) for name, values in found.items()]
+
+
+def _taken_over(entry: Results, stamp: Provenance) -> str:
+    """Say whose sound was made elsewhere, and what was done to it when it came."""
+    made = stamp.taken_over
+    changed = "" if made is None else f", {made.fitted} cut or padded at the end, {made.resampled} resampled"
+    return f"{entry.card.name}: {0 if made is None else made.files} files{changed}"
 
 
 def _model(probe: ProbeInfo) -> str:

@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from codec_superb.pipeline.comparison.results import Results
     from codec_superb.pipeline.tables.rows import ClipRow
 
-PER_CATEGORY = 2
 LONGEST = 8.0
 """Seconds; longer clips are used only where there are no shorter ones."""
 KBPS = 48
 
 
-def choose_listening(results: Sequence[Results], per_category: int = PER_CATEGORY) -> list[ReportSample]:
+def choose_listening(results: Sequence[Results], per_category: int) -> list[ReportSample]:
     """Choose up to ``per_category`` clips of each category that every codec resynthesised and whose licence allows it.
 
     Only run folders hold audio: codecs from submission files are left out, and so are datasets that are not on this

@@ -67,8 +67,11 @@ def load_manifest(name: str) -> Manifest:
         return _announced(others[name])
     near = difflib.get_close_matches(name, [*own, *others], n=3, cutoff=0.5)
     hint = f"did you mean {', '.join(near)}? " if near else ""
-    known = ", ".join(sorted([*own, *others]))
-    raise UnknownDataset(f"no dataset is called {name!r} and no such folder exists: {hint}known: {known}")
+    total = len({*own, *others})
+    raise UnknownDataset(
+        f"no dataset is called {name!r} and no such file or folder exists: {hint}"
+        f"`codec-superb datasets list` names all {total}"
+    )
 
 
 def _own() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Open a dataset, a named and hashed list of clips, by its name or from a folder of audio."""
+"""Open a dataset, a named and hashed list of clips, by its name or from a folder or files of audio."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from codec_superb.data_manifests.clip import Category, Clip
 from codec_superb.data_manifests.clip_list import INDEX_FILE
 from codec_superb.data_manifests.collections import Collection
 from codec_superb.data_manifests.errors import DatasetError, DatasetNotPrepared
+from codec_superb.data_manifests.folders.files_dataset import FilesDataset, is_audio_name, is_list_name
 from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
 from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.manifest import Manifest
@@ -57,11 +58,12 @@ class Dataset(Protocol):
 
 
 def open_dataset(spec: str | Path, *, category: Category | None = None) -> Dataset:
-    """Open a dataset by manifest name, by the path of a manifest, or any folder of audio by path.
+    """Open a dataset by manifest name, by the path of a manifest, or any folder of audio or audio file by path.
 
-    A name takes precedence over a folder of that name; ``./name`` means the folder. A folder with a clip list
-    (``index.json`` and ``clips.jsonl``) is opened by that list. ``category`` applies to the clips of a folder whose
-    ``labels.csv`` and top-level folder names give none; it is refused for a named dataset.
+    A file is a dataset of one clip, a list of files (``.txt``, ``.lst``) one of several. A name takes precedence over a
+    folder of that name; ``./name`` means the folder. A folder with a clip list (``index.json`` and ``clips.jsonl``) is
+    opened by that list. ``category`` applies to the clips of a folder whose ``labels.csv`` and top-level folder names
+    give none; it is refused for a named dataset.
 
     Raises UnknownDataset (with near matches), DatasetNotPrepared (with the command), ManifestError.
     """
@@ -70,6 +72,8 @@ def open_dataset(spec: str | Path, *, category: Category | None = None) -> Datas
     folder = Path(spec).expanduser()
     if (folder / INDEX_FILE).is_file():
         return _open_stored(folder, None, category)
+    if is_list_name(str(spec)) or is_audio_name(str(spec)):
+        return FilesDataset(folder, category)
     if folder.is_dir() or isinstance(spec, Path) or os.sep in spec:
         return FolderDataset(folder, category)
     load_manifest(spec)  # raises, with near matches

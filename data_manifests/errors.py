@@ -1,5 +1,9 @@
 """Exceptions of datasets; each message says what was expected, what came, and what to do."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
 
 class DatasetError(Exception):
     """Base of every error of this package that a user can act on; its text is shown without a traceback."""
@@ -24,6 +28,16 @@ class FetchError(DatasetError):
         super().__init__("; ".join(reasons))
         self.reasons = reasons
         """One reason per index, so that the message for several files can omit repetitions."""
+
+
+class WriteError(FetchError):
+    """What was fetched could not be written here; fetching it by hand would not help."""
+
+    def __init__(self, target: Path, error: OSError) -> None:
+        super().__init__(
+            f"cannot write {target}: {error.strerror or error}; make room there or name another place, and run the "
+            "same command again: it goes on with what has come"
+        )
 
 
 class AudioFileError(DatasetError):

@@ -20,6 +20,12 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def file_md5(path: Path) -> str:
+    """Return the MD5 (hex) of the file's bytes: what archives publish, a guard against accidents alone."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
 def file_stamp(path: Path) -> tuple[int, int]:
     """Return size in bytes and time of the last change in ns: a file whose stamp is the same is taken for unchanged."""
     state = path.stat()

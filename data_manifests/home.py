@@ -29,3 +29,8 @@ def datasets_home() -> Path:
 def packages_home() -> Path:
     """Return the folder of downloaded package files, where a user may also put one by hand."""
     return codec_superb_home() / "packages"
+
+
+def published_home() -> Path:
+    """Return the folder that holds one folder per publisher's layout, of what was fetched from publishers."""
+    return codec_superb_home() / "published"

@@ -7,7 +7,8 @@ A manifest never holds audio. It names a source of one of four kinds:
 ``files``
     exact files of web servers, with their SHA-256; an indexer reads them as a publisher's folder (``svq_ten``);
 ``local``
-    a folder that the user got from the publisher; an indexer reads its layout (``librispeech``, ``esc50``, …);
+    a folder in the publisher's layout, fetched where it is offered to everybody, or the user's; an indexer reads it
+    (``librispeech``, ``esc50``, …);
 ``huggingface``
     a repository of the Hugging Face hub and the splits to read.
 
@@ -16,8 +17,11 @@ Every source is turned into the clip list of :mod:`codec_superb.data_manifests.c
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -30,6 +34,7 @@ SCHEMA_VERSION: Literal[1] = 1
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=64)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Text = Annotated[str, Field(min_length=1)]
 Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
 
@@ -178,14 +183,80 @@ class IndexedSource(StrictModel):
     """Settings of the indexer."""
 
 
+class Archive(StrictModel):
+    """One file that a publisher offers to everybody: an archive, a part of one (``.z01``), or a plain file."""
+
+    url: Url
+    mirrors: tuple[Url, ...] = ()
+    """Further addresses of the same file, asked in turn where the first does not give it."""
+    size: int | None = Field(default=None, gt=0)
+    """Bytes; None where no source states them: the server is asked."""
+    about: int | None = Field(default=None, gt=0)
+    """Bytes as the publisher rounds them, where only that is known."""
+    sha256: Sha256 | None = None
+    md5: Md5 | None = None
+    """The publisher's MD5, where no SHA-256 is known. With neither, the hash that comes first is kept and held to."""
+    members: tuple[Text, ...] = ()
+    """Shell patterns of the members that the partition needs, one of which must match; empty takes all."""
+    inner: tuple[Text, ...] = ()
+    """Shell patterns for the members of archives within the archive, which are unpacked where those would lie."""
+    into: str = ""
+    """Folder that the members belong into, where the archive has none."""
+
+    @property
+    def filename(self) -> str:
+        """The name of the file: the last part of its address."""
+        return unquote(PurePosixPath(urlsplit(self.url).path).name)
+
+    @field_validator("into")
+    @classmethod
+    def _into_is_portable(cls, value: str) -> str:
+        return value and check_clip_id(value)
+
+
+class HubFolder(StrictModel):
+    """Files of a dataset repository of the Hugging Face hub."""
+
+    repo: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    """Commit; None takes the newest at the first time, which is kept and held to."""
+    files: tuple[Text, ...] = ()
+    """Shell patterns of the files, one of which must match; empty takes all."""
+
+
+class Download(StrictModel):
+    """What ``datasets prepare`` fetches where a publisher offers a dataset to everybody."""
+
+    archives: tuple[Archive, ...] = ()
+    hub: HubFolder | None = None
+    seen: dt.date
+    """The day on which addresses, sizes and hashes were last compared with their source."""
+    source: Text
+    """Where they come from."""
+    agreement: str = ""
+    """What its licence asks a user to agree to; empty where fetching it asks for nothing."""
+
+    @model_validator(mode="after")
+    def _names_are_different(self) -> Self:
+        if bool(self.archives) == bool(self.hub):
+            raise ValueError("a download has either archives or a folder of the hub")
+        names = [archive.filename for archive in self.archives]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"archives have the same name: {', '.join(twice)}")
+        return self
+
+
 class LocalSource(IndexedSource):
-    """A folder that is provided by the user."""
+    """A folder in the publisher's layout: ``prepare`` fetches it where there is a ``download``, or the user has it."""
 
     kind: Literal["local"]
     url: Url
     """Page from which the dataset is downloaded."""
     access: str = ""
     """Conditions of access (registration, agreement), in one or two sentences."""
+    download: Download | None = None
+    steps: tuple[Text, ...] = ()
+    """What a user does to get it, one step each, where it is not offered to everybody."""
 
 
 class PinnedFile(StrictModel):
@@ -239,6 +310,7 @@ class HuggingFaceSource(StrictModel):
     revision: str | None = None
     """Commit; None reads the newest."""
     splits: tuple[HuggingFaceSplit, ...] = Field(min_length=1)
+    download: Download | None = None
 
 
 Source = Annotated[PackagesSource | FilesSource | LocalSource | HuggingFaceSource, Field(discriminator="kind")]
@@ -273,8 +345,13 @@ class Manifest(StrictModel):
 
     @property
     def is_fetched(self) -> bool:
-        """Whether ``datasets prepare`` fetches it; ``datasets index`` reads what the user brings or the hub gives."""
+        """Whether it is made of pinned files, which ``datasets prepare`` and ``bench`` fetch without a question."""
         return isinstance(self.source, PackagesSource | FilesSource)
+
+    @property
+    def download(self) -> Download | None:
+        """What ``datasets prepare`` fetches after a question; None where there is nothing to fetch, or no question."""
+        return self.source.download if isinstance(self.source, LocalSource | HuggingFaceSource) else None
 
     @field_validator("citation")
     @classmethod

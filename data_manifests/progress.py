@@ -11,12 +11,15 @@ from typing import Literal
 class ProgressUpdate:
     """The progress of a step. Calls may come from several threads, but never two at once."""
 
-    stage: Literal["download", "cut", "check"]
+    stage: Literal["download", "unpack", "cut", "check"]
     done: int
-    """Bytes for ``download``, clips for the others."""
+    """Bytes for ``download`` and ``unpack``, clips for the others."""
     total: int
+    """0 where nobody states it."""
     item: str
     """File or clip that is being processed."""
+    alone: bool = False
+    """Whether ``done`` and ``total`` are those of this file, rather than of several that come at once."""
 
 
 OnProgress = Callable[[ProgressUpdate], None]

@@ -6,7 +6,7 @@ service and pages all may import.
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, FiniteFloat, StringConstraints
 
@@ -14,6 +14,15 @@ from codec_superb.metrics.table import Category
 from codec_superb.record import Record
 
 Text = Annotated[str, StringConstraints(max_length=1000)]
+
+
+BitSource = Literal["measured", "declared", "unknown"]
+"""Where the bits of a codec's clips come from, see ``Card.bit_source``."""
+UNCOUNTED: Final[dict[BitSource, str]] = {
+    "declared": "its bitrate is declared, not measured",
+    "unknown": "its bitrate is not stated",
+}
+"""Why a codec whose bits nobody counted has no rank among those that were measured."""
 
 
 class Estimate(Record):

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf, isfinite
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from codec_superb.metrics.errors import UnknownBackend, UnknownMetric
-from codec_superb.plugins import PluginError, Source
+
+if TYPE_CHECKING:
+    from codec_superb.plugins import Source
 
 Category = Literal["speech", "audio", "music"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -72,6 +74,8 @@ class Metric:
         Raises PluginError for a scale that has no best end.
         """
         if not self.minimum <= self.best <= self.maximum or not isfinite(self.best) or self.best == self.worst:
+            from codec_superb.plugins import PluginError
+
             raise PluginError(
                 f"{source.origin}: {self.key}: expected a finite best between minimum {self.minimum:g} and maximum "
                 f"{self.maximum:g} that is not the worst, got best {self.best:g} and worst {self.worst:g}"
@@ -114,7 +118,7 @@ _ROWS = (
             "Mean absolute difference of log-power plus mean absolute difference of magnitude between short-time "
             "spectra, summed over windows of 2048 and 512 samples with hops of a quarter."
         ),
-        paper="Engel et al., DDSP: Differentiable Digital Signal Processing, ICLR 2020",
+        paper='Engel et al., "DDSP: Differentiable Digital Signal Processing", ICLR 2020',
         target="codec_superb.metrics.spectral:stft",
     ),
     Metric(
@@ -133,7 +137,7 @@ _ROWS = (
             "The STFT distance taken between mel spectra: 150 bands with the window of 2048 samples, 80 bands with "
             "that of 512, Slaney scale and area normalisation, 0 Hz to half the sampling rate."
         ),
-        paper="Kumar et al., High-Fidelity Audio Compression with Improved RVQGAN, NeurIPS 2023",
+        paper='Kumar et al., "High-Fidelity Audio Compression with Improved RVQGAN", NeurIPS 2023',
         target="codec_superb.metrics.spectral:mel",
     ),
     Metric(
@@ -149,7 +153,10 @@ _ROWS = (
         default=True,
         version="1",
         definition="ITU-T P.862.2 wide-band listening quality at 16 kHz; a signal with itself gives 4.6438885.",
-        paper="ITU-T Recommendation P.862.2, 2007; Rix et al., Perceptual Evaluation of Speech Quality, ICASSP 2001",
+        paper=(
+            'Rix et al., "Perceptual Evaluation of Speech Quality (PESQ): A New Method for Speech Quality Assessment '
+            'of Telephone Networks and Codecs", ICASSP 2001; ITU-T Recommendation P.862.2, 2007'
+        ),
         target="codec_superb.metrics.quality:pesq",
         categories=_VOICED,
         backends=(("fast", "codec_superb.metrics.quality:pesq_fast"),),
@@ -191,8 +198,8 @@ _ROWS = (
             "Correlation of short-time third-octave envelopes at 10 kHz after removing silence, clipped to [0, 1]."
         ),
         paper=(
-            "Taal, Hendriks, Heusdens and Jensen, A Short-Time Objective Intelligibility Measure for Time-Frequency "
-            "Weighted Noisy Speech, ICASSP 2010"
+            'Taal, Hendriks, Heusdens and Jensen, "A Short-Time Objective Intelligibility Measure for Time-Frequency '
+            'Weighted Noisy Speech", ICASSP 2010'
         ),
         target="codec_superb.metrics.intelligibility:stoi",
         categories=_VOICED,
@@ -213,7 +220,11 @@ _ROWS = (
             "Pearson correlation of the pitch contours found by WORLD (50 to 1100 Hz) in cents around their median, "
             "voiced frames only, aligned by time warping."
         ),
-        paper="Morise et al., WORLD, IEICE Trans. 2016; Salvador and Chan, FastDTW, Intelligent Data Analysis 2007",
+        paper=(
+            'Morise et al., "WORLD: A Vocoder-Based High-Quality Speech Synthesis System for Real-Time Applications", '
+            'IEICE Trans. 2016; Salvador and Chan, "FastDTW: Toward Accurate Dynamic Time Warping in Linear Time and '
+            'Space", Intelligent Data Analysis 2007'
+        ),
         target="codec_superb.metrics.pitch:f0corr",
         tolerance=1e-2,
         categories=_VOICED,
@@ -234,7 +245,7 @@ _ROWS = (
             "The published variant of the F0 correlation: Praat's autocorrelation pitch every 256 samples, voicing "
             "threshold 0.6, aligned by exact dynamic time warping."
         ),
-        paper="Boersma, Accurate Short-Term Analysis of the Fundamental Frequency, IFA Proceedings 17, 1993",
+        paper='Boersma, "Accurate Short-Term Analysis of the Fundamental Frequency", IFA Proceedings 17, 1993',
         target="codec_superb.metrics.pitch:f0corr_praat",
         tolerance=1e-2,
         categories=_VOICED,
@@ -252,7 +263,7 @@ _ROWS = (
         default=True,
         version="1",
         definition="Energy of the best-scaled reference over the energy of what remains, both without their mean.",
-        paper="Le Roux et al., SDR: Half-Baked or Well Done?, ICASSP 2019",
+        paper='Le Roux et al., "SDR: Half-Baked or Well Done?", ICASSP 2019',
         target="codec_superb.metrics.distortion:si_sdr",
     ),
     Metric(
@@ -268,7 +279,7 @@ _ROWS = (
         default=True,
         version="1",
         definition="Energy of the reference over the energy of the difference; level counts.",
-        paper="Mitsufuji et al., Music Demixing Challenge 2021, Frontiers in Signal Processing 2022",
+        paper='Mitsufuji et al., "Music Demixing Challenge 2021", Frontiers in Signal Processing 2022',
         target="codec_superb.metrics.distortion:sdr",
     ),
     Metric(
@@ -285,8 +296,8 @@ _ROWS = (
         version="1",
         definition="Extended STOI: correlation of spectro-temporally normalised third-octave envelopes.",
         paper=(
-            "Jensen and Taal, An Algorithm for Predicting the Intelligibility of Speech Masked by Modulated Noise "
-            "Maskers, IEEE/ACM TASLP 2016"
+            'Jensen and Taal, "An Algorithm for Predicting the Intelligibility of Speech Masked by Modulated Noise '
+            'Maskers", IEEE/ACM TASLP 2016'
         ),
         target="codec_superb.metrics.intelligibility:estoi",
         categories=_VOICED,

@@ -207,7 +207,7 @@ def _report(variant: Variant, made: _Made, usual: Results) -> VariantReport:
     return VariantReport(
         variant=variant.name,
         failed=made.failed,
-        comparison=compare_results(made.results, usual),
+        comparison=compare_results(made.results, usual, tests=True),
         tokens=_equal_tokens(pairs, made.results, usual),
         speed=None if apart else _speed(pairs),
         left_out=(apart,) if apart else (),

@@ -31,6 +31,10 @@ from codec_superb.server.ingest.endpoints import router as ingest
 from codec_superb.server.ingest.pages import router as upload_page
 from codec_superb.server.leaderboard.endpoints import router as leaderboard
 from codec_superb.server.leaderboard.pages import router as board_page
+from codec_superb.server.local.endpoints import router as local_runs
+from codec_superb.server.local.feeder import Feeder
+from codec_superb.server.local.loopback import LoopbackOnly
+from codec_superb.server.local.runs import RunsFolder
 from codec_superb.server.moderation.endpoints import router as moderation_api
 from codec_superb.server.moderation.pages import router as moderation_pages
 from codec_superb.server.mseb.endpoints import router as mseb
@@ -59,8 +63,10 @@ class _Service(FastAPI):
         return ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type,return-value]
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
+def create_app(settings: Settings | None = None, runs: RunsFolder | None = None) -> FastAPI:
     """Make the application; nothing is opened before it starts, and everything is closed when it stops.
+
+    With ``runs`` it shows that folder and takes nothing else: no uploads, logins or decisions.
 
     The database must have been migrated (:func:`codec_superb.server.database.migrate.upgrade`; ``codec-superb serve``
     does it). ``app.state`` carries ``settings``, ``meters``, ``limiter`` and, while it runs, ``database``, ``board``
@@ -76,6 +82,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.settings = chosen
+    app.state.runs = runs
     app.state.meters = Meters()
     app.state.limiter = make_limiter()
     handle_errors(app)
@@ -83,9 +90,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(BodyLimit)
     app.add_middleware(Compression)
     app.add_middleware(HeadAsGet)
-    observe(app)  # last of the middleware: it sees all others
+    observe(app)  # it sees all others
+    if runs is not None:
+        app.add_middleware(LoopbackOnly)
     app.include_router(static_router)
-    for router in _routers():
+    for router in _routers(local=runs is not None):
         app.include_router(router, responses=EVERYWHERE)
     return app
 
@@ -104,18 +113,23 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.board.start()
         await run_sync(preload)
         await run_sync(compress_all)
+        if app.state.runs is not None:
+            app.state.feeder = Feeder(settings, app.state.database, app.state.checker, app.state.runs)
+            app.state.feeder.start()
         yield
     finally:
-        # in this order: the board's thread uses the database, and the checks end before it closes
+        # in this order: the threads use the database, and the checks end before it closes
+        if feeder := getattr(app.state, "feeder", None):
+            await run_sync(feeder.stop)
         app.state.board.stop()
         await run_sync(app.state.checker.close)
         app.state.database.close()
         del app.state.board, app.state.checker, app.state.database
 
 
-def _routers() -> Sequence[APIRouter]:
+def _routers(*, local: bool) -> Sequence[APIRouter]:
     """Return the routers of all features, a folder each, in the order in which paths are matched."""
-    return (
-        operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb, ingest, upload_page,
-        submissions, submission_pages, people, moderation_api, moderation_pages,
-    )  # fmt: skip
+    shown = (operations, board_page, pages, leaderboard, codecs, compare, listening, charts, mseb)
+    if local:
+        return (*shown, local_runs, submissions, submission_pages)
+    return (*shown, ingest, upload_page, submissions, submission_pages, people, moderation_api, moderation_pages)

@@ -28,6 +28,7 @@ from codec_superb.server.database.models import Dataset, Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.datasets.service import ensure_builtin
 from codec_superb.server.errors import OperationError
+from codec_superb.server.local.runs import RunsFolder
 from codec_superb.server.operations import logs
 from codec_superb.server.operations.meters import MULTIPROCESS
 from codec_superb.server.operations.preparation import prepare
@@ -45,10 +46,16 @@ no cycles, and a full collection over them stops every thread."""
 
 
 def serve(
-    settings: Settings, host: str = "127.0.0.1", port: int = 8000, workers: int = 1, say: Callable[[str], None] = print
+    settings: Settings,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    say: Callable[[str], None] = print,
+    runs: RunsFolder | None = None,
 ) -> int:
     """Serve until SIGTERM or Ctrl-C and return the exit code; ``port`` 0 takes a free one.
 
+    With ``runs`` the service shows that folder, in one process.
     Prepares storage and schema first. Raises OperationError with what to do where the address, the database or the
     storage cannot be had.
     """
@@ -60,11 +67,11 @@ def serve(
         logs.configure(settings.log_format)
         where = prepare(settings)
         listener.listen(2048)  # from here on the kernel queues connections instead of refusing them
-        say(f"Codec-SUPERB leaderboard: {address}")
-        say(where)
+        say(f"Codec-SUPERB leaderboard: {address}" if runs is None else f"Codec-SUPERB, local runs: {address}")
+        say(where if runs is None else f"runs in {runs.place}: shown on this machine only; Ctrl-C ends it")
         say(_seeded(settings))
         with _ending_well():
-            return _one(settings, listener) if workers == 1 else _several(settings, listener, workers)
+            return _one(settings, listener, runs) if workers == 1 else _several(settings, listener, workers)
 
 
 def application() -> FastAPI:
@@ -85,9 +92,9 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _one(settings: Settings, listener: socket.socket) -> int:
+def _one(settings: Settings, listener: socket.socket, runs: RunsFolder | None) -> int:
     tune_interpreter()
-    server = _Server(_config(settings, create_app(settings)))
+    server = _Server(_config(settings, create_app(settings, runs)))
     server.run(sockets=[listener])
     return 0 if server.started else STARTUP_FAILURE
 

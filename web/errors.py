@@ -7,3 +7,7 @@ class WebError(Exception):
 
 class ReportError(WebError):
     """The data of a report contradict each other or the metric table."""
+
+
+class PaperError(WebError):
+    """A table or a figure for a paper cannot be made as it was asked for."""

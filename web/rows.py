@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import fsum, nan
 from typing import Literal, NamedTuple
 
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.metrics.results import Estimate, Operations, ResultSummary
+from codec_superb.metrics.results import UNCOUNTED, BitSource, Estimate, Operations, ResultSummary
 from codec_superb.metrics.table import Category
 
 Source = Literal["verified", "published", "literature"]
@@ -41,6 +41,8 @@ class CodecResult:
     """Best and worst rank within the 95 % intervals, among the codecs of the page; None without a score."""
     operations: Mapping[str, Operations] = field(default_factory=dict)
     """What the codec computes for a clip, by dataset; without those on which it is not known."""
+    bit_source: BitSource = "measured"
+    """Where the bitrate comes from."""
 
     def flops(self, step: Literal["encode", "decode"]) -> Flops | None:
         """Operations per second of audio: the mean over the datasets, None where it is not known on one of them."""
@@ -51,10 +53,24 @@ class CodecResult:
             return None
         return Flops(fsum(known) / len(known), at_least=any(part.unseen for part in parts))
 
+    def on(self, summary: ResultSummary) -> CodecResult:
+        """Return the same codec on other clips, without a rank."""
+        return replace(self, summary=summary, rank=None)
+
     @property
     def kbps(self) -> float:
         """Bitrate to draw and sort by; NaN where it is not known."""
         return nan if self.summary.kbps is None else self.summary.kbps
+
+    @property
+    def rate_mark(self) -> str:
+        """What is said beside a bitrate that nobody counted; '' for a measured one."""
+        return {"declared": "declared", "unknown": "not stated"}.get(self.bit_source, "")
+
+    @property
+    def uncounted(self) -> str:
+        """Why it has no rank among measured ones; '' where its bits were counted."""
+        return UNCOUNTED.get(self.bit_source, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,12 @@ def kbps(value: float) -> str:
     return number(value, 1 if value >= 9.995 else 2)  # noqa: PLR2004 - likewise two digits
 
 
+def p_value(value: float | None) -> str:
+    """Write a p-value with two digits, ``< 0.001`` below that; a dash for None."""
+    least = 0.001
+    return f"< {least}" if value is not None and value < least else significant(value)
+
+
 def hertz(rate: int | None) -> str:
     """Write a sampling rate in kHz: ``44.1 kHz``, ``16 kHz``; a dash for None."""
     return MISSING if rate is None else f"{number(rate / 1000, 3).rstrip('0').rstrip('.')} kHz"

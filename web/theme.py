@@ -10,12 +10,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down")
-"""Plotly's names; a count without a common factor with the colours', so that 35 families differ."""
+from types import MappingProxyType
+from zlib import crc32
 
 CEILING_SYMBOL = "star"
 """Lossless codecs, of whatever family."""
+SYMBOL_PATHS = MappingProxyType({
+    "circle": "M-5.4 0a5.4 5.4 0 1 0 10.8 0a5.4 5.4 0 1 0 -10.8 0",
+    "square": "M-5-5H5V5H-5Z",
+    "diamond": "M0-7L7 0L0 7L-7 0Z",
+    "triangle-up": "M0-6L6.5 5H-6.5Z",
+    "triangle-down": "M0 6L6.5-5H-6.5Z",
+    "cross": "M-2-6H2V-2H6V2H2V6H-2V2H-6V-2H-2Z",
+    "x": "M-3-6L0-3L3-6L6-3L3 0L6 3L3 6L0 3L-3 6L-6 3L-3 0L-6-3Z",
+    "triangle-left": "M-6 0L5-6.5V6.5Z",
+    "triangle-right": "M6 0L-5-6.5V6.5Z",
+    "hourglass": "M-5.5-5.5H5.5L-5.5 5.5H5.5Z",
+    "bowtie": "M-5.5-5.5V5.5L5.5-5.5V5.5Z",
+    "pentagon": "M0-6L5.7-1.9L3.5 4.9H-3.5L-5.7-1.9Z",
+    "hexagon": "M5.2-3V3L0 6L-5.2 3V-3L0-6Z",
+    CEILING_SYMBOL: "M0-7.5L1.8-2.4L7.1-2.3L2.9 .9L4.4 6.1L0 3L-4.4 6.1L-2.9 .9L-7.1-2.3L-1.8-2.4Z",
+})  # fmt: skip
+"""Plotly's names, and the same shapes as SVG paths within -8 … 8 for legends."""
+SYMBOLS = tuple(name for name in SYMBOL_PATHS if name != CEILING_SYMBOL)
+"""Of families; a count without a common factor with the colours', so that 91 families differ."""
+
+FAMILIES = (
+    "opus", "codec2", "mp3", "lyra", "amrnb", "aac", "lc3", "encodec", "g722", "g711", "dac_16k", "mimi", "vorbis",
+    "amrwb", "speex_nb", "snac", "dac_24k", "g726", "speechtokenizer", "gsm", "wavtokenizer", "ac3", "speex_wb",
+    "dac_44k", "bigcodec", "eac3", "g729", "funcodec", "ilbc", "focalcodec", "mp2", "encodec_48k", "wma", "sbc",
+    "xcodec2", "g723_1", "xcodec_hubert_general", "musepack", "audiodec", "aptx", "academicodec", "flac", "auv",
+    "alac", "wavpack", "ima_adpcm", "nellymoser", "ra144", "audiodec_48k", "chattts_dvae", "dac_original",
+    "dac_original_16kbps", "dualcodec", "encodec_original", "higgs_audio_v2", "kanade", "l3ac", "llmcodec",
+    "longcat_audio_codec", "mimo_audio_tokenizer", "moss_audio_tokenizer", "nanocodec", "neucodec",
+    "neucodec_distilled", "qwen3_tts_tokenizer", "s3tokenizer", "semanticodec", "spark_bicodec",
+    "speechtokenizer_snake", "sqcodec", "stable_codec", "stable_codec_base", "unicodec", "vocos", "xcodec",
+    "xcodec_hubert_general_balanced", "xcodec_wavlm_mls", "xcodec_wavlm_more_data", "xy_tokenizer",
+)  # fmt: skip
+"""The families of the catalogue and of the published tables; the place decides colour and shape. New ones come at the
+end, so that a family looks the same in every chart, page and version. Those often run together differ in colour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +109,9 @@ DARK = Palette(
 )
 
 
+_PLACES = len(LIGHT.families) * len(SYMBOLS)
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
     """How a family is drawn."""
@@ -85,11 +121,28 @@ class Style:
     colour_index: int
     symbol: str
 
+    @property
+    def path(self) -> str:
+        """The shape as an SVG path."""
+        return SYMBOL_PATHS[self.symbol]
+
 
 def family_styles(families: Iterable[str]) -> dict[str, Style]:
-    """Give each family its colour and shape, by alphabetical order: the same whatever the order they come in."""
-    styles = {}
-    for index, family in enumerate(sorted(set(families))):
-        colour_index = index % len(LIGHT.families)
-        styles[family] = Style(LIGHT.families[colour_index], colour_index, SYMBOLS[index % len(SYMBOLS)])
-    return styles
+    """Give each family its colour and shape, by its name: the same whatever else is shown.
+
+    A family that is not among :data:`FAMILIES` gets a place by the hash of its name, the next one where another of
+    ``families`` has that; beyond 91 places come again.
+    """
+    shown = sorted(set(families))
+    taken = {name: FAMILIES.index(name) for name in shown if name in FAMILIES}
+    for name in shown:
+        if name not in taken:
+            used, wished = set(taken.values()), crc32(name.encode("utf-8", "surrogatepass"))
+            places = [(wished + step) % _PLACES for step in range(_PLACES)]
+            taken[name] = next((place for place in places if place not in used), places[0])
+    return {name: _style(taken[name]) for name in shown}
+
+
+def _style(place: int) -> Style:
+    colour_index, symbol = place % len(LIGHT.families), SYMBOLS[place % len(SYMBOLS)]
+    return Style(LIGHT.families[colour_index], colour_index, symbol)

@@ -20,7 +20,7 @@ from codec_superb.metrics.table import Category
 from codec_superb.record import Record
 
 NAME = "mseb"
-PAPER = "Heigold et al., Massive Sound Embedding Benchmark, NeurIPS 2025 datasets track"
+PAPER = 'Heigold et al., "Massive Sound Embedding Benchmark", NeurIPS 2025 datasets track'
 
 
 class Task(Record):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import sys
 from collections.abc import Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from codec_superb.base_codec.isolation.errors import EnvironmentFailed
@@ -122,7 +122,8 @@ def _uv() -> str | None:
     found = None if wish == "pip" else shutil.which("uv")
     if wish == "uv" and found is None:
         raise EnvironmentFailed(f"{INSTALLER_VARIABLE} asks for uv, which is not on the PATH: pip install uv")
-    if found is None and importlib.util.find_spec("pip") is None:
+    # On the path alone: whoever asks setuptools' own finder for pip cannot import setuptools in this process any more.
+    if found is None and PathFinder.find_spec("pip") is None:
         raise EnvironmentFailed(f"expected pip in {sys.prefix}, or uv on the PATH: python -m ensurepip")
     return found
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from codec_superb.cli.arguments import Group
 from codec_superb.cli.commands import (
     admin_backup,
     admin_codecs,
@@ -22,11 +23,11 @@ from codec_superb.cli.server_options import DatabaseOption, StorageOption
 app = typer.Typer(
     help="Maintain a leaderboard: tokens, submissions, codec names, audit log, backups.", no_args_is_help=True
 )
-app.add_typer(admin_tokens.app, name="token")
-app.add_typer(admin_submissions.app, name="submissions")
-app.add_typer(admin_codecs.app, name="codec")
-app.add_typer(admin_datasets.app, name="datasets")
-app.add_typer(admin_mseb.app, name="mseb")
+app.add_typer(admin_tokens.app, name="token", cls=Group)
+app.add_typer(admin_submissions.app, name="submissions", cls=Group)
+app.add_typer(admin_codecs.app, name="codec", cls=Group)
+app.add_typer(admin_datasets.app, name="datasets", cls=Group)
+app.add_typer(admin_mseb.app, name="mseb", cls=Group)
 app.command("backup")(admin_backup.backup)
 app.command("restore")(admin_backup.restore)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from codec_superb.cli.console import print_json, print_table
+from codec_superb.cli.dataset_facts import facts_of_prepared
 from codec_superb.cli.options import JsonOption
 from codec_superb.cli.server_database import server_transaction
 from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
-
-if TYPE_CHECKING:
-    from codec_superb.server.datasets.service import DatasetFacts
 
 app = typer.Typer(help="Datasets that submissions are checked against.", no_args_is_help=True)
 
@@ -62,26 +60,3 @@ def list_known(database: DatabaseOption = None, storage: StorageOption = None, a
         for e in data
     ]
     print_table("", head, cells, numbers_from=len(head))
-
-
-def facts_of_prepared(name: str) -> DatasetFacts:
-    """Describe a named dataset as it is prepared on this machine.
-
-    Raises UnknownDataset for a name without a manifest, DatasetNotPrepared with the command that prepares it.
-    """
-    from codec_superb.data_manifests import open_dataset
-    from codec_superb.data_manifests.catalogue import load_manifest
-    from codec_superb.pipeline.submission.check import KnownDataset
-    from codec_superb.server.datasets.service import DatasetFacts
-
-    manifest = load_manifest(name)  # first: a folder of this name is not meant
-    dataset = open_dataset(name)
-    known = KnownDataset(dataset.manifest_hash, {clip: dataset.clip(clip).category for clip in dataset.clip_ids()})
-    return DatasetFacts(
-        name=name,
-        title=manifest.title,
-        licence=manifest.licence,
-        known=known,
-        homepage=manifest.homepage,
-        citation=manifest.citation,
-    )

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from codec_superb.cli.console import print_json, print_table
-from codec_superb.cli.options import JsonOption
+from codec_superb.cli.options import JsonOption, plain_path
 from codec_superb.cli.server_database import ACTOR, server_transaction
-from codec_superb.cli.server_options import DatabaseOption, StorageOption
+from codec_superb.cli.server_options import DatabaseOption, StorageOption, server_settings
 
 if TYPE_CHECKING:
     from codec_superb.server.database.models import Submission
     from codec_superb.server.moderation.service import Decision
+    from codec_superb.server.settings import Settings
 
+FAULTS = 3
+"""Exit code where a file was refused."""
+MAINTAINERS = "maintainers"
 app = typer.Typer(help="List submissions and decide about them.", no_args_is_help=True)
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of a submission.")]
 ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Shown with the submission.")]
@@ -47,6 +52,34 @@ def list_submissions(
         for entry in found
     ]  # fmt: skip
     print_table("", head, rows, numbers_from=len(head), spare=("from", "received", "clips"))
+
+
+@app.command("add")
+def add(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.zip…", help="Submissions on this machine.")],
+    account: Annotated[str, typer.Option(help="Name that they are published under.")] = MAINTAINERS,
+    verified: Annotated[
+        bool, typer.Option("--verified", help="Mark them as run by the maintainers themselves.")
+    ] = False,
+    reason: ReasonOption = "",
+    database: DatabaseOption = None,
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check files of this machine as uploads are checked, and publish them; this needs no token."""
+    with server_transaction(database, storage, write=True) as session:  # makes the tables where there are none
+        from codec_superb.server.datasets.service import ensure_builtin
+
+        ensure_builtin(session)
+    outcomes = _added(files, account, reason if verified else None, server_settings(database, storage))
+    if as_json:
+        print_json(outcomes)
+    else:
+        for outcome in outcomes:
+            told = outcome["error"] or f"{outcome['codec']}, version {outcome['version']} is {outcome['status']}"
+            typer.echo(f"{plain_path(Path(outcome['file']))}: {told}")
+    if any(outcome["error"] for outcome in outcomes):
+        raise typer.Exit(FAULTS)
 
 
 @app.command("accept")
@@ -95,6 +128,31 @@ def withdraw(
 ) -> None:
     """Take back what is public; its file and its history stay."""
     _decide(submission, "withdraw", reason, database, storage, as_json=as_json)
+
+
+def _added(files: list[Path], account: str, verified: str | None, settings: Settings) -> list[dict[str, Any]]:
+    """Store files; one that is refused comes back with the error. With ``verified``, the reason, they are marked so."""
+    from codec_superb.server.database.session import Database
+    from codec_superb.server.errors import ServerError
+    from codec_superb.server.ingest.checker import Checker
+    from codec_superb.server.ingest.local_file import identity_of_account, reason_of, take_file
+    from codec_superb.server.moderation.service import decide
+
+    outcomes: list[dict[str, Any]] = []
+    with closing(Database(settings.database_url)) as opened, closing(Checker(settings)) as checker:
+        caller = identity_of_account(opened, account)
+        for file in files:
+            try:
+                receipt, new = take_file(opened, settings, checker, file, caller)
+                if verified is not None and receipt.status == "published":
+                    with opened.transaction(write=True) as session:
+                        decide(session, receipt.id, "verify", verified, actor=ACTOR)
+                    receipt = receipt.model_copy(update={"status": "verified"})
+            except ServerError as error:
+                outcomes.append({"file": str(file), "error": reason_of(error)})
+            else:
+                outcomes.append({"file": str(file), "error": "", "new": new, **receipt.model_dump(mode="json")})
+    return outcomes
 
 
 def _decide(

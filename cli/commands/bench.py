@@ -12,7 +12,7 @@ import typer
 
 from codec_superb import __version__
 from codec_superb.base_codec.options import CodecOptions
-from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json, print_table
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json, print_prose, print_table
 from codec_superb.cli.options import (
     DEFAULT_SAMPLES,
     ApplicationOption,
@@ -26,6 +26,7 @@ from codec_superb.cli.options import (
     DeviceOption,
     DtypeOption,
     JsonOption,
+    KbpsOption,
     LimitOption,
     MetricOption,
     OutOption,
@@ -38,11 +39,12 @@ from codec_superb.cli.options import (
     plain_path,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_failures
-from codec_superb.cli.selection import application_names, codec_names, conditions_of
+from codec_superb.cli.selection import application_names, codec_names, conditions_of, dataset_specs, protocol
 from codec_superb.metrics.table import METRICS
 from codec_superb.web import text
 
 if TYPE_CHECKING:
+    from codec_superb.cli.console import Board
     from codec_superb.pipeline.runs.outcome import RunOutcome
     from codec_superb.web.rows import CodecResult
 
@@ -55,12 +57,22 @@ CODECS = (
 _DECIMALS = 3
 _HEAD = ("rank", "codec", "kbps", "score", "95 % interval")
 SUMMARY = "bench.json"
-_SUMMARY_KEYS = {"fingerprint", "files", "ranking", "applications"}
+_SUMMARY_KEYS = {"fingerprint", "files", "ranking", "conditions", "applications", "verdict"}
+_SHOWN_KEYS = ("ranking", "conditions", "applications", "verdict")
 
 
 def command(
     codec: CodecOption = None,
     dataset: DatasetOption = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            "--suite",
+            metavar="NAME",
+            help="Datasets and applications of a protocol: codec_superb, speech, audio, music, ultraeval, mini.",
+        ),
+    ] = None,
+    available: Annotated[bool, typer.Option("--available", help="Of a suite, run what is on this machine.")] = False,
     condition: ConditionOption = None,
     reference: ReferenceOption = "clean",
     out: OutOption = Path("runs"),
@@ -78,11 +90,13 @@ def command(
     weights: WeightsOption = None,
     dtype: DtypeOption = "float32",
     compile_model: CompileOption = False,
+    kbps: KbpsOption = None,
     batch: BatchOption = None,
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
     limit: LimitOption = None,
     overwrite: OverwriteOption = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Show the ranking while clips are scored.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Benchmark codecs on datasets, end to end; without options, 14 classical codecs and Lyra V2 on `mini`."""
@@ -96,11 +110,12 @@ def command(
     from codec_superb.pipeline.workers.runners import open_executor
 
     conditions = conditions_of(condition, reference)
-    options = CodecOptions(weights, dtype, compile_model)
+    options = CodecOptions(weights, dtype, compile_model, kbps)
     left_out = {} if codec else _unobtainable(CODECS, options)
     codecs = [name for name in codec_names(codec or CODECS) if name not in left_out]
-    datasets = list(dataset or DATASETS)
-    applications = application_names(application)
+    named = dataset_specs(dataset or ())
+    datasets, applications = protocol(suite, named, application_names(application), available=available)
+    datasets = datasets or list(DATASETS)
     choices = choose(adopt(applications), backend or ())
     find_metrics(metric or ())
     _refuse_mixture(datasets)
@@ -114,10 +129,13 @@ def command(
                 limit=limit, overwrite=overwrite, category=category, progress=progress, executor=pool,
             )  # fmt: skip
             runs = [outcome.path for outcome in outcomes]
+            if watch:
+                progress.watch(_live_ranking(runs))
             outcomes += score(
                 runs, metrics=metric, overwrite=overwrite, backends=(("pesq", str(pesq_backend)),), progress=progress,
                 executor=pool,
             )  # fmt: skip
+            progress.watch(None)
             if applications:
                 probed = _probed(runs, probe_codec, left_out)
                 outcomes += probe(
@@ -131,6 +149,12 @@ def command(
     for why in dict.fromkeys(left_out.values()):
         note(f"left out: {why}")
     raise typer.Exit(exit_code(outcomes))
+
+
+def _live_ranking(runs: Sequence[Path]) -> Board:
+    from codec_superb.cli.ranking.live import LiveRanking
+
+    return LiveRanking(runs)
 
 
 def _unobtainable(names: Sequence[str], options: CodecOptions) -> dict[str, str]:
@@ -199,16 +223,22 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
         return before
     from codec_superb.cli import application_matrix as figure_matrix
     from codec_superb.cli.commands.report import load, rank, write
-    from codec_superb.cli.report_data import codec_results
+    from codec_superb.cli.ranking.verdict import verdict
+    from codec_superb.cli.report_data import codec_results, results_under_conditions
     from codec_superb.pipeline.output_file import write_output
 
     files = _pack(runs, out)
     results = load(runs)
     rankings = rank(results)
     write(results, rankings, page)
-    ranking = _as_data(codec_results(results, rankings))
-    figures = figure_matrix.as_data(results)
-    summary = {"fingerprint": fingerprint, "files": files, "ranking": ranking, "applications": figures}
+    summary = {
+        "fingerprint": fingerprint,
+        "files": files,
+        "ranking": _as_data(codec_results(results, rankings)),
+        "conditions": _as_data(results_under_conditions(results)),
+        "applications": figure_matrix.as_data(results),
+        "verdict": verdict(results, rankings),
+    }
     write_output(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
     return summary
 
@@ -228,7 +258,7 @@ def _fingerprint(runs: Sequence[Path]) -> str:
 def _read_summary(path: Path) -> dict[str, Any] | None:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        _rows(data["ranking"])
+        _rows(data["ranking"] + data["conditions"])
     except (OSError, ValueError, KeyError, TypeError):  # none yet, or another program's: it is written anew
         return None
     return data if isinstance(data, dict) and data.keys() >= _SUMMARY_KEYS else None
@@ -265,13 +295,16 @@ def _print(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, 
 
     if as_json:
         files = {"report": str(page), "submissions": summary["files"]}
-        shared = {key: summary[key] for key in ("ranking", "applications")}
+        shared = {key: summary[key] for key in _SHOWN_KEYS}
         print_json({**shared, "runs": as_data(outcomes), **files})
     else:
         _print_ranking(_rows(summary["ranking"]))
+        _print_ranking(_rows(summary["conditions"]), "under conditions, which are never ranked: ")
         print_matrix(summary["applications"], [row["codec"] for row in summary["ranking"]])
         if summary["files"]:
             note(f"submissions: {len(summary['files'])} in {plain_path(Path(summary['files'][0]).parent)}/*.zip")
+        for sentence in summary["verdict"].values():
+            print_prose(sentence)
         typer.echo(f"report: {plain_path(page)}")
 
 
@@ -294,15 +327,19 @@ def _as_data(rows: Sequence[CodecResult]) -> list[dict[str, Any]]:
     return found
 
 
-def _print_ranking(rows: Sequence[CodecResult]) -> None:
-    """Print a table for each category that has results."""
+def _print_ranking(rows: Sequence[CodecResult], prefix: str = "") -> None:
+    """Print a table for each category that has results; ``prefix`` begins their titles."""
     for category in dict.fromkeys(row.summary.category for row in rows):
         chosen = [row for row in rows if row.summary.category == category]
         keys = [key for key, metric in METRICS.items() if category in metric.overall and key in _measured(chosen)]
         arrows = [f"{key} {'↑' if METRICS[key].higher_is_better else '↓'}" for key in keys]
         head = (*_HEAD, *arrows, "clips")
-        print_table(_title(chosen), head, [_cells(row, keys) for row in chosen], numbers_from=2, spare=arrows)
+        print_table(
+            f"{prefix}{_title(chosen)}", head, [_cells(row, keys) for row in chosen], numbers_from=2, spare=arrows
+        )
         print()
+    if any(row.uncounted for row in rows):
+        print("declared, not stated: bitrates that nobody counted; such codecs are not ranked among measured ones\n")
     if not all(row.summary.complete for row in rows):
         print("incomplete: clips or metrics failed, or not all clips of the dataset were run\n")
 
@@ -323,4 +360,5 @@ def _cells(row: CodecResult, keys: Sequence[str]) -> tuple[str, ...]:
     estimates = (summary.metrics.get(key) for key in keys)
     numbers = (text.number(None if found is None else found.mean, _DECIMALS) for found in estimates)
     value, ends = text.number(score.value, _DECIMALS), text.interval(score.low, score.high, _DECIMALS)
-    return (text.rank(row.rank), row.codec + marks, text.kbps(row.kbps), value, ends, *numbers, clips)
+    rate = row.rate_mark if row.bit_source == "unknown" else f"{text.kbps(row.kbps)} {row.rate_mark}".rstrip()
+    return (text.rank(row.rank), row.codec + marks, rate, value, ends, *numbers, clips)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codec_superb.base_codec import registry, system
-from codec_superb.base_codec.card import EVIDENCE, Card
 from codec_superb.base_codec.errors import UnknownCodec
-from codec_superb.base_codec.isolation.lock import open_lock
+from codec_superb.cli.arguments import Group
 from codec_superb.cli.commands import codecs_env
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
 
+if TYPE_CHECKING:
+    from codec_superb.base_codec.card import Card
+
 app = typer.Typer(help="List codecs, show one codec's card, or manage private environments.", no_args_is_help=True)
-app.add_typer(codecs_env.app, name="env")
+app.add_typer(codecs_env.app, name="env", cls=Group)
 
 
 @app.command("list")
@@ -24,6 +25,8 @@ def list_codecs(
     family: Annotated[str | None, typer.Option(help="Only this family.")] = None, as_json: JsonOption = False
 ) -> None:
     """List every codec by family and bitrate."""
+    from codec_superb.base_codec import registry, system
+
     cards = [card for card in map(registry.card, registry.names()) if family in (None, card.family)]
     if not cards:
         families = sorted({registry.card(name).family for name in registry.names()})
@@ -44,14 +47,16 @@ def list_codecs(
     print_table("", head[shown], [row[shown] for row in rows], numbers_from=len(head), spare=spare)
     total = f"{count(len(cards), 'codec')} in {count(len({card.family for card in cards}), 'family', 'families')}"
     typer.echo(f"{total}; `codec-superb codecs show NAME` shows a card")
-    lacking = {card.system.name: card for card in cards if card.system is not None and system.missing(card)}
-    for card in lacking.values():
-        typer.echo(f"not installed: {system.missing(card)}")
+    for sentence in system.missing_of(cards):
+        typer.echo(f"not installed: {sentence}")
 
 
 @app.command("show")
 def show(name: str, as_json: JsonOption = False) -> None:
     """Show the card of one codec."""
+    from codec_superb.base_codec import registry
+    from codec_superb.base_codec.card import NOT_STATED
+
     card = registry.card(name)
     if as_json:
         print_json(card.model_dump(mode="json"))
@@ -59,8 +64,9 @@ def show(name: str, as_json: JsonOption = False) -> None:
     fields = card.model_dump(mode="json", exclude_none=True, exclude=None if card.kind == "neural" else {"evidence"})
     fields.update(tokens_per_second=card.tokens_per_second) if card.tokens_per_second else None
     fields["lost packets"] = fields.pop("conceals_loss", None) or card.lost_packets
-    if card.latency_ms is None:
+    if card.latency_ms is None and card.causal is not None:
         fields["latency_ms"] = "the whole clip"
+    fields |= dict.fromkeys(card.missing_statements(), NOT_STATED)
     if card.kind == "neural":
         fields["evidence"] = f"{_seen(card)}{f', {card.evidence_date}' if card.evidence_date else ''}"
         fields.pop("evidence_date", None)
@@ -71,12 +77,16 @@ def show(name: str, as_json: JsonOption = False) -> None:
 
 def _repositories(card: Card) -> list[tuple[str, str]]:
     """Return a table row for each package that comes from a repository."""
+    from codec_superb.base_codec.isolation.lock import open_lock
+
     found = () if card.isolation is None else open_lock(card.isolation.lock).repositories
     return [("from its repository", f"{each.name}: {each.url} at commit {each.commit}") for each in found]
 
 
 def _system(card: Card) -> list[tuple[str, str]]:
     """Return a table row that says whether the library or program of the system is installed."""
+    from codec_superb.base_codec import system
+
     return [] if card.system is None else [("installed", "no" if system.missing(card) else system.find(card.system))]
 
 
@@ -94,11 +104,17 @@ def _published(card: Card) -> list[tuple[str, str]]:
 
 def _seen(card: Card) -> str:
     """Say what was checked about a neural codec; '' for any other."""
+    from codec_superb.base_codec.card import EVIDENCE
+
     return EVIDENCE[card.evidence] if card.kind == "neural" else ""
 
 
 def _kbps(card: Card) -> str:
-    return "lossless" if card.nominal_kbps is None else f"{card.nominal_kbps:g}"
+    from codec_superb.base_codec.card import NOT_STATED
+
+    if card.nominal_kbps is None:
+        return card.kind if card.kind == "lossless" else NOT_STATED
+    return f"{card.nominal_kbps:g}"
 
 
 def _rate(card: Card) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codec_superb.base_codec import registry
-from codec_superb.base_codec.isolation.environment import Environment, all_environments, ensure_built, remove
-from codec_superb.base_codec.isolation.errors import EnvironmentFailed
-from codec_superb.base_codec.isolation.lock import FOR_CUDA, lock_names, open_lock
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption, plain_path
+
+if TYPE_CHECKING:
+    from codec_superb.base_codec.isolation.environment import Environment
 
 app = typer.Typer(
     help="List, build or remove private environments of codecs and of models of probes.", no_args_is_help=True
@@ -22,6 +21,8 @@ app = typer.Typer(
 @app.command("list")
 def list_environments(as_json: JsonOption = False) -> None:
     """List the private environments: which are built, where, and how large."""
+    from codec_superb.base_codec.isolation.environment import all_environments
+
     environments = all_environments()
     if as_json:
         print_json([_facts(environment) for environment in environments])
@@ -46,6 +47,8 @@ def build(names: Annotated[list[str], typer.Argument(metavar="NAME…")], as_jso
 
     With -cuda behind the name (snac-cuda) it is the environment for graphics cards, of several gigabytes.
     """
+    from codec_superb.base_codec.isolation.lock import lock_names
+
     known = lock_names()
     locks = dict.fromkeys(_named(name, known) for name in names)
     _report([_ensured(lock) for lock in locks], as_json=as_json)
@@ -58,6 +61,8 @@ def remove_environments(
     as_json: JsonOption = False,
 ) -> None:
     """Remove environments, named as for ``build``, or all; the next use of such a codec rebuilds its environment."""
+    from codec_superb.base_codec.isolation.environment import all_environments, remove
+
     if every == bool(names):
         raise typer.BadParameter("expected names of environments, or --all")
     there = all_environments()
@@ -71,6 +76,9 @@ def remove_environments(
 
 def _ensured(lock: str) -> tuple[Environment, str]:
     """Return an environment, built if necessary, and whether it was built in this call."""
+    from codec_superb.base_codec.isolation.environment import ensure_built
+    from codec_superb.base_codec.isolation.lock import open_lock
+
     announced: list[str] = []  # only a build is announced
 
     def announce(text: str) -> None:
@@ -83,6 +91,10 @@ def _ensured(lock: str) -> tuple[Environment, str]:
 
 def _named(name: str, known: list[str]) -> str:
     """Resolve a name to an environment. Raises EnvironmentFailed where there is none, or the codec needs none."""
+    from codec_superb.base_codec import registry
+    from codec_superb.base_codec.isolation.errors import EnvironmentFailed
+    from codec_superb.base_codec.isolation.lock import FOR_CUDA
+
     if name in known:
         return name
     if name.endswith(FOR_CUDA):

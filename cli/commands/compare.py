@@ -9,12 +9,20 @@ import typer
 
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
+from codec_superb.web.text import MISSING, p_value
 
 if TYPE_CHECKING:
     from codec_superb.pipeline.comparison.codecs import ComparisonReport
+    from codec_superb.pipeline.statistics.effect import PairedTest
     from codec_superb.pipeline.statistics.paired import Difference
 
 COLUMNS = ("", "first", "second", "difference", "95 % interval", "first better", "clips", "wins/losses")
+TESTED = ("p", "effect r", "d_z", "clusters")
+
+EXPLAINED = (
+    "p: Wilcoxon's signed-rank test, two-sided, over clusters (speakers, recordings), not corrected for the number of "
+    "metrics; effect r: matched-pairs rank-biserial correlation, d_z: Cohen's; positive where the first is better"
+)
 
 PUBLISHED_COLUMNS = ("", "ours", "95 % interval", "published", "difference")
 
@@ -24,21 +32,36 @@ def command(
     second: Annotated[Path | None, typer.Argument(metavar="B", help="The same of another codec.")] = None,
     published: Annotated[bool, typer.Option("--published", help="Against the published figures of A's codec.")] = False,
     across: Annotated[bool, typer.Option("--across-conditions", help="Two codecs under different conditions.")] = False,
+    table: Annotated[Path | None, typer.Option(help="The differences as a table, FILE.tex, .md or .csv.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two codecs, paired, on the clips both have: differences with 95 % intervals by speaker or recording."""
     if published == (second is not None):
         raise typer.BadParameter("give either a second codec, B, or --published")
+    if table is not None and published:
+        raise typer.BadParameter("--table is of two codecs: leave --published out")
     if second is None:
         _compare_published(first, as_json=as_json)
         return
     from codec_superb.pipeline.comparison.codecs import compare
 
     report = compare(first, second, across_conditions=across)
+    if table is not None:
+        _write(report, table)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
         print_comparison(report)
+
+
+def _write(report: ComparisonReport, path: Path) -> None:
+    from codec_superb.cli.paper.comparison import difference_rows
+    from codec_superb.pipeline.output_file import write_output
+    from codec_superb.web.paper.differences import difference_grid
+    from codec_superb.web.paper.grid import written_grid
+
+    grid = difference_grid(report.first, report.second, list(difference_rows(report)), EXPLAINED)
+    write_output(path, written_grid(grid, path.name).encode())
 
 
 def _compare_published(path: Path, *, as_json: bool) -> None:
@@ -72,23 +95,39 @@ def _compare_published(path: Path, *, as_json: bool) -> None:
 def print_comparison(report: ComparisonReport) -> None:
     """Print the differences, a table for each dataset and category."""
     typer.echo(f"{report.first} (first) against {report.second} (second); differences are first minus second")
+    tested = any(metric.test for dataset in report.datasets for metric in dataset.metrics)
     for dataset in report.datasets:
-        rows = [("overall score", *_cells(dataset.score), str(dataset.shared), "")]
+        blank = ("",) * len(TESTED) if tested else ()
+        rows = [("overall score", *_cells(dataset.score), str(dataset.shared), "", *blank)]
         rows += [
-            (metric.metric, *_cells(metric.result), str(metric.n), f"{metric.wins}/{metric.losses}")
+            (
+                metric.metric, *_cells(metric.result), str(metric.n), f"{metric.wins}/{metric.losses}",
+                *(_tested(metric.test) if tested else ()),
+            )
             for metric in dataset.metrics
             if metric.result is not None or metric.only_first or metric.only_second
-        ]
+        ]  # fmt: skip
         typer.echo("")
-        print_table(f"{dataset.dataset}, {dataset.category}", COLUMNS, rows)
+        columns = (*COLUMNS, *TESTED) if tested else COLUMNS
+        print_table(f"{dataset.dataset}, {dataset.category}", columns, rows, spare=TESTED if tested else ())
         if dataset.only_first or dataset.only_second:
             typer.echo(f"left out: {dataset.only_first} clips only first has, {dataset.only_second} only second has")
+    if tested:
+        typer.echo("")
+        typer.echo(EXPLAINED)
     categories = [(entry.category, *_cells(entry.score), ", ".join(entry.datasets), "") for entry in report.categories]
     typer.echo("")
     print_table("overall score by category", (*COLUMNS[:-2], "datasets", ""), categories)
     _say_applications(report)
     for entry in report.left_out:
         typer.echo(f"not compared: {entry.what}: {entry.reason}")
+
+
+def _tested(test: PairedTest | None) -> tuple[str, ...]:
+    if test is None:
+        return ("–",) * len(TESTED)
+    effects = (MISSING if value is None else f"{value:+.2f}" for value in (test.rank_biserial, test.cohen_dz))
+    return p_value(test.p), *effects, str(test.clusters)
 
 
 def _say_applications(report: ComparisonReport) -> None:

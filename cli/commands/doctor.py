@@ -8,17 +8,14 @@ import os
 import platform
 import shutil
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from codec_superb import __version__
-from codec_superb.base_codec.readiness import EXTRA_MODULES
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
 from codec_superb.web.text import count
@@ -30,14 +27,14 @@ OLDEST_PYTHON = (3, 11)
 ENOUGH_BYTES = 2 * 1024**3
 MODULES = {"pyyaml": "yaml", "PyYAML": "yaml", "lc3py": "lc3"}
 """Import names of packages whose distribution name differs."""
-EXTRAS = {
-    **EXTRA_MODULES,
+OTHER_EXTRAS = {
     "probes": ("faster_whisper", "onnxruntime", "whisper_normalizer", "webrtcvad", "pocketsphinx"),
     "applications": ("torch", "transformers", "whisper", "speechbrain", "torchaudio", "visqol"),
     "praat": ("parselmouth",),
     "datasets": ("datasets",),
     "server": ("fastapi", "sqlalchemy"),
 }
+"""Import names of what the extras install that no codec needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +65,8 @@ def _python() -> list[Finding]:
 
 def _packages() -> list[Finding]:
     """Check that every core requirement is installed in the required version and can be imported."""
+    from importlib import metadata
+
     from packaging.requirements import Requirement
 
     try:
@@ -106,8 +105,10 @@ def _cannot_import(module: str) -> str:
 
 
 def _extras() -> list[Finding]:
+    from codec_superb.base_codec.readiness import EXTRA_MODULES
+
     findings = []
-    for extra, modules in EXTRAS.items():
+    for extra, modules in {**EXTRA_MODULES, **OTHER_EXTRAS}.items():
         missing = [name for name in modules if importlib.util.find_spec(name) is None]
         detail = f"without {', '.join(missing)}: pip install 'codec-superb[{extra}]'" if missing else "installed"
         findings.append(Finding(f"extra {extra}", "optional" if missing else "ok", detail))
@@ -183,10 +184,11 @@ def _neural(family: str, names: list[str]) -> Finding:
     """Check for a neural codec's packages and weights without loading them, which would take gigabytes."""
     from codec_superb.base_codec import registry
     from codec_superb.base_codec.errors import CodecError
+    from codec_superb.base_codec.readiness import EXTRA_MODULES
     from codec_superb.base_codec.weights import EXTRA, locate_weights
 
     extra = registry.card(names[0]).extra or EXTRA
-    missing = [module for module in EXTRAS[extra] if importlib.util.find_spec(module) is None]
+    missing = [module for module in EXTRA_MODULES[extra] if importlib.util.find_spec(module) is None]
     if missing:
         detail = f"{count(len(names), 'setting')}, without {', '.join(missing)}: pip install 'codec-superb[{extra}]'"
         return Finding(f"codec {family}", "optional", detail)
@@ -211,6 +213,8 @@ def _applications() -> list[Finding]:
 
 
 def _storage() -> list[Finding]:
+    import tempfile
+
     from codec_superb.data_manifests.home import codec_superb_home
 
     folder = codec_superb_home()

@@ -17,20 +17,31 @@ def command(
     submitter: Annotated[str | None, typer.Option(help="Person or group that answers for it.")] = None,
     contact: Annotated[str | None, typer.Option(help="Mail address or web page for questions.")] = None,
     samples: Annotated[int, typer.Option(min=0, help="Listening samples to put in.")] = DEFAULT_SAMPLES,
+    card: Annotated[
+        Path | None, typer.Option(metavar="FILE.yaml", help="States what the codec's card does not.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Pack the scored runs of one codec, a dataset each, into a submission file that passes `check`."""
+    """Pack the scored runs of one codec, a dataset each, into a submission file that passes `check`.
+
+    With --submitter it is for a public board, for which the codec's card must state everything.
+    """
     if contact and not submitter:
         raise typer.BadParameter("--contact needs --submitter, the name it belongs to")
     from codec_superb.pipeline.runs.folder import find_runs
     from codec_superb.pipeline.submission.pack import pack
     from codec_superb.pipeline.submission.schema import Submitter
+    from codec_superb.pipeline.submission.statements import unstated
 
     folders = find_runs(runs)
     who = Submitter(name=submitter, contact=contact) if submitter else None
-    written = pack(folders, out, submitter=who, samples=samples)
+    written = pack(folders, out, submitter=who, samples=samples, card=card, public=who is not None)
     if as_json:
         print_json({"file": str(written), "runs": [str(folder.path) for folder in folders]})
     else:
         custom = ", as custom: shown, never ranked" if folders[0].info().dataset.location else ""
+        if who is None and card is None and (missing := unstated(folders[0].info().card)):
+            note(
+                f"not for a public board yet: the card does not state {', '.join(missing)}; see --submitter and --card"
+            )
         note(f"packed {len(folders)} run{'s' * (len(folders) != 1)} into {plain_path(written)}{custom}")

@@ -23,6 +23,7 @@ from codec_superb.cli.options import (
     plain_path,
 )
 from codec_superb.cli.outcomes import CLIPS_FAILED, SHOWN
+from codec_superb.cli.selection import dataset_specs
 from codec_superb.web.text import significant
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def command(
     variants = [Variant.parse(name) for name in variant or DEFAULT_VARIANTS]
     with TerminalProgress() as progress:
         report = measure_precision(
-            codec, variants, dataset, out=out, weights=weights, device=device, batch=batch, metrics=metric,
-            workers=workers, limit=limit, overwrite=overwrite, category=category, progress=progress,
+            codec, variants, dataset_specs(dataset), out=out, weights=weights, device=device, batch=batch,
+            metrics=metric, workers=workers, limit=limit, overwrite=overwrite, category=category, progress=progress,
         )  # fmt: skip
     file = out / f"{report.codec}.json"
     write_output(file, report.model_dump_json(indent=1).encode())

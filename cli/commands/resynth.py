@@ -18,6 +18,7 @@ from codec_superb.cli.options import (
     DeviceOption,
     DtypeOption,
     JsonOption,
+    KbpsOption,
     LimitOption,
     OutOption,
     OverwriteOption,
@@ -27,7 +28,7 @@ from codec_superb.cli.options import (
     WorkersOption,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_outcomes
-from codec_superb.cli.selection import codec_names, conditions_of
+from codec_superb.cli.selection import codec_names, conditions_of, dataset_specs
 
 
 def command(
@@ -41,6 +42,7 @@ def command(
     weights: WeightsOption = None,
     dtype: DtypeOption = "float32",
     compile_model: CompileOption = False,
+    kbps: KbpsOption = None,
     batch: BatchOption = None,
     workers: WorkersOption = None,
     runner: RunnerOption = "processes",
@@ -54,11 +56,11 @@ def command(
     from codec_superb.pipeline.resynthesis.stage import resynthesise
     from codec_superb.pipeline.workers.runners import open_executor
 
-    options = CodecOptions(weights, dtype, compile_model)
+    options = CodecOptions(weights, dtype, compile_model, kbps)
     with TerminalProgress() as progress, open_executor(runner, workers) as executor:
         outcomes = resynthesise(
-            codec_names(codec), dataset, out=out, conditions=conditions_of(condition, reference), device=device,
-            options=options, batch=batch, limit=limit, overwrite=overwrite, category=category,
+            codec_names(codec), dataset_specs(dataset), out=out, conditions=conditions_of(condition, reference),
+            device=device, options=options, batch=batch, limit=limit, overwrite=overwrite, category=category,
             progress=progress, executor=executor,
         )  # fmt: skip
     print_outcomes(outcomes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -144,6 +143,8 @@ def _summary(rows: Sequence[ClipRow], fitted: Mapping[str, Fitted]) -> str:
 
 def _mean(values: Sequence[float | None]) -> str:
     """Average the values that exist, and say over how many clips where some have none."""
+    from statistics import fmean
+
     known = [value for value in values if value is not None]
     if not known:
         return "–"

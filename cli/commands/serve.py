@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -14,6 +16,9 @@ LOG_FORMAT_VARIABLE = "CODEC_SUPERB_SERVER_LOG_FORMAT"
 
 
 def command(
+    runs: Annotated[
+        Path | None, typer.Argument(metavar="[RUNS]", help="Show this folder of runs, on this machine only.")
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for one that is free.")] = 8000,
     database: DatabaseOption = None,
@@ -32,7 +37,14 @@ def command(
         typer.Option(help="A line of JSON per event, or text.", show_default="text on a terminal, else json"),
     ] = None,
 ) -> None:
-    """Run the leaderboard: SQLite in a folder of its own unless told otherwise; Ctrl-C or SIGTERM ends it well."""
+    """Run the leaderboard: SQLite in a folder of its own unless told otherwise; Ctrl-C or SIGTERM ends it well.
+
+    With RUNS it shows what that folder holds, with sound, and new runs as they come; it takes no uploads then.
+    """
+    if runs is not None:
+        told = {"--database": database, "--storage": storage, "--anonymous-uploads": anonymous_uploads}
+        _refuse_with_runs(host, workers, [name for name, value in told.items() if value])
+        raise typer.Exit(_show(runs, host, port, log_format))
     settings = server_settings(database, storage)
     try:
         from codec_superb.server.serving import serve
@@ -43,6 +55,37 @@ def command(
     code = serve(chosen, host, port, workers, say=_say)
     if code:
         raise typer.Exit(code)
+
+
+def _refuse_with_runs(host: str, workers: int, options: list[str]) -> None:
+    """Refuse what contradicts a board that only this machine sees."""
+    try:
+        from codec_superb.server.local.loopback import is_loopback
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) from error
+    if not is_loopback(host):
+        raise typer.BadParameter(
+            f"local runs are shown on this machine only: expected --host 127.0.0.1, localhost or ::1, got {host}; "
+            "to show results to others, pack them and submit them to a leaderboard"
+        )
+    if options or workers != 1:
+        what = ", ".join([*options, *(["--workers"] if workers != 1 else [])])
+        raise typer.BadParameter(f"{what}: of a leaderboard; a folder of runs is shown without it, leave it out")
+
+
+def _show(runs: Path, host: str, port: int, log_format: str | None) -> int:
+    """Show a folder of runs from a database and a storage folder that end with the service."""
+    with tempfile.TemporaryDirectory(prefix="codec-superb-runs-") as storage:
+        settings = server_settings(None, Path(storage))
+        try:
+            from codec_superb.cli.local_runs import RunsOnDisk
+            from codec_superb.server.serving import serve
+        except ModuleNotFoundError as error:
+            raise missing_extra(error) from error
+        given: dict[str, object] = {"database": None, "anonymous_uploads": False}
+        if chosen := log_format or _suited():
+            given["log_format"] = chosen
+        return serve(settings.model_copy(update=given), host, port, say=_say, runs=RunsOnDisk(runs))
 
 
 def _suited() -> str | None:

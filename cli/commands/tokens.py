@@ -19,6 +19,7 @@ from codec_superb.cli.options import (
     WeightsOption,
     plain_path,
 )
+from codec_superb.cli.selection import dataset_spec
 
 if TYPE_CHECKING:
     from codec_superb.pipeline.resynthesis.token_statistics import TokenStatistics
@@ -30,7 +31,10 @@ app = typer.Typer(help="Export a codec's tokens, or decode them.", no_args_is_he
 @app.command("export")
 def export(
     codec: Annotated[str, typer.Option("--codec", help="A codec with codebooks.")],
-    dataset: Annotated[str, typer.Option("--dataset", help="A dataset by name, or a folder of audio.")],
+    dataset: Annotated[
+        str,
+        typer.Option("--dataset", help="A dataset by name, a folder or a file of audio, or - for a list of files."),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The Parquet file to write.")],
     device: DeviceOption = "auto",
     weights: WeightsOption = None,
@@ -44,13 +48,15 @@ def export(
 
     options = CodecOptions(weights, dtype, compile_model)
     with TerminalProgress() as progress:
-        done = export_tokens(codec, dataset, output, device=device, options=options, limit=limit, progress=progress)
+        done = export_tokens(
+            codec, dataset_spec(dataset), output, device=device, options=options, limit=limit, progress=progress
+        )
     for clip, reason in done.failed.items():
         note(f"{clip}: {reason}")
     if as_json:
         print_json({"file": done.file, "statistics": asdict(done.statistics), "failed": done.failed})
     else:
-        _print(done.statistics)
+        print_statistics(done.statistics)
         typer.echo(f"tokens: {plain_path(done.file)}")
     raise typer.Exit(FAILED if done.failed else 0)
 
@@ -81,7 +87,8 @@ def decode(
     raise typer.Exit(FAILED if done.failed else 0)
 
 
-def _print(statistics: TokenStatistics) -> None:
+def print_statistics(statistics: TokenStatistics) -> None:
+    """Print rates, entropy and the use of each codebook."""
     facts = [
         ("clips", f"{statistics.clips}"),
         ("seconds", f"{statistics.seconds:.1f}"),

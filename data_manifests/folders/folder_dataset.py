@@ -47,19 +47,34 @@ class FolderDataset:
         """List the folder. Raises UnknownDataset when it is missing or has no clip, ManifestError for its labels."""
         if not folder.is_dir():
             raise UnknownDataset(f"{folder} is no folder" if folder.exists() else f"there is no folder {folder}")
-        self.folder = folder.absolute()
-        self.name = _safe_name(self.folder)
-        self.title = self.name
+        paths, ignored = _list_clips(folder.absolute())
+        if not paths:
+            endings = " ".join(sorted(AUDIO_SUFFIXES))
+            raise UnknownDataset(f"no audio in {folder}: none of {ignored} files ends in one of {endings}")
+        labels = folder.absolute() / LABELS_FILE
+        rows = read_labels(labels, frozenset(paths)) if labels.exists() else {}
+        self._describe(safe_name(folder.resolve().name), folder.absolute(), category, paths, rows)
+        self.ignored = ignored
+
+    def _describe(
+        self,
+        name: str,
+        folder: Path,
+        category: Category | None,
+        paths: Mapping[str, bytes],
+        rows: Mapping[str, LabelRow],
+        place: Path | None = None,
+    ) -> None:
+        """Take the clips by id, with their paths relative to ``folder``; ``place`` is what the user named."""
+        self.folder = folder
+        self.name = self.title = name
         self.homepage: str | None = None
         self.citation: str | None = None
+        self.ignored = 0
         self._category = category
-        self._paths, self.ignored = _list_clips(self.folder)
-        if not self._paths:
-            endings = " ".join(sorted(AUDIO_SUFFIXES))
-            raise UnknownDataset(f"no audio in {folder}: none of {self.ignored} files ends in one of {endings}")
-        self._ids = sorted(self._paths)
-        labels = self.folder / LABELS_FILE
-        self._rows = read_labels(labels, frozenset(self._ids)) if labels.exists() else {}
+        self._place = place or folder
+        self._paths, self._rows = paths, rows
+        self._ids = sorted(paths)
         self.licence = self._common_licence()
 
     def __len__(self) -> int:
@@ -108,7 +123,7 @@ class FolderDataset:
     @property
     def _state(self) -> Path:
         """What is kept about this folder: collections in the folder of this name, hashes in the file beside it."""
-        key = hashlib.sha256(os.fsencode(os.path.realpath(self.folder))).hexdigest()[:32]
+        key = hashlib.sha256(os.fsencode(os.path.realpath(self._place))).hexdigest()[:32]
         return codec_superb_home() / "folders" / key
 
     def _content(self, clip_id: str, cache: HashCache) -> str:
@@ -144,14 +159,19 @@ def _list_clips(root: Path) -> tuple[dict[str, bytes], int]:
         if relative.suffix.lower() not in AUDIO_SUFFIXES:
             ignored += root / relative not in ours
             continue
-        path = os.fsencode(relative)
-        clip_id = escape_path(path)
-        if clip_id in clips:
-            raise ManifestError(f"{path!r} and {clips[clip_id]!r} give one clip id, {clip_id}: rename one")
-        clips[clip_id] = path
+        add_clip(clips, os.fsencode(relative))
     return clips, ignored
 
 
-def _safe_name(folder: Path) -> str:
-    name = os.fsencode(folder.resolve().name).decode("utf-8", "replace")
+def add_clip(clips: dict[str, bytes], path: bytes) -> None:
+    """Add a relative path by its clip id. Raises ManifestError where another has that id."""
+    clip_id = escape_path(path)
+    if clip_id in clips:
+        raise ManifestError(f"{path!r} and {clips[clip_id]!r} give one clip id, {clip_id}: rename one")
+    clips[clip_id] = path
+
+
+def safe_name(name: str) -> str:
+    """Return the name of a dataset for the name of a folder or file: characters replaced that are no letters."""
+    name = os.fsencode(name).decode("utf-8", "replace")
     return re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._-")[:64] or "folder"

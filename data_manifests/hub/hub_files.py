@@ -56,7 +56,7 @@ def find_hub_files(
     """
     local = not download or is_offline()
     try:
-        with _quiet_client():
+        with quiet_client():
             paths = _paths(repository, files, revision, local=local)
     except _Refused as error:
         raise FetchError(_missing(label, repository, files, revision, str(error), local=local)) from error
@@ -98,7 +98,7 @@ def _paths(repository: str, files: Sequence[str], revision: str | None, *, local
 
 
 @contextlib.contextmanager
-def _quiet_client() -> Iterator[None]:
+def quiet_client() -> Iterator[None]:
     """Keep the client's lines about repeated requests off the terminal; what fails is told by its error."""
     loggers = [logging.getLogger(name) for name in _CLIENT]
     levels = [logger.level for logger in loggers]

@@ -3,7 +3,8 @@
 A file is taken, in this order, from the folder of package files (where it may have been put by hand), from pip's
 local ``find-links`` folders, and from the indexes. A download is written to ``<file>.part`` and renamed when its
 SHA-256 is right; an interrupted download is resumed, a corrupt one is repeated. A :class:`WebFile` comes from its own
-address, by pip's certificates, proxy and time limits too.
+address, by pip's certificates, proxy and time limits too; it may be known by its MD5, or by no hash, and is then
+resumed only where the server says that it is still the same file.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from codec_superb.data_manifests.errors import FetchError
-from codec_superb.data_manifests.files import file_sha256, locked
+from codec_superb.data_manifests.errors import FetchError, WriteError
+from codec_superb.data_manifests.files import file_md5, file_sha256, locked
 from codec_superb.data_manifests.manifest import PackageFile
 from codec_superb.data_manifests.packages.index_client import IndexClient, WebFile
 from codec_superb.data_manifests.packages.pip_settings import PipSettings
@@ -43,13 +44,13 @@ class Fetcher:
             path = self._local(file)
             if path is None:
                 path = self._download(file, received)
-            received(file.size)
+            received(_size(path))
             return path
 
     def _local(self, file: PackageFile | WebFile) -> Path | None:
         for folder in (self.folder, *self.settings.find_links):
             path = folder / file.filename
-            if path.is_file() and path.stat().st_size == file.size and file_sha256(path) == file.sha256:
+            if path.is_file() and file.size in {0, path.stat().st_size} and not _difference(file, path):
                 return path
         return None
 
@@ -57,7 +58,7 @@ class Fetcher:
         target = self.folder / file.filename
         reasons = []
         if target.exists():
-            reasons.append("the existing file has another SHA-256")
+            reasons.append(f"the existing file has another {'MD5' if _md5(file) else 'SHA-256'}")
         tries = self._tries(file)
         if not tries:
             reasons.append("pip is configured with no index")
@@ -69,7 +70,7 @@ class Fetcher:
             except FetchError as error:
                 reasons.append(str(error))
             except OSError as error:
-                raise FetchError(f"cannot write {target}: {error.strerror or error}") from error
+                raise WriteError(target, error) from error
             else:
                 return target
         raise FetchError(*reasons)
@@ -88,34 +89,82 @@ class Fetcher:
             if isinstance(source, Path):
                 shutil.copyfile(source, part)
             else:
-                self._resume(client, source, part, file.size, received)
-            found = file_sha256(part)
-            if found == file.sha256:
+                self._resume(client, source, part, file, received)
+            difference = _difference(file, part)
+            if not difference:
                 return part
             part.unlink()
-        raise FetchError(f"{client.name} serves it with SHA-256 {found}, expected {file.sha256}")
+        raise FetchError(f"{client.name} serves it with {difference}")
 
-    def _resume(self, client: IndexClient, url: str, part: Path, size: int, received: Received) -> None:
-        failures = 0
-        while (have := part.stat().st_size if part.exists() else 0) < size:
+    def _resume(
+        self, client: IndexClient, url: str, part: Path, file: PackageFile | WebFile, received: Received
+    ) -> None:
+        failures, whole = 0, False
+        while not whole and not (file.size and _size(part) >= file.size):
+            have, error = _size(part), None
             try:
-                self._append(client, url, part, have, received)
-                error = None
+                whole = self._append(client, url, part, file, received)
             except FetchError as broken:
                 error = broken
-            now = part.stat().st_size if part.exists() else 0
+            now = _size(part)
             # A try that brought nothing ends it: urllib3 has retried the connection already.
             failures = failures + 1 if now > have else _RESUMPTIONS
-            if now < size and failures >= _RESUMPTIONS:
-                raise error or FetchError(f"{client.name} sent {now} of {size} bytes")
+            if not whole and now < (file.size or now + 1) and failures >= _RESUMPTIONS:
+                raise error or FetchError(f"{client.name} sent {now} of {file.size or 'more'} bytes")
+        _tag(part).unlink(missing_ok=True)
 
-    def _append(self, client: IndexClient, url: str, part: Path, have: int, received: Received) -> None:
+    def _append(
+        self, client: IndexClient, url: str, part: Path, file: PackageFile | WebFile, received: Received
+    ) -> bool:
+        """Receive what is missing; return whether the server has sent all that it has."""
+        validator = _known_validator(part, url)
+        # without a hash, nothing else tells that the rest belongs to the same file
+        have = _size(part) if validator or _has_hash(file) else 0
         # A server may ignore Range and send the whole (RFC 9110, section 14.2): then the file begins anew.
-        with client.download(url, start=have) as (starts_at, chunks), part.open("ab" if starts_at else "wb") as output:
-            done = starts_at
-            for chunk in chunks(_CHUNK):
-                if self.stop.is_set():
-                    raise FetchError("the download was stopped")
-                output.write(chunk)
-                done += len(chunk)
-                received(done)
+        with client.download(url, start=have, validator=validator) as answer:
+            if file.size and answer.total not in {None, file.size}:
+                raise FetchError(f"{client.name} serves {answer.total} bytes, expected {file.size}")
+            _tag(part).write_text(f"{url}\n{answer.validator}", encoding="utf-8")
+            done = answer.start
+            with part.open("ab" if answer.start else "wb") as output:
+                for chunk in answer.chunks(_CHUNK):
+                    if self.stop.is_set():
+                        raise FetchError("the download was stopped")
+                    output.write(chunk)
+                    done += len(chunk)
+                    received(done)
+        return answer.total is None or done >= answer.total
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _tag(part: Path) -> Path:
+    """Return the file that says where a part comes from, and what its server calls that state of it."""
+    return part.with_name(f"{part.name}.from")
+
+
+def _known_validator(part: Path, url: str) -> str:
+    try:
+        address, _, validator = _tag(part).read_text(encoding="utf-8").partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return validator if address == url else ""
+
+
+def _md5(file: PackageFile | WebFile) -> str:
+    return file.md5 if isinstance(file, WebFile) and not file.sha256 else ""
+
+
+def _has_hash(file: PackageFile | WebFile) -> bool:
+    return bool(file.sha256 or _md5(file))
+
+
+def _difference(file: PackageFile | WebFile, path: Path) -> str:
+    """Return the hash that was found and the one that was expected; '' where they agree or none is known."""
+    if not _has_hash(file):
+        return ""
+    name, wanted = ("MD5", _md5(file)) if _md5(file) else ("SHA-256", file.sha256)
+    found = file_md5(path) if name == "MD5" else file_sha256(path)
+    return "" if found == wanted else f"{name} {found}, expected {wanted}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, wait
 from pathlib import Path
 
-from codec_superb.data_manifests.errors import FetchError
+from codec_superb.data_manifests.errors import FetchError, WriteError
 from codec_superb.data_manifests.manifest import PackageFile, PinnedFile
 from codec_superb.data_manifests.packages.debian_mirrors import addresses
 from codec_superb.data_manifests.packages.fetch import Fetcher, Received
@@ -88,7 +88,7 @@ def _refuse_missing(files: Mapping[str, Wanted], outcomes: dict[str, Future[Path
     errors = {files[key].filename: error for key, outcome in outcomes.items() if (error := outcome.exception())}
     reasons: list[str] = []
     for error in errors.values():
-        if not isinstance(error, FetchError):
+        if not isinstance(error, FetchError) or isinstance(error, WriteError):
             raise error
         reasons += [reason for reason in error.reasons if reason not in reasons]
     if errors:
@@ -101,9 +101,12 @@ def _refuse_missing(files: Mapping[str, Wanted], outcomes: dict[str, Future[Path
 class _Meter:
     """Sums the received bytes of all downloads, and serialises the calls of the progress callback."""
 
-    def __init__(self, files: Iterable[Wanted], progress: OnProgress) -> None:
+    def __init__(self, files: Collection[Wanted], progress: OnProgress) -> None:
         self._received = {file.filename: 0 for file in files}
-        self._total = sum(file.size for file in files)
+        # of files that nobody states the size of, there is no total
+        sizes = [file.size for file in files]
+        self._total = sum(sizes) if all(sizes) else 0
+        self._alone = len(files) == 1
         self._progress = progress
         self._lock = threading.Lock()
 
@@ -113,4 +116,4 @@ class _Meter:
     def tell(self, filename: str, received: int) -> None:
         with self._lock:
             self._received[filename] = received
-            self._progress(ProgressUpdate("download", sum(self._received.values()), self._total, filename))
+            self._progress(ProgressUpdate("download", sum(self._received.values()), self._total, filename, self._alone))

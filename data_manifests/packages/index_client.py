@@ -27,6 +27,7 @@ from codec_superb.data_manifests.packages.pip_settings import PipSettings, local
 Chunks = Callable[[int], Iterator[bytes]]
 
 _PARTIAL_CONTENT = 206
+_RANGE_NOT_SATISFIABLE = 416
 _CONNECTIONS = 2
 """Retries of a connection; few, so that a missing network is reported soon."""
 _CONNECT_SECONDS = 15.0
@@ -39,16 +40,31 @@ class WebFile:
     folder: str
     """Address of the folder, without a slash at its end."""
     filename: str
-    sha256: str
-    size: int
-    """Bytes."""
+    sha256: str = ""
+    """'' where only the MD5 is known, or no hash at all: then the first file that comes whole is taken."""
+    size: int = 0
+    """Bytes; 0 where nobody states them."""
     urls: tuple[str, ...] = ()
     """Whole addresses to ask in turn, where the file has several or they do not end in its name on this machine."""
+    md5: str = ""
 
     @property
     def addresses(self) -> tuple[str, ...]:
         """The addresses to ask in turn."""
         return self.urls or (f"{self.folder}/{self.filename}",)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server sends of a file."""
+
+    start: int
+    """Offset of the first byte."""
+    total: int | None
+    """Bytes of the whole file; None where the server does not say."""
+    validator: str
+    """What tells this state of the file from any other: a strong ETag or the time of its last change; or ''."""
+    chunks: Chunks
 
 
 class IndexClient:
@@ -79,25 +95,40 @@ class IndexClient:
         raise FetchError(f"{self.name} has {file.project}, but not this file")
 
     @contextlib.contextmanager
-    def download(self, url: str, *, start: int) -> Iterator[tuple[int, Chunks]]:
-        """Yield the offset of the response (``start``, or 0 when the server ignores the range) and its reader.
+    def download(self, url: str, *, start: int, validator: str = "") -> Iterator[Answer]:
+        """Yield what the server sends from ``start`` on, or from 0 when it ignores the range.
 
-        Raises FetchError for any failure of the network.
+        With a ``validator`` a file that has changed since is sent from 0 (RFC 9110, section 13.1.5). Raises FetchError
+        for any failure of the network.
         """
         # identity: bytes of a range must be those of the file, not of a compressed transfer (RFC 9110, section 14).
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
+        if start and validator:
+            headers["If-Range"] = validator
         try:
             response = self._session.get(url, headers=headers, stream=True)
+            if start and response.status_code == _RANGE_NOT_SATISFIABLE:  # the file is shorter now
+                response.close()
+                response = self._session.get(url, headers={"Accept-Encoding": "identity"}, stream=True)
             response.raise_for_status()
         except OSError as error:
             if isinstance(error, requests.HTTPError):
                 error.response.close()  # its body was not read: the session does not know that it is done with
             raise FetchError(f"{_without_password(url)}: {_reason(error)}") from error
         with response:
+            begins = start if response.status_code == _PARTIAL_CONTENT else 0
             try:
-                yield (start if response.status_code == _PARTIAL_CONTENT else 0), response.iter_content
+                yield Answer(begins, _total(response, begins), _validator(response), response.iter_content)
             except requests.RequestException as error:
                 raise FetchError(f"{_without_password(url)}: the connection broke off") from error
+
+    def size(self, url: str) -> int | None:
+        """Return the size in bytes that the server states for a file; None where it does not answer or say."""
+        try:
+            with self._session.head(url, headers={"Accept-Encoding": "identity"}, allow_redirects=True) as response:
+                return _total(response, 0) if response.ok else None
+        except OSError:
+            return None
 
     def _page(self, project: str) -> pypi_simple.ProjectPage:
         if self._folder is not None:
@@ -166,6 +197,19 @@ def _session(settings: PipSettings) -> requests.Session:
     if settings.proxy:
         session.proxies = {"http": settings.proxy, "https": settings.proxy}
     return session
+
+
+def _total(response: requests.Response, start: int) -> int | None:
+    if "Content-Encoding" in response.headers:  # sent compressed in spite of everything: the length is not the file's
+        return None
+    length = response.headers.get("Content-Length", "")
+    return start + int(length) if length.isdecimal() else None
+
+
+def _validator(response: requests.Response) -> str:
+    etag = response.headers.get("ETag", "")
+    # RFC 9110, section 13.1.5: a weak ETag cannot tell whether the bytes are the same
+    return response.headers.get("Last-Modified", "") if not etag or etag.startswith("W/") else etag
 
 
 def _without_password(url: str) -> str:

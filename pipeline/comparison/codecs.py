@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.weights import describe_weights
+from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.comparison.applications import PairedApplication, compare_applications
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
@@ -53,11 +55,14 @@ def compare(first: Path, second: Path, *, across_conditions: bool = False) -> Co
             f"expected two codecs under one condition, got {one.title} and {two.title}: the difference would be of "
             "codecs and conditions at once; ask for it with --across-conditions"
         )
-    return compare_results(one, two)
+    return compare_results(one, two, tests=True)
 
 
-def compare_results(first: Results, second: Results) -> ComparisonReport:
-    """Compare loaded results on the datasets, metrics and clips that both have."""
+def compare_results(first: Results, second: Results, *, tests: bool = False) -> ComparisonReport:
+    """Compare loaded results on the datasets, metrics and clips that both have.
+
+    ``tests`` adds p-values and effect sizes of metrics, which need ``scipy.stats``.
+    """
     datasets, left_out = _shared_datasets(first, second)
     if not datasets:
         reasons = "; ".join(f"{entry.what}: {entry.reason}" for entry in left_out)
@@ -71,7 +76,7 @@ def compare_results(first: Results, second: Results) -> ComparisonReport:
         else:
             metrics.append(key)
     rows = (_only(entry.rows, datasets) for entry in (first, second))
-    paired = compare_paired(*rows, metrics=metrics, table=table)
+    paired = compare_paired(*rows, metrics=metrics, table=table, tests=tests)
     applications, apart = compare_applications(first, second, datasets)
     left_out += [LeftOut(what=f"{entry.probe} on {entry.dataset}", reason=entry.reason) for entry in apart]
     one, two = _names(first, second)
@@ -105,12 +110,12 @@ def _weights(card: Card) -> str:
 def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:
     """Rank codecs, one Results each (see :func:`~codec_superb.pipeline.comparison.results.combine`), by category.
 
-    Results under a condition have no rank.
+    Results under a condition have no rank, and those of declared or unknown bitrates none among measured ones.
     Where codecs were run on different states of a dataset, the state that most of them have counts; the others are
     unranked as not run on it. So are rows with another version of a metric.
     """
     states: dict[str, list[str]] = {}
-    results = [entry for entry in results if entry.condition is None]
+    results, apart = _counted([entry for entry in results if entry.condition is None])
     for entry in results:
         for dataset in entry.datasets:
             states.setdefault(dataset.info.name, []).append(_state(entry, dataset.info.name))
@@ -127,7 +132,21 @@ def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:
         )
         for entry in results
     }
-    return rank_codecs(rows)
+    rankings = rank_codecs(rows)
+    return {
+        category: replace(ranking, unranked={**ranking.unranked, **apart}) for category, ranking in rankings.items()
+    }
+
+
+def _counted(results: Sequence[Results]) -> tuple[list[Results], dict[str, str]]:
+    """Return the results that are ranked together, and why the others are not: those whose bits were counted.
+
+    Where none were, declared bitrates are ranked among themselves, else unknown ones.
+    """
+    sources = {entry.card.bit_source for entry in results}
+    ranked = next((source for source in ("measured", "declared") if source in sources), "unknown")
+    apart = {entry.card.name: UNCOUNTED[source] for entry in results if (source := entry.card.bit_source) != ranked}
+    return [entry for entry in results if entry.card.bit_source == ranked], apart
 
 
 def _state(results: Results, name: str) -> str:

@@ -212,6 +212,8 @@ def _identity(card: Card) -> dict[str, str]:
     Weights of one hash are equal whatever their source; whether they are untrained is kept.
     """
     fields = card.model_dump(mode="json", exclude=set(UNESSENTIAL))
+    if card.delay_source == "found":  # by each run for itself
+        fields |= {"delay_samples": None, "delay_source": "declared"}
     if card.weights is not None and card.weights.sha256 is not None:
         fields["weights"] = [card.weights.sha256, card.weights.config_sha256, card.weights.source == "random"]
     # a submission has its paths shortened, a run folder has not: compared as `pack` would write them

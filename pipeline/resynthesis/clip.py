@@ -19,6 +19,7 @@ from codec_superb.base_codec.card import Weights
 from codec_superb.base_codec.errors import CodecUnusable
 from codec_superb.base_codec.fitting import non_finite
 from codec_superb.base_codec.interface import Codec, Encoded
+from codec_superb.base_codec.live import is_live
 from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.base_codec.registry import open_codec
 from codec_superb.base_codec.weights import describe_weights
@@ -136,9 +137,9 @@ class _LoadedCodec:
         return self.codec
 
     def close(self) -> None:
-        """Close what is open."""
-        codec, self.codec, self.key = self.codec, None, None
-        if codec is not None:
+        """Close what is open; a codec that lives in this process is its owner's to close."""
+        codec, key, self.codec, self.key = self.codec, self.key, None, None
+        if codec is not None and key is not None and not is_live(key[0]):
             codec.close()
 
 
@@ -148,6 +149,11 @@ _HOLDER = _LoadedCodec()
 def opened(name: str, device: str, options: CodecOptions) -> Codec:
     """Return the codec as this worker has it open."""
     return _HOLDER.get(name, device, options)
+
+
+def let_go() -> None:
+    """Close what this process has open: for one that is no worker, and goes on to other work."""
+    _HOLDER.close()
 
 
 def prepare_codec(task: tuple[str, str, CodecOptions]) -> Iterator[OpenedCodec]:
@@ -295,7 +301,7 @@ def _row(task: ResynthTask, target: Target, sound: _Sound, coded: _Coded) -> Res
         bits=coded.encoded.bits,
         tokens=coded.encoded.tokens,
         encode_s=coded.encode_s,
-        decode_s=coded.decode_s,
+        decode_s=None if coded.encoded.one_step else coded.decode_s,
         lag_samples=lag,
         clipped_samples=stored.clipped_samples,
         resynthesis_sha256=stored.sha256,
@@ -333,7 +339,7 @@ def _checked(decoded: NDArray[np.float32], encoded: Encoded, samples: int) -> ND
         raise _BrokenContract(
             f"expected float32 of shape (channels, {samples}) from the codec, got {decoded.dtype} of {decoded.shape}"
         )
-    if encoded.bits < 0:
+    if encoded.bits is not None and encoded.bits < 0:
         raise _BrokenContract(f"expected a payload of 0 bits or more, got {encoded.bits}")
     wrong = non_finite(decoded)
     if wrong:

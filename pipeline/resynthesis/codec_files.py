@@ -18,7 +18,10 @@ from codec_superb.files_read import modules_of, noticing
 from codec_superb.pipeline.workers.progress import Progress
 from codec_superb.plugins import file_of, is_file_name
 
-DECLARE = "name it in weights_files(), so that a changed file restarts the run (docs/adding-a-codec.md)"
+DECLARE = (
+    "open it while the codec is made, or name it in weights_files(), so that a changed file restarts the run "
+    "(docs/adding-a-codec.md)"
+)
 
 
 class OpenedLate(NamedTuple):

@@ -12,11 +12,10 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure
 from codec_superb.base_codec.weights import check_options_apply
 from codec_superb.data_manifests import Category, Dataset, open_dataset
-from codec_superb.data_manifests.catalogue import is_plugged
 from codec_superb.pipeline.conditions.record import Condition, suffix_of
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.readiness import is_finished, make_ready
-from codec_superb.pipeline.runs.dataset_access import DatasetSpec, location_of
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec, refuse_output_inside
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.runs.info import codec_source, spec_hash, titled
 from codec_superb.pipeline.runs.selection import select_clips
@@ -94,8 +93,8 @@ def plan_runs(
         for codec in codecs
         for condition in (None, *conditions)
     ]
-    # resyntheses inside a folder of audio would be its clips at the next call
-    _refuse_output_inside(opened, asked.out)
+    for spec, dataset in opened:
+        refuse_output_inside(spec, dataset, asked.out)
     _refuse_twins(plans)
     return plans
 
@@ -127,14 +126,6 @@ def _plan(
         asked.tokens and card.codebooks is not None,
         condition,
     )
-
-
-def _refuse_output_inside(opened: Sequence[tuple[str, Dataset]], out: Path) -> None:
-    """Refuse an output folder inside a dataset's folder, where resyntheses would become clips of the next call."""
-    for spec, dataset in opened:
-        place = location_of(spec)
-        if place is not None and not is_plugged(spec) and out.resolve().is_relative_to(Path(place).resolve()):
-            raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another --out")
 
 
 def _refuse_twins(plans: Sequence[Plan]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -26,21 +27,26 @@ from codec_superb.pipeline.resynthesis.clip import (
     resynthesise_clips,
 )
 from codec_superb.pipeline.resynthesis.codec_files import LateFiles, OpenedLate, changed_files, unseen
+from codec_superb.pipeline.resynthesis.found_lag import LagTask, Trial, delay_of, first_clips, lags_of_clips
 from codec_superb.pipeline.resynthesis.operations import count_operations
 from codec_superb.pipeline.resynthesis.plan import Asked, Plan, plan_runs
-from codec_superb.pipeline.runs.dataset_access import location_of
-from codec_superb.pipeline.runs.info import DatasetInfo, RunInfo
-from codec_superb.pipeline.runs.journal import Journal
-from codec_superb.pipeline.runs.outcome import FailedClip, RunOutcome
-from codec_superb.pipeline.runs.probes import drop_probes
+from codec_superb.pipeline.resynthesis.run_table import (
+    RowJournal,
+    describe,
+    is_news,
+    outcome_of,
+    rows_of,
+    without_probes,
+)
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.runs.outcome import RunOutcome
 from codec_superb.pipeline.runs.provenance import stamp, supersede
 from codec_superb.pipeline.tables.rows import ClipRow, ResynthesisRow
 from codec_superb.pipeline.workers.batches import BatchQueue
 from codec_superb.pipeline.workers.devices import Device, chosen_device
 from codec_superb.pipeline.workers.executor import Executor, TaskResult, WorkerCrash
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
-
-_Journal = Journal[ResynthesisRow]
 
 
 def resynthesise(
@@ -148,7 +154,7 @@ def _changed(before: RunInfo, plan: Plan, files: Sequence[str]) -> str:
 def _resume(
     plan: Plan,
     before: RunInfo | None,
-    journal: _Journal,
+    journal: RowJournal,
     device: Device,
     pool: Executor,
     progress: Progress,
@@ -156,13 +162,16 @@ def _resume(
     """Compute the clips that are not in the journal, then write the table if it changes."""
     todo = [clip for clip in plan.clips if not _finished(plan, journal, clip)]
     progress.start(f"{plan.title} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
-    info = _describe(plan, before)
+    info = describe(plan, before)
     stale = info.status == "started" or not plan.folder.has_table()
     if todo:
         on = _prepare(plan, device, pool, progress)
         if told := unseen(plan.codec, plan.card, on.files):
             progress.message(told)
         info = _with_weights(info, on.weights, before)
+        info = _with_delay(plan, info, on, pool, progress)
+        if info.card.delay_source == "found":
+            plan = replace(plan, options=plan.options._replace(delay=info.card.delay_samples))
         seconds = _batch_seconds(plan, on, progress)
         new = stamp("resynth", on.device, batch_seconds=seconds)
         noted = {"provenance": supersede(info.provenance, new), "codec_files": on.files}
@@ -173,56 +182,15 @@ def _resume(
             # behind the timed clips, which it would warm the worker for
             counted = count_operations(plan, journal, info.operations, device, pool)
             info = info.model_copy(update={"operations": counted})
-        info = _without_probes(plan, info, progress)
-        plan.folder.write_rows(map(ClipRow.of, _rows(plan, journal)), metrics=())
+        info = without_probes(plan, info, progress)
+        plan.folder.write_rows(map(ClipRow.of, rows_of(plan, journal)), metrics=())
         info = info.model_copy(update={"status": "resynthesised", "metrics": {}})
     if info != before:
         plan.folder.write_info(info)
-    return _outcome(plan, journal, len(todo))
+    return outcome_of(plan, journal, len(todo))
 
 
-def _without_probes(plan: Plan, info: RunInfo, progress: Progress) -> RunInfo:
-    """Drop the probe results, which belong to other rows than the new table's; predictions stay in their journal."""
-    if info.probes:
-        names = ", ".join(info.probes)
-        progress.message(f"{plan.folder.path}: its clips are not those that were probed ({names}); probe them again")
-    return drop_probes(plan.folder, info)
-
-
-def _outcome(plan: Plan, journal: _Journal, done: int) -> RunOutcome:
-    """Count computed, reused and failed clips."""
-    asked = len(plan.clips)
-    outcome = RunOutcome(plan.folder.path, plan.title, plan.dataset.name, "resynth", asked, done, asked - done)
-    for row in _rows(plan, journal):
-        if row.status == "failed":
-            outcome.failed.append(FailedClip(row.clip, row.stage, f"{row.error_type}: {row.error}"))
-    return outcome
-
-
-def _describe(plan: Plan, before: RunInfo | None) -> RunInfo:
-    """Return the info of the requested run; its status is kept where its table has the requested rows."""
-    dataset = DatasetInfo(
-        name=plan.dataset.name,
-        title=plan.dataset.title,
-        manifest_hash=plan.dataset.manifest_hash,
-        clips=len(plan.dataset),
-        selected=len(plan.clips),
-        licence=plan.dataset.licence,
-        homepage=plan.dataset.homepage,
-        citation=plan.dataset.citation,
-        location=location_of(plan.spec.spec),
-        category=plan.spec.category,
-    )
-    if before is None:
-        return RunInfo(
-            card=plan.card, dataset=dataset, condition=plan.condition, spec_hash=plan.spec_hash, status="started"
-        )
-    # another selection needs another table
-    status = before.status if before.dataset.selected == dataset.selected else "started"
-    return before.model_copy(update={"dataset": dataset, "status": status})
-
-
-def _finished(plan: Plan, journal: _Journal, clip: str) -> bool:
+def _finished(plan: Plan, journal: RowJournal, clip: str) -> bool:
     """Whether a clip has a valid resynthesis; a power loss may have left an empty file, since files are not synced.
 
     A clip whose category has changed is computed again: the manifest's hash does not cover categories.
@@ -251,12 +219,43 @@ def _prepare(plan: Plan, device: Device, pool: Executor, progress: Progress) -> 
 def _with_weights(info: RunInfo, opened: Weights | None, before: RunInfo | None) -> RunInfo:
     """Record the opened weights on the run's card. Raises PipelineError where the run was made with others."""
     card = info.card
+    known = card.weights
+    if before is None and known and opened and known.source == opened.source and known.sha256 != opened.sha256:
+        raise PipelineError(
+            f"{card.name}: its weights differ from one opening to the next: load trained ones, or begin with "
+            "torch.manual_seed(0) where they are random"
+        )
     if before is not None and opened != card.weights:
         raise PipelineError(
             f"{card.name}: its weights are no longer those of this run: {describe_weights(card.weights)} then, "
             f"{describe_weights(opened)} now; restart it with --overwrite, or keep it and name another --out"
         )
     return info.model_copy(update={"card": card.model_copy(update={"weights": opened})})
+
+
+def _with_delay(plan: Plan, info: RunInfo, on: OpenedCodec, pool: Executor, progress: Progress) -> RunInfo:
+    """Record on the run's card the delay that its first clips have, where nobody states one; found once a run."""
+    if info.card.delay_samples is not None:
+        return info
+    if plan.condition is not None and (clean := _clean_delay(plan)) is not None:
+        delay = clean
+    else:
+        clips = first_clips(plan.spec, plan.clips)
+        (event,) = pool.stream(lags_of_clips, [LagTask(plan.codec, on.device, plan.options, plan.spec, clips)])
+        trial = event.value if isinstance(event, TaskResult) else Trial((), ())
+        delay, told = delay_of(plan.card, trial)
+        progress.message(told)
+    found = {"delay_samples": delay, "delay_source": "found"}
+    return info.model_copy(update={"card": info.card.model_copy(update=found)})
+
+
+def _clean_delay(plan: Plan) -> int | float | None:
+    """Return the delay that the clean run beside a run under a condition found; None where there is none."""
+    clean = RunFolder(plan.folder.path.parents[1] / plan.card.name / plan.dataset.name)
+    if not clean.exists():
+        return None
+    info = clean.info()
+    return info.card.delay_samples if info.card.identity() == plan.card.identity() else None
 
 
 def _batch_seconds(plan: Plan, on: OpenedCodec, progress: Progress) -> float:
@@ -272,7 +271,7 @@ def _batch_seconds(plan: Plan, on: OpenedCodec, progress: Progress) -> float:
 def _work(
     plan: Plan,
     tasks: Iterable[ResynthTask],
-    journal: _Journal,
+    journal: RowJournal,
     info: RunInfo,
     pool: Executor,
     progress: Progress,
@@ -288,7 +287,7 @@ def _work(
                 late.tell(row, progress)
             if not isinstance(row, ResynthesisRow):
                 continue
-            if not changed and _is_news(journal, row):
+            if not changed and is_news(journal, row):
                 changed = True
                 # The table is now older than the journal; the status must say so if this process is killed.
                 plan.folder.write_info(info.model_copy(update={"status": "started"}))
@@ -337,18 +336,3 @@ def _crashed(
         error_type="WorkerDied",
         error=crash.reason,
     )
-
-
-def _is_news(journal: _Journal, row: ResynthesisRow) -> bool:
-    """Whether a row differs from the journal's row of its clip; measured times are ignored."""
-    known = journal.last(row.clip)
-    # times differ at every run and change no table
-    return known is None or row != known.model_copy(update={"encode_s": row.encode_s, "decode_s": row.decode_s})
-
-
-def _rows(plan: Plan, journal: _Journal) -> Iterator[ResynthesisRow]:
-    """Yield the rows of the requested clips, sorted."""
-    for clip in plan.clips:
-        row = journal.last(clip)
-        if row is not None:
-            yield row

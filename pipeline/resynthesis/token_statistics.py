@@ -60,13 +60,7 @@ class TokenCounter:
 
     def add(self, tokens: NDArray[np.integer[Any]], bits: int, seconds: float) -> None:
         """Add a clip: ``(codebooks, frames)``. Raises ValueError for another number of codebooks or other entries."""
-        sizes = np.array([counts.size for counts in self._counts])
-        fits = tokens.ndim == 2 and tokens.shape[0] == sizes.size  # noqa: PLR2004 - two axes
-        if not fits or not tokens.size or tokens.min() < 0 or (tokens.max(axis=1) >= sizes).any():
-            limits = sorted({int(size) - 1 for size in sizes})
-            raise ValueError(
-                f"expected tokens ({sizes.size}, frames) from 0 to {' or '.join(map(str, limits))}, got {tokens.shape}"
-            )
+        check_tokens(tokens, [counts.size for counts in self._counts])
         for counts, its in zip(self._counts, tokens, strict=True):
             # a clip's tokens at once: np.add.at takes them one by one
             np.add(counts, np.bincount(its, minlength=counts.size), out=counts)
@@ -92,6 +86,15 @@ class TokenCounter:
             entropy_kbps=sum(use.entropy_bits for use in uses) * self._frames / self._seconds / 1000,
             codebooks=uses,
         )
+
+
+def check_tokens(tokens: NDArray[np.integer[Any]], sizes: Sequence[int]) -> None:
+    """Raise ValueError unless there is a row for each codebook, of ``sizes`` entries, with entries that it has."""
+    fits = tokens.ndim == 2 and tokens.shape[0] == len(sizes)  # noqa: PLR2004 - two axes
+    if not fits or not tokens.size or tokens.min() < 0 or (tokens.max(axis=1) >= np.array(sizes)).any():
+        limits = " or ".join(map(str, sorted({size - 1 for size in sizes})))
+        values = f" from {tokens.min()} to {tokens.max()}" if tokens.size else ""
+        raise ValueError(f"expected tokens ({len(sizes)}, frames) from 0 to {limits}, got {tokens.shape}{values}")
 
 
 def _use(number: int, counts: NDArray[np.int64]) -> CodebookUse:

@@ -121,7 +121,8 @@ def export_tokens(
                     try:
                         audio, rate = load_mono(clip)
                         encoded = coder.encode(audio[np.newaxis], rate)
-                        counter.add(np.asarray(encoded.payload), encoded.bits, audio.size / rate)
+                        tokens = np.asarray(encoded.payload)
+                        counter.add(tokens, encoded.bits or card.bits_of(tokens.shape[1]), audio.size / rate)
                     except (PipelineError, CodecUnusable):
                         raise
                     except Exception as error:  # noqa: BLE001 - one clip is lost, whatever a codec raises

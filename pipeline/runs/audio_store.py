@@ -106,12 +106,16 @@ def read_audio(path: Path, sha256: str) -> tuple[NDArray[np.float32], int]:
     try:
         stored, rate = soundfile.read(path, dtype="int32", always_2d=True)
     except (soundfile.SoundFileError, OSError) as error:
-        raise RunFolderError(f"the resynthesis cannot be read: {error}; call resynth with --overwrite") from error
+        raise RunFolderError(
+            f"the resynthesis cannot be read: {error}; call resynth, or import, with --overwrite"
+        ) from error
     # an arithmetic shift keeps the sign
     stored >>= 8
     samples = stored[:, 0]
     if digest(samples) != sha256:
-        raise RunFolderError("the stored resynthesis is not what resynth wrote; call resynth with --overwrite")
+        raise RunFolderError(
+            "the stored resynthesis is not what resynth wrote; call resynth, or import, with --overwrite"
+        )
     audio = samples.astype(np.float32)  # exact, as in quantise
     audio *= np.float32(1 / FULL_SCALE)
     return audio, int(rate)

@@ -64,6 +64,16 @@ def location_of(spec: str) -> str | None:
     return spec if is_plugged(spec) and not path.is_file() else str(path.absolute())
 
 
+def refuse_output_inside(spec: str, dataset: Dataset, out: Path) -> None:
+    """Refuse an output folder inside a dataset's folder, where what is written would become clips of the next call.
+
+    Raises PipelineError.
+    """
+    place = location_of(spec)
+    if place is not None and not is_plugged(spec) and out.resolve().is_relative_to(Path(place).resolve()):
+        raise PipelineError(f"the output folder {out} lies inside the dataset {dataset.name}; choose another one")
+
+
 def load_mono(clip: Clip) -> tuple[NDArray[np.float32], int]:
     """Decode a clip to the mean of its channels, shape ``(samples,)``, and its rate in Hz.
 

@@ -56,6 +56,6 @@ def selected_clips(folder: RunFolder, info: RunInfo, dataset: Dataset) -> list[s
     Raises RunFolderError for a run that is not finished, or whose dataset has changed.
     """
     if info.status == "started":
-        raise RunFolderError(f"the run {folder.path} is not finished; call resynth again to go on with it")
+        raise RunFolderError(f"the run {folder.path} is not finished; call resynth again, or import, to go on with it")
     refuse_other_state(dataset, info.dataset)
     return select_clips(dataset, info.dataset.selected)

@@ -25,13 +25,14 @@ from codec_superb.pipeline.errors import ClipTableError, PipelineError, RunFolde
 from codec_superb.pipeline.output_file import make_folder
 from codec_superb.pipeline.runs import audio_store, token_store
 from codec_superb.pipeline.runs.info import RunInfo
-from codec_superb.pipeline.runs.journal import Journal, read_journal
+from codec_superb.pipeline.runs.journal import Journal, read_journal, read_new
 from codec_superb.pipeline.tables import clips as clip_table
 from codec_superb.pipeline.tables import pairs as pair_table
 from codec_superb.pipeline.tables import vectors as vector_table
 from codec_superb.pipeline.tables.rows import (
     ClipRow,
     FramesRow,
+    ImportLine,
     KeptRow,
     PairRow,
     PredictionLine,
@@ -143,9 +144,17 @@ class RunFolder:
         """Open the journal of resyntheses: the newest line of a clip counts."""
         return Journal(self._journal_path("resynth"), ResynthesisRow)
 
+    def import_journal(self) -> Journal[ImportLine]:
+        """Open the journal of what resyntheses made elsewhere were taken from: the newest line of a clip counts."""
+        return Journal(self._journal_path("import"), ImportLine)
+
     def score_journal(self) -> Journal[ScoreLine]:
         """Open the journal of scores."""
         return Journal(self._journal_path("score"), ScoreLine)
+
+    def new_scores(self, offset: int, most: int) -> tuple[list[ScoreLine], int]:
+        """Return up to ``most`` lines of the journal of scores from a byte on, and their end, also while it grows."""
+        return read_new(self._journal_path("score"), ScoreLine, offset, most)
 
     def predictions(self) -> Iterator[PredictionLine]:
         """Yield the predictions on resyntheses, oldest first, also while a process adds to them."""
@@ -208,7 +217,9 @@ class RunFolder:
     def _finished_table(self) -> Path:
         """Return the table's path. Raises RunFolderError while resynth is not finished."""
         if self.info().status == "started" or not self.has_table():
-            raise RunFolderError(f"the run {self.path} is not finished; call resynth again to go on with it")
+            raise RunFolderError(
+                f"the run {self.path} is not finished; call resynth again, or import, to go on with it"
+            )
         return self._table
 
 

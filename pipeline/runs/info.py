@@ -12,6 +12,7 @@ from pydantic import Field, FiniteFloat, SerializerFunctionWrapHandler, StringCo
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.isolation.lock import own_file
+from codec_superb.base_codec.live import is_live, live
 from codec_superb.metrics.results import Operations
 from codec_superb.metrics.table import Category, Metric
 from codec_superb.pipeline.conditions.record import Condition
@@ -48,11 +49,24 @@ class DatasetInfo(Record):
     """Category of such a folder, as given by the user."""
 
 
+class TakenOver(Record):
+    """What was done to sound that was resynthesised elsewhere when it became a run."""
+
+    files: int = Field(ge=0)
+    """Files that became resyntheses."""
+    fitted: int = Field(ge=0)
+    """How many of them were cut, or padded with silence, at their end."""
+    longest_ms: FiniteFloat = Field(ge=0)
+    """Largest such change in milliseconds."""
+    resampled: int = Field(ge=0)
+    """How many of them were resampled to the rate of their reference."""
+
+
 class Provenance(Record):
     """Provenance of one stage: program, machine, packages and command, enough to repeat it."""
 
-    stage: Literal["resynth", "score", "probe"]
-    """Stage that was run."""
+    stage: Literal["resynth", "imported", "score", "probe"]
+    """Stage that was run; ``imported``: sound that was resynthesised elsewhere was taken over."""
     tool_version: str
     """Version of this package."""
     commit: str | None
@@ -73,10 +87,20 @@ class Provenance(Record):
     """Versions of the packages that can change a result, by name."""
     backends: dict[str, str] = Field(default_factory=dict)
     """Implementation of each metric that has more than one; empty for resynth."""
+    taken_over: TakenOver | None = None
+    """What became of the files; absent but for ``imported``."""
     command: str
     """The command line."""
     started: str
     """ISO 8601, UTC."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the newer field out where it has nothing: a stamp of another stage keeps its bytes."""
+        written: dict[str, Any] = handler(self)
+        if self.taken_over is None:
+            written.pop("taken_over", None)
+        return written
 
 
 class CustomMetric(Record):
@@ -197,7 +221,12 @@ def spec_hash(card: Card, manifest_hash: str, source: bytes = b"", condition: Co
 
 
 def codec_source(codec: str, card: Card) -> bytes:
-    """Return the content of a codec's files that belong to the user: ``path/to/file.py:Class``, a guest, a lock."""
+    """Return the content of a codec's files that belong to the user: ``path/to/file.py:Class``, a guest, a lock.
+
+    Of a codec that lives in this process alone it is the identity that it was registered with.
+    """
+    if is_live(codec):
+        return live(codec).identity
     files = [file_of(codec)] if is_file_name(codec) else []
     # the guest and its lock are part of the codec: an edited one makes another run
     if card.isolation is not None:

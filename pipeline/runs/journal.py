@@ -112,6 +112,21 @@ def read_journal(path: Path, kind: type[T]) -> Iterator[T]:
                 yield lines_of.validate_json(line)
 
 
+def read_new(path: Path, kind: type[T], offset: int, most: int) -> tuple[list[T], int]:
+    """Return up to ``most`` complete lines from byte ``offset`` on, as :func:`read_journal` reads, and their end."""
+    found: list[T] = []
+    lines_of = TypeAdapter(kind)
+    if not path.is_file():
+        return found, offset
+    with path.open("rb") as file:
+        file.seek(offset)
+        while len(found) < most and (line := file.readline()).endswith(b"\n"):
+            offset = file.tell()
+            with suppress(ValidationError):
+                found.append(lines_of.validate_json(line))
+    return found, offset
+
+
 def _lines(path: Path) -> Iterator[bytes]:
     """Yield every line with its newline, which an incomplete last one lacks."""
     with path.open("rb") as file:

@@ -40,7 +40,7 @@ class RunOutcome:
     path: Path
     codec: str
     dataset: str
-    stage: Literal["resynth", "score", "probe"]
+    stage: Literal["resynth", "import", "score", "probe"]
     asked: int
     """Requested clips."""
     done: int = 0

@@ -30,7 +30,7 @@ PROBE_PACKAGES = (
 
 
 def stamp(
-    stage: Literal["resynth", "score", "probe"],
+    stage: Literal["resynth", "imported", "score", "probe"],
     device: str,
     backends: Mapping[str, str] | None = None,
     batch_seconds: float = 0,

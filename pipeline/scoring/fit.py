@@ -29,17 +29,17 @@ class Fitted(NamedTuple):
 
 
 def fit_to_reference(
-    audio: NDArray[np.float32], rate: int, target: int, samples: int
+    audio: NDArray[np.float32], rate: int, target: int, samples: int, *, longest_s: float = LONGEST_S
 ) -> tuple[NDArray[np.float32], Fitted | None]:
     """Return mono ``audio`` at ``target`` Hz with ``samples`` samples, and what was done; None where it fits as it is.
 
-    Raises RunFolderError where it is longer or shorter by more than :data:`LONGEST_S`.
+    Raises RunFolderError where it is longer or shorter by more than ``longest_s`` seconds.
     """
     length = fitting.resampled_length(audio.size, rate, target)
     added = samples - length
-    if abs(added) > LONGEST_S * target:
+    if abs(added) > longest_s * target:
         raise RunFolderError(
-            f"expected a resynthesis of {samples / target:.3f} s, give or take {LONGEST_S:g} s, got "
+            f"expected a resynthesis of {samples / target:.3f} s, give or take {longest_s:g} s, got "
             f"{length / target:.3f} s"
         )
     if rate == target and not added:

@@ -14,6 +14,7 @@ from pydantic import FiniteFloat
 from codec_superb.metrics.overall import category_score
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category, Metric
 from codec_superb.pipeline.statistics.bootstrap import REPLICATES, SEED
+from codec_superb.pipeline.statistics.effect import PairedTest, paired_test
 from codec_superb.pipeline.statistics.groups import ClipPool, SharedClips, group_rows, share
 from codec_superb.pipeline.statistics.jackknife import Floats, Jackknife, combine, interval
 from codec_superb.pipeline.tables.rows import ClipRow
@@ -54,6 +55,8 @@ class PairedMetric(Record):
     ties: int
     result: Difference | None
     """None where no clip has a value for both."""
+    test: PairedTest | None = None
+    """Signed-rank test and effect sizes by clusters; None where not asked for, or where ``result`` is None."""
 
 
 class PairedDataset(Record):
@@ -97,12 +100,14 @@ def compare_paired(
     *,
     metrics: Sequence[str],
     table: Mapping[str, Metric] = METRICS,
+    tests: bool = False,
     seed: int = SEED,
     replicates: int = REPLICATES,
 ) -> PairedComparison:
     """Compare two codecs on their shared clips; the order of rows does not matter, swapping the codecs flips signs.
 
-    ``table`` has the row of each of ``metrics``, which says whether more is better.
+    ``table`` has the row of each of ``metrics``, which says whether more is better. ``tests`` adds p-values and effect
+    sizes of metrics.
     Raises PipelineError when a clip has two rows in one of them.
     """
     one, two = group_rows(first), group_rows(second)
@@ -121,7 +126,9 @@ def compare_paired(
                 shared=len(joint.clips),
                 only_first=ok[0],
                 only_second=ok[1],
-                metrics=tuple(_metric(joint, draws, column, codecs, table) for column in range(len(joint.keys))),
+                metrics=tuple(
+                    _metric(joint, draws, column, codecs, table, tests=tests) for column in range(len(joint.keys))
+                ),
                 score=difference_of(scores, joint.score(draws)) if scores else None,
             )
         )
@@ -136,12 +143,19 @@ _Drawn = tuple[SharedClips, Floats]
 
 
 def _metric(
-    joint: SharedClips, draws: Floats, column: int, codecs: Sequence[dict[str, ClipRow]], table: Mapping[str, Metric]
+    joint: SharedClips,
+    draws: Floats,
+    column: int,
+    codecs: Sequence[dict[str, ClipRow]],
+    table: Mapping[str, Metric],
+    *,
+    tests: bool,
 ) -> PairedMetric:
     key = joint.keys[column]
     sign = 1 if table[key].higher_is_better else -1
     has = [np.array([_has(rows[clip], key) for clip in joint.clips], dtype=bool) for rows in codecs]
-    shared = joint.values[np.isfinite(joint.values[:, 0, column]), :, column]
+    known = np.isfinite(joint.values[:, 0, column])
+    shared = joint.values[known, :, column]
     ahead = sign * (shared[:, 0] - shared[:, 1])
     result = None
     if len(shared):
@@ -155,6 +169,7 @@ def _metric(
         losses=int((ahead < 0).sum()),
         ties=int((ahead == 0).sum()),
         result=result,
+        test=paired_test(ahead, joint.clusters[known]) if tests and len(shared) else None,
     )
 
 

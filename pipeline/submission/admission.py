@@ -11,11 +11,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.card import NOT_STATED, Card
 from codec_superb.pipeline.submission.check import Known, OpenedSubmission
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.samples import playback_problem
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
+from codec_superb.pipeline.submission.statements import unstated
 from codec_superb.pipeline.tables.rows import ClipRow
 
 # headers and the first frames of short clips raise a measured bitrate
@@ -93,7 +94,10 @@ def _check_card(card: Card, findings: Findings) -> None:
         if len(getattr(card, name)) > NAME_LIMIT:
             fix = "choose a shorter name in the codec's card and run again"
             findings.add(f"{_CARD}.{name}", f"at most {NAME_LIMIT} characters", getattr(card, name), fix)
-    if not card.homepage.startswith(("https://", "http://")):
+    if missing := unstated(card):
+        fix = "state them in its card, or in a file: codec-superb pack --card FILE.yaml"
+        findings.add(_CARD, "a card that says what the codec is", f"no {', no '.join(missing)}", fix)
+    if card.homepage != NOT_STATED and not card.homepage.startswith(("https://", "http://")):
         fix = "give the address of the codec's page in its card and run again"
         findings.add(f"{_CARD}.homepage", "an address that begins with https:// or http://", card.homepage, fix)
 

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
+from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.aggregates.metrics import Aggregates
 from codec_superb.pipeline.conditions.record import parse_condition
@@ -175,7 +176,11 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
     check_bitrates(submission, findings)
     _check_samples(opened, findings)
     _check_known(submission, rows, known, findings)
-    weights = submission.codec.weights
+    card, weights = submission.codec, submission.codec.weights
+    if told := UNCOUNTED.get(card.bit_source):
+        findings.note(f"{card.name}: {told}: shown, never ranked with measured ones")
+    if card.delay_source == "found":
+        findings.note(f"{card.name}: its delay of {card.delay_samples:g} samples was found on its clips, not declared")
     if weights is not None and weights.source == "random":
         findings.add(f"{SUBMISSION_NAME}: codec.weights.source", "trained weights", "random", "score a trained model")
     return computed

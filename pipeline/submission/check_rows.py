@@ -53,6 +53,7 @@ def check_rows(rows: Sequence[ClipRow], submission: Submission, findings: Findin
         seen.add((row.dataset, row.clip))
         if row.status == "ok":
             _check_ok(row, where, findings)
+            _check_source(row, submission.codec, where, findings)
             _check_tokens(row, submission.codec, where, findings)
         else:
             _check_failed(row, where, findings)
@@ -64,7 +65,6 @@ def _check_ok(row: ClipRow, where: str, findings: Findings) -> None:
     limits: dict[str, tuple[int | None, int, float]] = {
         "sampling_rate": (row.sampling_rate, 1, LONGEST),
         "samples": (row.samples, 1, LONGEST),
-        "bits": (row.bits, 0, LARGEST),
     }
     for name, (size, least, most) in limits.items():
         if size is None or not least <= size <= most:
@@ -77,6 +77,19 @@ def _check_ok(row: ClipRow, where: str, findings: Findings) -> None:
             findings.add(f"{where}: {name}", f"no more than the {row.samples} samples of the clip", value, _AGAIN)
     if row.stage or row.error_type or row.error:
         findings.add(f"{where}: error", "no error for a clip that is ok", row.error or row.stage, _AGAIN)
+
+
+def _check_source(row: ClipRow, card: Card, where: str, findings: Findings) -> None:
+    """Expect bits where they are counted, those of the declared bitrate where it is declared, and none elsewhere."""
+    if card.bit_source == "unknown":
+        expected, right = "none, since the card says that its bits are not known", row.bits is None
+    elif card.bit_source == "declared":
+        declared = round((card.nominal_kbps or 0.0) * 1000 * (row.seconds or 0.0))
+        expected, right = f"{declared}, from the {card.nominal_kbps} kbps that the card declares", row.bits == declared
+    else:
+        expected, right = f"0 to {LARGEST:g} for a clip that is ok", row.bits is not None and 0 <= row.bits <= LARGEST
+    if not right:
+        findings.add(f"{where}: bits", expected, row.bits, _AGAIN)
 
 
 def _check_tokens(row: ClipRow, card: Card, where: str, findings: Findings) -> None:

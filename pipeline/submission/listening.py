@@ -47,10 +47,16 @@ def is_redistributable(licence: str) -> bool:
 
 
 def choose_samples(
-    runs: Sequence[tuple[RunFolder, RunInfo]], rows: Sequence[ClipRow], count: int, opened: Mapping[str, Dataset]
+    runs: Sequence[tuple[RunFolder, RunInfo]],
+    rows: Sequence[ClipRow],
+    count: int,
+    opened: Mapping[str, Dataset],
+    *,
+    any_licence: bool = False,
 ) -> list[PackedSample]:
     """Up to ``count`` samples of the runs; fewer where fewer clips are ok and free, none when ``count`` is 0.
 
+    With ``any_licence`` clips need not be free: for a file that does not leave this machine.
     ``opened`` holds datasets that need not be opened again, by name. SubmissionError for a count out of range and
     for a dataset that is not on this machine any more; RunFolderError for one that has changed since the run.
     """
@@ -68,7 +74,7 @@ def choose_samples(
     chosen: list[PackedSample] = []
     for row in round_robin(rows):
         clip = datasets[row.dataset].clip(row.clip)
-        if is_redistributable(clip.licence):
+        if any_licence or is_redistributable(clip.licence):
             chosen.append(_listening(len(chosen), row, clip, folders[row.dataset]))
         if len(chosen) == count:
             break

@@ -19,6 +19,7 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import names
 from codec_superb.base_codec.weights import has_checkpoint
 from codec_superb.data_manifests import Dataset
+from codec_superb.field_faults import sentences
 from codec_superb.metrics.results import Operations
 from codec_superb.pipeline.aggregates.evidence import only_probes
 from codec_superb.pipeline.aggregates.metrics import aggregate
@@ -42,6 +43,7 @@ from codec_superb.pipeline.submission.schema import (
     format_of,
 )
 from codec_superb.pipeline.submission.scrub import scrub, scrub_all
+from codec_superb.pipeline.submission.statements import completed, what_is_missing
 from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.pairs import write_pairs
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
@@ -67,12 +69,17 @@ def pack(
     submitter: Submitter | None = None,
     samples: int = 0,
     datasets: Mapping[str, Dataset] | None = None,
+    any_licence: bool = False,
+    card: Path | None = None,
+    public: bool = False,
 ) -> Path:
     """Write the submission of one codec's runs, a dataset each, to ``out`` and return it.
 
     ``samples`` listening samples (at most :data:`~codec_superb.pipeline.submission.schema.SAMPLES`) are taken from
-    clips whose licence allows it; they need the datasets' audio, from ``datasets`` (by name) where the caller has them
-    open, else opened as the run did. ``created`` is the time of the last stage, so packing twice gives the same bytes.
+    clips whose licence allows it, with ``any_licence`` from all of them, for a file that stays on this machine; they
+    need the datasets' audio, from ``datasets`` (by name) where the caller has them open, else opened as the run did.
+    ``card`` is a YAML file that states what the codec's card does not; for a ``public`` board a card must state
+    everything. ``created`` is the time of the last stage, so packing twice gives the same bytes.
 
     Raises SubmissionError, saying what to do: a run that is not scored, runs of different codecs, of a codec or a probe
     with random weights, of one dataset twice, or of named and custom datasets together; a file that fails its check.
@@ -80,12 +87,16 @@ def pack(
     """
     opened = sorted((_open(run) for run in runs), key=lambda run: run.info.dataset.name)
     _refuse(opened)
+    shown = completed(opened[0].info.card, card)
+    if public and (told := what_is_missing(shown)):
+        raise SubmissionError(told)
     folders = [str(Path.home()), *(str(run.folder.path.resolve().parent) for run in opened)]
     folders += [run.info.dataset.location or "" for run in opened]
     rows = [_public_row(row, folders) for run in opened for row in run.rows]
     members = _tables(opened, rows)
     hashes = {name: hashlib.sha256(table).hexdigest() for name, table in members.items()}
-    chosen = choose_samples([(run.folder, run.info) for run in opened], rows, samples, datasets or {})
+    sources = [(run.folder, run.info) for run in opened]
+    chosen = choose_samples(sources, rows, samples, datasets or {}, any_licence=any_licence)
     try:
         submission = Submission(
             format=format_of(members),
@@ -94,10 +105,10 @@ def pack(
             clips_sha256=hashes[CLIPS_NAME],
             pairs_sha256=hashes.get(PAIRS_NAME),
             vectors_sha256=hashes.get(VECTORS_NAME),
-            **_described(opened, rows, folders),
+            **(_described(opened, rows, folders) | {"codec": _public_card(shown, folders)}),
         ).seal()
     except ValidationError as error:
-        raise SubmissionError(f"the runs cannot be described by the schema of submissions: {error}") from error
+        raise SubmissionError(f"the runs cannot be described as a submission: {sentences(error)}") from error
     return _write(out, {SUBMISSION_NAME: submission.to_json(), **members, **_sound(chosen)})
 
 
@@ -125,7 +136,6 @@ def _described(runs: Sequence[_Run], rows: Sequence[ClipRow], folders: Sequence[
     return {
         "kind": "custom" if runs[0].info.dataset.location else "named",
         "created": max(stamp.started for run in runs for stamp in run.info.provenance),
-        "codec": _public_card(runs[0].info.card, folders),
         "condition": runs[0].info.condition,
         "datasets": described,
         "metrics": _metrics(runs),

@@ -140,6 +140,19 @@ class ResynthesisRow(Record):
         return None if self.bits is None or not seconds else self.bits / seconds / 1000
 
 
+class ImportLine(Record):
+    """A line of the journal of imports: what the resynthesis of a clip was taken from, and what was done to it."""
+
+    clip: str
+    source: str
+    """Names, sizes and times of its files, with what was stated about it: a clip whose source differs is taken over
+    again."""
+    from_rate: int | None = None
+    """Rate of the file in Hz; None where there is no resynthesis."""
+    added_samples: int = 0
+    """Samples of silence that were added at its end, at the reference's rate; negative: cut there."""
+
+
 class ClipRow(ResynthesisRow):
     """One clip of one run. In ``clips.parquet`` each metric K is three columns: ``K``, ``K_status``, ``K_reason``.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from codec_superb.metrics.results import Estimate, Operations, ResultSummary, Score
+from codec_superb.metrics.results import BitSource, Estimate, Operations, ResultSummary, Score
 from codec_superb.metrics.table import Category, overall_metrics
 from codec_superb.web.applications import belongs_to
 from codec_superb.web.quantity import SCORE_KEY
@@ -82,8 +82,15 @@ class BoardEntry:
     """By dataset ('' for all datasets together) and figure; see :mod:`codec_superb.server.submissions.applications`."""
     operations: Mapping[str, Operations] = field(default_factory=dict)
     """By dataset."""
+    bit_source: BitSource = "measured"
+    """Where its bitrates come from; those of published tables stand apart by their source."""
     _rows: dict[tuple[Category, str], BoardRow] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Rows without rank that have been shown; an entry lives as long as its submission counts."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether its bits were counted, so that it is ranked."""
+        return self.bit_source == "measured"
 
     @property
     def lossless(self) -> bool:
@@ -150,6 +157,7 @@ def _row_without_rank(entry: BoardEntry, category: Category, dataset: str) -> Bo
             family=entry.family,
             nominal_kbps=entry.nominal_kbps,
             lossless=entry.lossless,
+            bit_source=entry.bit_source,
             summary=figures.summary(category),
             operations={name: entry.operations[name] for name in figures.datasets if name in entry.operations},
         ),

@@ -101,6 +101,7 @@ def _entry(head: Row[Any], results: Sequence[Row[Any]]) -> BoardEntry:
         kind=card["kind"],
         sampling_rate=card["sampling_rate"],
         nominal_kbps=card["nominal_kbps"],
+        bit_source=card.get("bit_source", "measured"),
         open_weights=has_open_weights(card),
         causal=card["causal"],
         figures=figures,

@@ -20,10 +20,10 @@ from codec_superb.server.charts import against_rate, correlate, pickers, spread
 from codec_superb.server.charts.choices import UnknownChoice
 from codec_superb.server.database.session import database_of
 from codec_superb.server.http.api_model import FigureAnswer
-from codec_superb.server.http.spreadsheets import escape_formula
 from codec_superb.server.people.page_context import public_page_context
 from codec_superb.web.site.charts.choices import CHARTS, PICKERS, Cell, Chart, ChartState, DrawnChart, SourceChoice
 from codec_superb.web.site.charts.page import charts_page
+from codec_superb.web.spreadsheets import escape_formula
 
 router = APIRouter()
 _CSV = "text/csv; charset=utf-8"

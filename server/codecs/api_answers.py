@@ -17,7 +17,8 @@ def summary(entry: BoardEntry) -> schemas.CodecSummary:
     """Describe a codec of the board for the list."""
     return schemas.CodecSummary(
         name=entry.codec, title=entry.title, family=entry.family, kind=entry.kind, nominal_kbps=entry.nominal_kbps,
-        submission=entry.submission or "", version=entry.version, status=entry.source, received=entry.received or "",
+        bit_source=entry.bit_source, submission=entry.submission or "", version=entry.version, status=entry.source,
+        received=entry.received or "",
         categories=[
             schemas.CategoryScore(
                 category=category, score=figures.score[0], kbps=figures.kbps, complete=figures.complete

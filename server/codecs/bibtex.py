@@ -44,7 +44,7 @@ def codec_citation(card: Card) -> Citation:
     page = web_address(card.homepage)
     fields = [
         ("title", f"{{{tex(card.title)}}}"),
-        ("year", str(card.year)),
+        ("year", str(card.year or "")),
         ("howpublished", _url(page) if page else tex(card.homepage)),
         ("note", f"{tex(card.standard)}. {paper}. {tex(card.version)}"),
     ]

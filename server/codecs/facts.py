@@ -50,6 +50,7 @@ def _signal(card: Card) -> list[Fact]:
     delay = NOT_STATED
     if card.delay_samples is not None:
         delay = f"{samples:g} samples at {card.sampling_rate:,} Hz ({milliseconds} ms)"
+        delay = f"{samples:g} samples at the rate of its input" if card.input_rate and samples else delay
     found = "; found on the first clips, not declared" if card.delay_source == "found" else ""
     causal = "yes: it can run on a stream" if card.causal else "no: it needs the sound as a whole, or far ahead"
     if card.causal is None:
@@ -67,6 +68,8 @@ def _signal(card: Card) -> list[Fact]:
 
 
 def _latency(card: Card) -> Fact:
+    if card.latency_ms is None and card.causal is None:
+        return Fact("Latency", NOT_STATED)
     if card.latency_ms is None:
         return Fact("Latency", "the whole clip", "a sample may wait for the clip’s last one before it comes out")
     return Fact("Latency", f"{significant(card.latency_ms, 3)} ms", "frame and look-ahead: the shortest way in and out")

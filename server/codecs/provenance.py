@@ -11,8 +11,10 @@ from codec_superb.server.database.models import Submission
 from codec_superb.web.site.codec.view import Fact, StageView
 from codec_superb.web.text import count
 
-STAGES = {"resynth": "Resynthesis", "score": "Scoring", "probe": "Probing"}
+STAGES = {"resynth": "Resynthesis", "imported": "Import", "score": "Scoring", "probe": "Probing"}
 """Labels of the stages of a run."""
+ELSEWHERE = "imported: resynthesised elsewhere"
+"""What is said of sound that this program did not make."""
 
 
 def stages(submission: Submission, datasets: Sequence[SubmittedDataset]) -> list[StageView]:
@@ -32,8 +34,15 @@ def stages(submission: Submission, datasets: Sequence[SubmittedDataset]) -> list
 def machines(datasets: Sequence[SubmittedDataset]) -> str:
     """Name the hardware of the timings: that of resynthesis, the only stage that encodes and decodes."""
     stamps = [stamp for dataset in datasets for stamp in dataset.provenance if stamp.stage == "resynth"]
+    if is_imported(datasets):
+        return "no machine of this program: the sound was resynthesised elsewhere"
     found = dict.fromkeys(f"{stamp.processor} ({stamp.device}{_batches(stamp)}), {stamp.platform}" for stamp in stamps)
     return "; ".join(found) or "a machine that the submission does not name"
+
+
+def is_imported(datasets: Sequence[SubmittedDataset]) -> bool:
+    """Whether sound of any dataset was resynthesised elsewhere."""
+    return any(stamp.stage == "imported" for dataset in datasets for stamp in dataset.provenance)
 
 
 def _batches(stamp: Provenance) -> str:
@@ -74,6 +83,20 @@ def _clips(dataset: SubmittedDataset) -> str:
     return f"{asked}: {dataset.ok} ok, {dataset.failed} failed, {dataset.undefined} with an undefined metric"
 
 
+def _taken_over(stamp: Provenance) -> list[Fact]:
+    """Say that the sound was made elsewhere, and what was done to it when it came."""
+    if stamp.stage != "imported":
+        return []
+    made = stamp.taken_over
+    done = []
+    if made is not None and made.fitted:
+        ends = f"cut or padded at the end, by {made.longest_ms:.3g} ms at most"
+        done.append(f"{made.fitted} of {count(made.files, 'file')} {ends}")
+    if made is not None and made.resampled:
+        done.append(f"{made.resampled} resampled to the rate of their reference")
+    return [Fact("Sound", ELSEWHERE, "; ".join(done) or "taken over as it came")]
+
+
 def _stage(runs: Sequence[tuple[str, Provenance]]) -> list[Fact]:
     stamp = runs[0][1]
     state = {None: "", False: ", without local changes", True: ", with local changes that are in no commit"}[
@@ -82,6 +105,7 @@ def _stage(runs: Sequence[tuple[str, Provenance]]) -> list[Fact]:
     packages = ", ".join(f"{name} {version}" for name, version in sorted(stamp.packages.items()))
     backends = ", ".join(f"{key}: {name}" for key, name in sorted(stamp.backends.items()))
     facts = [
+        *_taken_over(stamp),
         Fact("Program", f"codec-superb {stamp.tool_version}, commit {stamp.commit or 'of a release'}{state}"),
         Fact("Machine", f"{stamp.processor}, {stamp.device}{_batches(stamp)}", stamp.platform),
         Fact("Python", stamp.python),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from codec_superb.metrics.results import BitSource
 from codec_superb.metrics.table import Category
 from codec_superb.server.http.api_model import ApiModel
 from codec_superb.server.leaderboard.schemas import ApplicationAnswer
@@ -17,7 +18,7 @@ class CategoryScore(ApiModel):
     score: float | None
     """Overall score, 0 to 1; None where one of its metrics has no value."""
     kbps: float | None
-    """Measured bitrate."""
+    """Bitrate, see ``bit_source``."""
     complete: bool
     """No clip failed and none is missing."""
 
@@ -31,6 +32,8 @@ class CodecSummary(ApiModel):
     kind: str
     """``classical``, ``neural`` or ``lossless``."""
     nominal_kbps: float | None
+    bit_source: BitSource
+    """Where its bitrates come from: ``measured``, ``declared`` or ``unknown``."""
     submission: str
     """Id of the newest public version of its results."""
     version: int

@@ -180,7 +180,7 @@ def view_of(
         title=card.title,
         family=card.family,
         summary=facts.summary(card),
-        marks=_marks(submission, card),
+        marks=_marks(submission, card, imported=provenance.is_imported(found.datasets)),
         submission=SubmissionView(
             submission.id, submission.version, submission.status, submission.received.date().isoformat(),
             submission.submitter, submission.complete,
@@ -202,7 +202,7 @@ def view_of(
     )  # fmt: skip
 
 
-def _marks(submission: Submission, card: Card) -> list[Mark]:
+def _marks(submission: Submission, card: Card, *, imported: bool) -> list[Mark]:
     marks = {
         "verified": Mark("verified", "The maintainers ran it again and found the same.", "good"),
         "published": Mark("published", "Submitted, and its numbers recomputed from its clip rows; not run again here."),
@@ -210,6 +210,8 @@ def _marks(submission: Submission, card: Card) -> list[Mark]:
     found = [marks[submission.status]]
     if not submission.complete:
         found.append(Mark("partial", "Clips failed, or datasets were cut short: see the results.", "warning"))
+    if imported:
+        found.append(Mark("imported", "Resynthesised elsewhere: this program measured the sound, and did not make it."))
     if card.kind == "lossless":
         found.append(Mark("ceiling", "Lossless: the best that can be reached; not part of a Pareto front."))
     return found

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
+from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import CATEGORIES, METRICS, Category
 from codec_superb.pipeline.comparison.families import compare_families
 from codec_superb.pipeline.comparison.results import Results
@@ -54,7 +55,8 @@ def _rankable(category: Category, results: Sequence[Results]) -> Ranking:
     The state that most codecs have counts, as in the ranks of the command line. The ranks themselves are not used here.
     """
     states = {entry.card.name: _state(category, entry) for entry in results}
-    counts = Counter(state for state in states.values() if state)
+    counts = Counter(states[entry.card.name] for entry in results if entry.card.bit_source == "measured")
+    counts.pop((), None)
     # Ties are broken by the state itself, so that every worker of the service chooses the same.
     usual = min(counts, key=lambda state: (-counts[state], -len(state), state), default=())
     chosen, unranked = [], {}
@@ -62,7 +64,9 @@ def _rankable(category: Category, results: Sequence[Results]) -> Ranking:
         name, score = entry.card.name, _score(category, entry)
         if not states[name]:
             continue
-        if states[name] != usual:
+        if uncounted := UNCOUNTED.get(entry.card.bit_source):
+            unranked[name] = uncounted
+        elif states[name] != usual:
             unranked[name] = f"not on the same datasets as most: {', '.join(part[0] for part in usual)}"
         elif score is None:
             unranked[name] = "has no overall score"

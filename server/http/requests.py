@@ -23,7 +23,8 @@ from codec_superb.server.operations.logs import LOGGED_MARK, get_logger
 from codec_superb.server.operations.meters import UNMATCHED, Meters, meters
 
 HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/metrics-internal"})
-"""Polled every few seconds: successes are counted, but logged at level debug."""
+POLLED_PATHS = HEALTH_PATHS | {"/local/revision"}
+"""Asked for every few seconds: successes are counted, but logged at level debug."""
 CLIENT_CLOSED_REQUEST = 499
 """Status in logs and meters of a request whose client disconnected before the answer began (nginx's code)."""
 _ID = re.compile(rb"[A-Za-z0-9_.-]{8,64}")
@@ -112,7 +113,7 @@ class Observer:
         route, method = route_of(scope), scope["method"]
         self.meters.request(method, route, status, seconds)
         good, ours = status < HTTPStatus.BAD_REQUEST, status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        log = _log.debug if route in HEALTH_PATHS and good else _log.warning if ours else _log.info
+        log = _log.debug if route in POLLED_PATHS and good else _log.warning if ours else _log.info
         caller = _caller(scope.get("state", {}))
         log(
             "request", method=method, route=route, path=scope["path"][:200], status=status,

@@ -58,24 +58,26 @@ async def _ingest(app: FastAPI, upload: Upload, caller: Identity) -> tuple[Recei
     settings: Settings = app.state.settings
     database: Database = app.state.database
     checker: Checker = app.state.checker
-    known = await run_sync(_receipt_of_file, database, settings, upload.sha256)
+    known = await run_sync(receipt_of_file, database, settings, upload.sha256)
     if known is not None:
         return known, False
     async with AsyncExitStack() as turn:
         with meters(app).waiting():
             await turn.enter_async_context(checker.slot())
         with meters(app).checking():
-            checked = await run_sync(_check, database, checker, upload)
+            checked = await run_sync(check, database, checker, upload)
     return await run_sync(store, database, settings, upload, checked, caller)
 
 
-def _receipt_of_file(database: Database, settings: Settings, sha256: str) -> Receipt | None:
+def receipt_of_file(database: Database, settings: Settings, sha256: str) -> Receipt | None:
+    """Return the receipt of a file that is stored already, by its hash."""
     with database.transaction() as session:
         found = repository.by_hash(session, sha256)
         return None if found is None else receipt(found, settings)
 
 
-def _check(database: Database, checker: Checker, upload: Upload) -> Checked:
+def check(database: Database, checker: Checker, upload: Upload) -> Checked:
+    """Check a received file against the datasets that the service knows. Raises Refused with all problems."""
     with database.transaction() as session:
         states = packed_states(session)
     return checker.check(upload.file, states)

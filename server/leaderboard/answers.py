@@ -75,6 +75,7 @@ def _rest(row: BoardRow) -> dict[str, Any]:
         "open_weights": row.open_weights,
         "causal": row.causal,
         "nominal_kbps": result.nominal_kbps,
+        "bit_source": result.bit_source,
         "lossless": result.lossless,
         "undefined": row.undefined,
         "result": result.summary.model_dump(mode="json"),

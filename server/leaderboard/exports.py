@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 from codec_superb.metrics.results import Estimate
 from codec_superb.metrics.table import METRICS
-from codec_superb.server.http.spreadsheets import escape_formula
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import BoardView, to_query
+from codec_superb.web.spreadsheets import escape_formula
 
 _PARTS = ("low", "high", "n", "undefined", "failed")
 _OF_ROW = (
@@ -39,7 +39,7 @@ _YES_OR_NO = frozenset({
 })  # fmt: skip
 _TEXTS = frozenset({
     "codec", "title", "family", "category", "source", "source_label", "source_url", "submission", "received",
-    "submitter", "kind", "unranked", "datasets",
+    "submitter", "kind", "unranked", "datasets", "bit_source",
 })  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def _flat(row: BoardRow, metrics: Sequence[str], applications: Sequence[str]) ->
     flat: dict[str, Any] = {"rank_best": best, "rank_worst": worst, "unranked": row.unranked}
     flat |= {"codec": result.codec, "title": result.title, "family": result.family, "category": summary.category}
     flat |= {name: getattr(row, name) for name in _OF_ROW}
-    flat |= {"kbps": summary.kbps, "nominal_kbps": result.nominal_kbps}
+    flat |= {"kbps": summary.kbps, "nominal_kbps": result.nominal_kbps, "bit_source": result.bit_source}
     flat |= {"tokens_per_second": summary.tokens_per_second, "lossless": result.lossless}
     flat |= _estimate("score", summary.score.over(summary.ok, summary.failed))
     for key in metrics:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from codec_superb.applications.results import ApplicationAggregate
-from codec_superb.metrics.results import Operations, ResultSummary
+from codec_superb.metrics.results import BitSource, Operations, ResultSummary
 from codec_superb.server.http.api_model import ApiModel
 from codec_superb.web.rows import Source
 from codec_superb.web.site.board.choices import BoardState, RankBasis, SourceFilter
@@ -47,6 +47,8 @@ class RowAnswer(ApiModel):
     unranked: str
     """Why there is no rank."""
     nominal_kbps: float | None
+    bit_source: BitSource
+    """Where the bitrate comes from: ``measured`` (counted from what is sent), ``declared``, or ``unknown``."""
     lossless: bool
     undefined: int
     """Clips on which a metric is not defined: of the metric that has most of them."""

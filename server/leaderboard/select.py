@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.applications.table import PROBE_METRICS
+from codec_superb.metrics.results import UNCOUNTED
 from codec_superb.metrics.table import METRICS
 from codec_superb.pipeline.literature.records import TABLES
 from codec_superb.pipeline.literature.tables import published_table
@@ -81,19 +82,20 @@ def rank(snapshot: Snapshot, state: BoardState) -> Ranked:
 def _rank(snapshot: Snapshot, state: BoardState) -> Ranked:
     frame = snapshot.frame(state.category, state.dataset, state.source)
     passed = _passed(frame, state)
+    counted = passed & frame.flags("counted")  # bitrates that nobody counted are shown, never ranked
     basis = _basis(state.source)
     low, high = frame.ends(state.metric)
     combination = -1
     datasets: tuple[str, ...] = ()
-    fit = passed & (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
+    fit = counted & (frame.numbers("complete") == 1) & ~np.isnan(frame.numbers(state.metric))
     if state.metric in APPLICATIONS:  # figures of different models are not comparable: one model is ranked
         combination, datasets = _most_common(frame, fit, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
     elif basis == "intervals":
-        combination, datasets = _most_common(frame, passed, state.metric)
+        combination, datasets = _most_common(frame, counted, state.metric)
         fit &= frame.combinations(state.metric).numbers == combination
     elif basis == "values":
-        datasets = _most_common(frame, passed, state.metric)[1]
+        datasets = _most_common(frame, counted, state.metric)[1]
     if basis == "intervals":
         fit &= ~np.isnan(low)
     else:
@@ -145,6 +147,8 @@ def reason_without_rank(ranked: Ranked, position: int) -> str:
     if ranked.best[position]:
         return ""
     figures = ranked.frame.figures[position]
+    if uncounted := UNCOUNTED.get(ranked.frame.entries[position].bit_source):
+        return uncounted
     apart = _other_model if ranked.key in APPLICATIONS else _other_definition
     reason = apart(ranked, position)
     if reason:

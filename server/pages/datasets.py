@@ -71,6 +71,8 @@ def _credits(manifest: Manifest | None, row: Dataset | None) -> tuple[str, str, 
 
 def _access(manifest: Manifest) -> str:
     source = manifest.source
+    if manifest.download:
+        return f"codec-superb datasets prepare {manifest.name}"
     if isinstance(source, LocalSource):
         return source.access or "from the publisher"
     if isinstance(source, HuggingFaceSource):

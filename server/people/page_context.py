@@ -22,4 +22,6 @@ def page_context_of(request: Request, title: str) -> PageContext:
 
 def public_page_context(request: Request, title: str) -> PageContext:
     """Return the context of a page that is the same for everybody."""
-    return PageContext(title=title, path=request.scope["path"], version=__version__)
+    runs = request.app.state.runs
+    local = None if runs is None else str(runs.place)
+    return PageContext(title=title, path=request.scope["path"], version=__version__, local=local)

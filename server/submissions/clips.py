@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from codec_superb.pipeline.tables.clips import FORMAT, FORMAT_KEY
 from codec_superb.server.database.models import ClipBlock
-from codec_superb.server.http.spreadsheets import FORMULA_SIGNS
+from codec_superb.web.spreadsheets import FORMULA_SIGNS
 
 
 def table_of(blocks: Sequence[ClipBlock]) -> pa.Table:

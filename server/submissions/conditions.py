@@ -47,6 +47,7 @@ def codec_result(row: Result, card: Card, operations: Mapping[str, Operations]) 
         family=card.family,
         nominal_kbps=card.nominal_kbps,
         lossless=card.kind == "lossless",
+        bit_source=card.bit_source,
         summary=to_summary(row),
         operations={name: operations[name] for name in row.datasets if name in operations},
     )

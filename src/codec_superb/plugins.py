@@ -24,6 +24,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
+from codec_superb.field_faults import is_validation_error, sentences
+
 GROUPS = tuple(f"codec_superb.{part}" for part in ("codecs", "metrics", "datasets", "applications", "backends"))
 IDENTITY = 16
 """Hexadecimal digits of a file's SHA-256 in the version of its row."""
@@ -284,10 +286,11 @@ def _is_beside(file: Path, module: str) -> bool:
 
 def fault(file: Path, error: Exception) -> str:
     """Describe an error in a user's file, with its line."""
+    said = sentences(error) if is_validation_error(error) else str(error)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
     if isinstance(error, SyntaxError) and error.filename == str(file):
-        lines, error = [error.lineno], type(error)(error.msg)
-    return f"{type(error).__name__}: {error}" + (f" (line {lines[-1]})" if lines else "")
+        lines, said = [error.lineno], error.msg
+    return f"{type(error).__name__}: {said}" + (f" (line {lines[-1]})" if lines else "")
 
 
 def _key(row: object) -> str:

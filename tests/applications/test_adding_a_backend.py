@@ -66,6 +66,7 @@ def test_the_order_of_a_batch_changes_no_bit(mel_voice: str) -> None:
         np.testing.assert_array_equal(np.asarray(one), np.asarray(two))
 
 
+@pytest.mark.sample(1, among="guides carried out")
 def test_a_model_is_a_class_a_row_and_a_test(tmp_path: Path) -> None:
     """Followed word for word in a copy, the guide touches three files, and the tests that know all backends pass."""
     code, row, test = guide_blocks("adding-a-backend.md")

@@ -158,6 +158,7 @@ class Guest:
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("uses_torch", "expected"),
     [(True, Counted(2 * 10 * 3)), (False, Counted(None, reason="it does not run in torch"))],

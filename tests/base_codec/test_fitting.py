@@ -38,6 +38,7 @@ def most_allocated(action: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("rate", "target"), [(44100, 24000), (16000, 44100), (48000, 16000), (11025, 48000)])
 def test_pieces_are_resampled_as_the_whole(rate: int, target: int) -> None:
     """A clip of more than two pieces has the very samples of resampling it at one go, in each channel."""
@@ -73,6 +74,7 @@ def test_what_is_fitted_is_new() -> None:
     assert np.array_equal(audio, noise(1, 100))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("rate", "accepted", "copies"), [(24000, (1,), 1), (44100, (1,), 1), (44100, (2,), 2)])
 def test_a_long_clip_is_fitted_without_a_copy_beside_the_result(
     rate: int, accepted: tuple[int, ...], copies: int

@@ -55,6 +55,7 @@ def decoded_by_hand(codec: TransformersCodec, latents: NDArray[np.float32]) -> N
     return found
 
 
+@pytest.mark.sample(4)
 @of_each_family
 def test_the_quantised_latents_are_what_is_decoded(name: str, family: str) -> None:
     """The model's decoder, given them by hand, makes the sound that the tokens make."""
@@ -71,6 +72,7 @@ def test_the_quantised_latents_are_what_is_decoded(name: str, family: str) -> No
     np.testing.assert_allclose(decoded_by_hand(codec, latents.quantised), theirs, atol=1e-4)
 
 
+@pytest.mark.sample(4)
 @of_each_family
 def test_the_tokens_follow_from_the_continuous_latents(name: str, family: str) -> None:
     """The model's quantizer, given them by hand, gives the clip's tokens; the quantised are another thing."""
@@ -94,6 +96,7 @@ def test_the_tokens_follow_from_the_continuous_latents(name: str, family: str) -
     assert np.abs(latents.continuous - latents.quantised).max() > 1e-3
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "family", "seconds"), [("dac_16k", "dac_16k", 21), ("mimi_8cb", "mimi", 31)])
 def test_long_clips_have_a_row_a_frame_too(name: str, family: str, seconds: int) -> None:
     """In chunks with context, and as a stream: as many rows as frames, each from the chunk that its tokens are from."""

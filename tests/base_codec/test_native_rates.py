@@ -54,6 +54,7 @@ def with_silence(audio: Audio, rate: int, delay: int) -> Audio:
     return np.pad(audio, ((0, 0), (0, -(-delay * rate // 48000))))
 
 
+@pytest.mark.sample(1, over="rate")
 @pytest.mark.network
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("rate", [8000, 12000, 16000, 24000, 48000])
@@ -88,6 +89,7 @@ def test_the_depth_of_a_clip_is_what_saves_bits() -> None:
     assert codec.encode(on_16_bits(clip), 48000).bits < 0.95 * codec.encode(clip, 48000).bits
 
 
+@pytest.mark.sample(5, among="delay of Opus")
 @pytest.mark.network
 @pytest.mark.sample(2, over="taken")
 @pytest.mark.parametrize("taken", sorted({*TAKEN.values()}))

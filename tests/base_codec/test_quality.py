@@ -29,7 +29,7 @@ MEASURED = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(15)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", MEASURED)
 def test_speech_sounds_as_this_codec_sounds(name: str) -> None:
     """PESQ is within 0.15 of what was measured when the codec was added."""

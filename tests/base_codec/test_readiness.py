@@ -50,6 +50,7 @@ def without_packages(folder: Path) -> str:
     return os.pathsep.join([str(folder), str(Path(codec_superb.__file__).parents[1])])
 
 
+@pytest.mark.sample(1, among="what a run lacks")
 def test_all_that_is_missing_is_said_at_once_packages_first(tmp_path: Path, clips: Path) -> None:
     """Without internet and torch: a line for the packages, one for each repository; nothing is built or repeated."""
     address, path = f"http://127.0.0.1:{closed_port()}", without_packages(tmp_path / "site")
@@ -82,6 +83,7 @@ def test_the_hub_that_does_not_answer_is_the_reason(tmp_path: Path, monkeypatch:
         check_ready(["encodec_24k_6bps"])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("codec", "status"), [("stable_codec_400bps", 401), ("encodec_24k_6bps", 403)])
 def test_a_gated_repository_says_to_accept_the_licence(tmp_path: Path, clips: Path, codec: str, status: int) -> None:
     """One line names the page where it is accepted and the command of the login; no environment is built for it."""
@@ -135,6 +137,7 @@ def test_what_the_hub_answers_is_said_in_words(
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.sample(1, among="what a run lacks")
 def test_lines_of_the_hubs_client_stay_off_the_terminal(tmp_path: Path, clips: Path) -> None:
     """A hub that is busy for a moment is asked again, and of that nothing is printed."""
     asked: list[str] = []

@@ -99,6 +99,7 @@ def test_an_unknown_name_answers_with_near_matches_and_what_exists() -> None:
         registry.card("sqcodec")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("package", "name", "command"),
     [("av", "opus_12k", "pip install 'av>=18.1,<19'"), ("lc3", "lc3_32k", "pip install 'lc3py>=1.1.3,<2'")],
@@ -163,6 +164,7 @@ def test_an_entry_point_without_a_file_costs_itself(other_package: Path) -> None
         assert "opus_12k" in registry.names()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("target", "code", "error", "message"),
     [
@@ -233,6 +235,7 @@ def test_a_codec_that_is_not_causal_states_how_long_a_sample_waits() -> None:
         assert read_catalogue(changed, "mine.yaml")[0].card.latency_ms == expected
 
 
+@pytest.mark.sample(1, among="programs about codecs")
 def test_showing_a_card_says_what_its_samples_wait_for(capsys: pytest.CaptureFixture[str]) -> None:
     """`codecs show` has a line for a latency that is no number, as for one that is."""
     for name, expected in (("speechtokenizer_4k", "latency_ms the whole clip"), ("dac_44k", "latency_ms 212.336")):
@@ -290,7 +293,7 @@ def test_no_card_waits_for_less_than_a_frame() -> None:
 
 def test_the_guides_codec_runs_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twenty lines of docs/adding-a-codec.md, saved as a file, are a codec, and the guide's test of it passes."""
-    codec, test, _ = guide_blocks("python")
+    codec, test, _ = guide_blocks("python")[3:]
     assert len(codec.strip().splitlines()) <= 22
     (tmp_path / "pcm8.py").write_text(codec)
     monkeypatch.chdir(tmp_path)
@@ -304,7 +307,7 @@ def test_the_guides_codec_runs_from_its_file(tmp_path: Path, monkeypatch: pytest
 
 def test_the_guides_weights_reach_its_codec(tmp_path: Path) -> None:
     """The guide's class with a checkpoint reads it beside its file, and in a folder that is given."""
-    codec, _, trained = guide_blocks("python")
+    codec, _, trained = guide_blocks("python")[3:]
     (tmp_path / "pcm8.py").write_text(codec + trained)
     (tmp_path / "other").mkdir()
     np.save(tmp_path / "ckpt.npy", np.float32(0.5))
@@ -326,6 +329,7 @@ def test_the_guides_catalogue_is_valid() -> None:
     assert entry.card.token_kbps == entry.card.nominal_kbps == 6
 
 
+@pytest.mark.sample(1, among="programs about codecs")
 def test_a_codec_of_ffmpeg_is_one_file(tmp_path: Path) -> None:
     """The guide's catalogue entry, put into a copy, passes what every codec must, and no other file changes."""
     entry = next(block for block in guide_blocks("yaml") if "pcm8_128k" in block)
@@ -345,8 +349,8 @@ def test_the_guide_explains_every_field_of_a_card() -> None:
     ("name", "code", "error", "message"),
     [
         ("gone.py:X", None, UnknownCodec, r"no file .*/gone\.py"),
-        ("mine.py:X", "y = 1\n", UnknownCodec, "no codec class X; its codecs are: none"),
-        ("mine.py:Codex", "{codec}", UnknownCodec, "no codec class Codex; its codecs are: Pcm8"),
+        ("mine.py:X", "y = 1\n", UnknownCodec, "has no X; it has: no class and no function"),
+        ("mine.py:Codex", "{codec}", UnknownCodec, "has no Codex; it has: Pcm8"),
         ("mine.py:Bare", "{bare}", CatalogueError, "class attribute `card` that is a Card, got"),
         ("mine.py:X", "import no_such_package\n", MissingDependency, "pip install no_such_package"),
         (
@@ -366,7 +370,7 @@ def test_a_wrong_codec_file_says_what_is_wrong(
     monkeypatch.chdir(tmp_path)
     bare = "from codec_superb.base_codec.interface import Codec\nclass Bare(Codec): pass\n"
     if code is not None:
-        text = code.replace("{codec}", guide_blocks("python")[0]).replace("{bare}", textwrap.dedent(bare))
+        text = code.replace("{codec}", guide_blocks("python")[3]).replace("{bare}", textwrap.dedent(bare))
         (tmp_path / "mine.py").write_text(text)
     with pytest.raises(error, match=message):
         registry.open_codec(name)
@@ -374,7 +378,7 @@ def test_a_wrong_codec_file_says_what_is_wrong(
 
 def test_files_of_one_name_do_not_meet(tmp_path: Path) -> None:
     """Two files called codec.py in two folders are two codecs."""
-    source = guide_blocks("python")[0]
+    source = guide_blocks("python")[3]
     for folder, steps in (("a", "127"), ("b", "7")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "codec.py").write_text(source.replace("127", steps))

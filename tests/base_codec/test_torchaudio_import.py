@@ -47,12 +47,14 @@ def _copy(folder: Path, loader: str) -> Path:
     return folder
 
 
+@pytest.mark.sample(1, among="torchaudio beside torch")
 def test_imports_with_what_is_installed_here() -> None:
     """Whatever build is installed, what is written in Python works, and asking twice is no trouble."""
     code = "from codec_superb.base_codec.torchaudio_import import import_torchaudio as go\nassert go() == go()\n"
     _run(code + _USE)
 
 
+@pytest.mark.sample(1, among="torch in other processes")
 def test_what_needs_it_imports_after_it() -> None:
     """SpeechBrain's ECAPA-TDNN and transformers' features for AST load and run."""
     code = """
@@ -69,6 +71,7 @@ for module in list(sys.modules.values()):
     _run(code)
 
 
+@pytest.mark.sample(1, among="torchaudio beside torch")
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "loader",
@@ -87,6 +90,7 @@ def test_libraries_that_do_not_fit_are_done_without(tmp_path: Path, loader: str)
     assert sorted((file, file.stat().st_mtime_ns) for file in tmp_path.rglob("*.py")) == before
 
 
+@pytest.mark.sample(1, among="torchaudio beside torch")
 def test_an_import_that_works_is_left_alone(tmp_path: Path) -> None:
     """Where the libraries can go, the modules are those that a plain import makes."""
     path = _copy(tmp_path, "return False")
@@ -110,6 +114,7 @@ except MissingDependency as error:
 """
 
 
+@pytest.mark.sample(1, among="torchaudio beside torch")
 def test_what_cannot_be_mended_is_said(tmp_path: Path) -> None:
     """A torchaudio that fails for another reason, or is not there, is named with what to install."""
     broken = _run(_SAY, _copy(tmp_path, 'raise OSError("the disk is gone")'))
@@ -120,6 +125,7 @@ def test_what_cannot_be_mended_is_said(tmp_path: Path) -> None:
     assert absent == "this model needs torchaudio, which is not installed: pip install 'codec-superb[applications]'"
 
 
+@pytest.mark.sample(1, among="torchaudio beside torch")
 def test_codecs_of_transformers_load_beside_it() -> None:
     """Models that take torchaudio along import after it is mended; where it is not installed nothing is asked for."""
     code = """

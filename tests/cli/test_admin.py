@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pipeline.stats import draw_rows
 from support.server.board import make_submission
+from support.server.ingest import categories, make_file, register
 from support.server.postgres import PostgresServer, postgres_server
 
 from codec_superb.cli.main import call
@@ -90,6 +92,27 @@ class TestToken:
 
 class TestSubmissions:
     """``admin submissions`` and ``admin codec``."""
+
+    def test_files_of_this_machine(self, admin: Admin, url: str, tmp_path: Path) -> None:
+        """Files are checked and published at once, verified where asked; a refused one does not keep the others out."""
+        good, bad = tmp_path / "good.zip", tmp_path / "bad.zip"
+        good.write_bytes(make_file(draw_rows(1, 12, dataset="another"), tmp_path / "good"))
+        bad.write_bytes(b"no zip")
+        admin("token", "list")
+        with closing(Database(url)) as database:
+            register(database, "another", categories(dataset="another"))
+            with database.transaction(write=True) as session:
+                make_submission(session, "mp3_64k", owner="Ann")
+        taken = tmp_path / "taken.zip"
+        taken.write_bytes(make_file(draw_rows(1, 12, dataset="another"), tmp_path / "taken", codec="mp3_64k"))
+        told = admin(
+            "submissions", "add", str(bad), str(taken), str(good), "--verified", "--reason", "run by us", code=3
+        )
+        assert "Traceback" not in told
+        (listed,) = admin("submissions", "list", "--status", "verified")
+        assert (listed["codec"], listed["account"], listed["reason"]) == ("opus_16k", "maintainers", "run by us")
+        (again,) = admin("submissions", "add", str(good))
+        assert (again["new"], again["status"], again["error"]) == (False, "verified", "")
 
     def test_decisions(self, admin: Admin, database: Database) -> None:
         """Each decision prints what the submission is then; one that cannot be made says why."""

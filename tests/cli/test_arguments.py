@@ -17,6 +17,9 @@ def test_values_after_one_name_are_repeated() -> None:
     assert repeat_option_names(["resynth", "--codec", "a", "b", "--dataset", "d"], GROUP) == (
         ["resynth", "--codec", "a", "--codec", "b", "--dataset", "d"]
     )
+    assert repeat_option_names(["bench", "--dataset", "a.wav", "-"], GROUP) == (
+        ["bench", "--dataset", "a.wav", "--dataset", "-"]  # a dash alone is standard input
+    )
     assert repeat_option_names(["resynth", "--codec=a", "b"], GROUP) == ["resynth", "--codec=a", "--codec", "b"]
 
 
@@ -29,6 +32,7 @@ def test_values_after_one_name_are_repeated() -> None:
         ["report", "runs/a", "--title", "-o", "-o", "x.html"],
         ["bench", "--codec", "a", "--codec", "b", "--overwrite", "--overwrite"],
         ["datasets", "show", "mini", "--title", ""],
+        ["tokens", "export", "--dataset", "-", "--codec", "a"],
         ["nothing", "--codec", "a", "b"],
         [],
     ],

@@ -33,7 +33,7 @@ def bench(clips: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Benchmark three codecs on the clips; return the folder of runs."""
     out = tmp_path_factory.mktemp("bench") / "runs"
     codecs = ["codec2_3200", "opus_12k", "opus_64k"]
-    assert call(["bench", "--codec", *codecs, "--dataset", str(clips), "--out", str(out)]) == 0
+    assert call(["bench", "--codec", *codecs, "--dataset", str(clips), "--out", str(out), "--watch"]) == 0
     return out
 
 
@@ -63,8 +63,10 @@ class TestConditions:
         names = {f"{codec}{mark}" for codec in ("codec2_3200", "opus_12k") for mark in marks}
         assert {path.stem for path in conditions.glob("*.zip")} == names
         assert {path.name for path in conditions.iterdir() if path.is_dir() and path.name[0] != "."} == names
-        ranking = json.loads((conditions / "bench.json").read_text())["ranking"]
-        assert [row["codec"] for row in ranking] == ["opus_12k", "codec2_3200"]
+        summary = json.loads((conditions / "bench.json").read_text())
+        assert [row["codec"] for row in summary["ranking"]] == ["opus_12k", "codec2_3200"]
+        assert {row["codec"] for row in summary["conditions"]} == {name for name in names if "@" in name}
+        assert all(row["rank"] is None for row in summary["conditions"])
         page = (conditions / "report.html").read_text(encoding="utf-8")
         assert page.count("<polyline") == 8
         assert "Lost packets" in page
@@ -217,6 +219,7 @@ class TestScoreFolders:
             assert row["metrics"]["pesq"]["value"] == pytest.approx(4.6438885, abs=1e-4)
             assert row["backends"] == {"pesq": "fast"}
 
+    @pytest.mark.sample(1, among="folders scored by commands")
     def test_table_ends_with_the_mean(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """The mean is over the clips that have a value, and says over how many."""
         for side, gain in (("reference", 1.0), ("resynthesis", 0.5)):
@@ -227,6 +230,7 @@ class TestScoreFolders:
         assert call(["score", "--reference", "reference", "--resynthesis", "resynthesis", "--metric", "sdr"]) == 0
         assert capsys.readouterr().out.splitlines()[-1].split() == ["mean", "6.0206", "(2)"]
 
+    @pytest.mark.sample(1, among="folders scored by commands")
     def test_fitting_is_told(self, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A fitted row says what was done, in JSON and in the table, and a line counts them; runs have none."""
         for side, rate, samples in (("reference", 8000, 8000), ("resynthesis", 16000, 16320)):
@@ -311,7 +315,8 @@ def test_doctor_imports_each_package_for_real(
     (tmp_path / "broken_here.py").write_text("raise ImportError('libx.so.3')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(doctor.MODULES, "pesq", "broken_here")
-    monkeypatch.setattr(doctor.metadata, "requires", lambda _name: ["pesq", "numpy", "PyYAML", "lc3py", "pypi-simple"])
+    requirements = ["pesq", "numpy", "PyYAML", "lc3py", "pypi-simple"]
+    monkeypatch.setattr("importlib.metadata.requires", lambda _name: requirements)
     monkeypatch.setattr(doctor, "CHECKS", (doctor.CHECKS[1],))
     assert call(["doctor", "--json"]) == 3
     findings = json.loads(capsys.readouterr().out)["findings"]

@@ -31,6 +31,7 @@ def clips(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.sample(1, among="neural codecs by commands")
 def test_bench_scores_random_weights_and_packs_none(
     tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -52,6 +53,7 @@ def test_bench_scores_random_weights_and_packs_none(
     assert "has random weights" in capsys.readouterr().err
 
 
+@pytest.mark.sample(1, among="neural codecs by commands")
 def test_another_name_for_random_weights_packs_nothing(
     tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

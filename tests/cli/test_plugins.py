@@ -133,6 +133,7 @@ def listed(place: Path, site: Path, *arguments: str) -> Any:
     return json.loads(run(place, *arguments, "--json", site=site).stdout)
 
 
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_lists_name_the_distribution(place: Path, site: Path) -> None:
     """Each of the five kinds is listed with name and version of its distribution, and what is broken is said once."""
     assert {"garden8_128k": "garden 1.2"}.items() <= {
@@ -152,6 +153,7 @@ def test_lists_name_the_distribution(place: Path, site: Path) -> None:
     assert "garden 1.2" in run(place, "metrics", "list", site=site).stdout
 
 
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_an_installed_distribution_is_used_by_name(place: Path, site: Path) -> None:
     """Codec, dataset and metric of a distribution work together, in worker processes, from end to end."""
     (place / "garden" / "audio").mkdir(parents=True)
@@ -169,6 +171,7 @@ def test_an_installed_distribution_is_used_by_name(place: Path, site: Path) -> N
     run(place, "score", "out", "--metric", "broken", site=site, code=2)
 
 
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_files_plug_in_and_an_edited_one_is_computed_again(place: Path) -> None:
     """A metric, a probe and a backend by file; the run names the metric's SHA-256, and its edit starts it anew."""
     (place / "level.py").write_text(metric_file())
@@ -212,6 +215,7 @@ def test_files_plug_in_and_an_edited_one_is_computed_again(place: Path) -> None:
     assert "level: a custom metric" in run(place, "check", "a.zip").stdout
 
 
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_a_probe_of_a_file_is_in_the_report_of_its_bench(place: Path) -> None:
     """As custom, in the table and in the page; a later call that was not told of it makes both without it."""
     (place / "loudness.py").write_text(LOUDNESS)
@@ -224,6 +228,7 @@ def test_a_probe_of_a_file_is_in_the_report_of_its_bench(place: Path) -> None:
     assert "Loudness (custom)" not in (place / "probed" / "report.html").read_text()
 
 
+@pytest.mark.sample(1, among="plug-ins at work")
 def test_a_taken_name_shows_both_targets(place: Path, tmp_path: Path) -> None:
     """A metric of a file, and one of a distribution, that is called like one of the table."""
     (tmp_path / "mine.py").write_text(metric_file().replace('key="level"', 'key="sdr"'))
@@ -239,6 +244,7 @@ def test_a_taken_name_shows_both_targets(place: Path, tmp_path: Path) -> None:
     assert "entry point pesq (other.mod:PESQ) of other 1" in done.stderr
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -26,6 +26,7 @@ def _mini(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.mark.sample(1, among="neural codecs by commands")
 @pytest.mark.usefixtures("_mini")
 def test_precision_prints_and_writes_what_half_precision_costs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

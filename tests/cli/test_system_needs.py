@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from codec_superb.base_codec import system
+from codec_superb.base_codec import registry, system
+from codec_superb.base_codec.card import KINDS
 from codec_superb.base_codec.errors import MissingDependency
 from codec_superb.cli.selection import codec_names, usable
 
@@ -27,12 +28,15 @@ def told(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_commands_say_what_is_not_installed() -> None:
-    """``codecs list`` names each missing library once, and ``show`` says no."""
+    """``codecs list`` names each missing library once, with all codecs that need it, and ``show`` says no."""
     listed = told("codecs", "list")
     assert listed.returncode == 0
     lines = [line for line in listed.stdout.splitlines() if line.startswith("not installed: ")]
     assert len(lines) == 5
-    assert any("needs the library speex," in line and "Debian: libspeex1" in line for line in lines)
+    (speex,) = [line for line in lines if "need the library speex," in line and "Debian: libspeex1" in line]
+    assert set(speex.removeprefix("not installed: ").partition(" need ")[0].split(", ")) == {
+        name for name in registry.names() if name.startswith("speex_")
+    }
     shown = told("codecs", "show", "g729_8k")
     assert shown.returncode == 0
     assert any(line.split()[:2] == ["installed", "no"] for line in shown.stdout.replace("│", " ").splitlines())
@@ -51,8 +55,12 @@ def test_patterns_leave_out_what_cannot_run(
     assert lines[0].startswith(
         "left out: speex_nb_8k needs the library speex, which is not installed; its packages are"
     )
-    assert lines[1].startswith("left out: speex_nb_8k, speex_wb_12.8k needs the library")
+    assert lines[1].startswith("left out: speex_nb_8k, speex_wb_12.8k need the library")
     assert codec_names(["speex_nb_8k"]) == ["speex_nb_8k"]
+    assert set(codec_names(["lossless", "alac"])) == {"alac", "flac", "wavpack"}
+    assert {"opus_8k", "g711_alaw"} <= (classical := set(codec_names(["classical"])))
+    assert not classical & {"speex_nb_8k", "flac", "lyra_6k"}
+    assert not set(registry.names()) & set(KINDS)
     assert codec_names(["speex_*", "opus_8k"]) == ["opus_8k"]
     with pytest.raises(MissingDependency, match=r"^speex_\*: none of these codecs can run here"):
         codec_names(["speex_*"])

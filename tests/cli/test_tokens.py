@@ -33,6 +33,7 @@ def clips(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.sample(1, among="neural codecs by commands")
 def test_tokens_go_out_and_come_back_as_resynth_has_them(
     tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,6 +103,7 @@ def test_a_file_that_is_damaged_says_so(tmp_path: Path, clips: Path, capsys: pyt
         assert words in message
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("column", "value"),
     [("side", None), ("samples", 0), ("sampling_rate", 0), ("channels", -1), ("clip", None), ("codec", "other")],
@@ -179,6 +181,7 @@ class _Beside:
         """Nothing to do."""
 
 
+@pytest.mark.sample(1, among="places for tokens")
 def test_two_exports_to_one_file_do_not_mix(tmp_path: Path, clips: Path) -> None:
     """Each reports its own figures; the last to finish leaves its file, whole, and nothing else is left."""
     file = tmp_path / "out" / "tokens.parquet"
@@ -209,6 +212,7 @@ def _full_disk() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.sample(1, among="places for tokens")
 def test_a_full_disk_is_named_and_so_is_what_there_is(
     tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,6 +236,7 @@ def test_a_full_disk_is_named_and_so_is_what_there_is(
     assert not list(out.iterdir())
 
 
+@pytest.mark.sample(1, among="places for tokens")
 def test_a_place_where_nothing_can_be_written_is_named(
     tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

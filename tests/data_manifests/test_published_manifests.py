@@ -114,10 +114,8 @@ def test_no_published_dataset_is_forgotten() -> None:
 
 
 def _how(manifest: Manifest) -> str:
-    if manifest.is_fetched:
+    if manifest.is_fetched or manifest.download:
         return f"`codec-superb datasets prepare {manifest.name}`"
-    if manifest.source.kind == "huggingface":
-        return f"`codec-superb datasets index {manifest.name}` or with `--root DIR`"
     return f"`codec-superb datasets index {manifest.name} --root DIR`"
 
 

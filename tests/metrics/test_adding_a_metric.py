@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.stranger import Copy, guide_blocks
 
 from codec_superb.metrics.table import METRICS
@@ -11,6 +12,7 @@ from codec_superb.metrics.table import METRICS
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-metric.md"
 
 
+@pytest.mark.sample(1, among="guides carried out")
 def test_a_metric_is_a_function_a_row_and_a_test(tmp_path: Path) -> None:
     """Followed word for word in a copy, the guide touches three files, and the tests that know all metrics pass."""
     function, row, test = guide_blocks("adding-a-metric.md")

@@ -47,6 +47,7 @@ TONES = {"many periods": tone(1050.0), "too high": tone(1900.0), "low": tone(52.
 SOUNDS |= TONES
 
 
+@pytest.mark.sample(6)
 @pytest.mark.sample(2, over="rate")
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("name", SOUNDS)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.metrics import coded, speech
 
 from codec_superb.metrics import compiled as module
@@ -37,6 +38,7 @@ def test_threads_get_the_same_values() -> None:
     assert found == expected
 
 
+@pytest.mark.sample(1, among="kept machine code")
 def test_kept_code_follows_the_functions_it_calls(tmp_path: Path) -> None:
     """A change in another file of the part is noticed, though numba looks at the caller's file only."""
     part = tmp_path / "part"
@@ -60,6 +62,7 @@ def test_kept_code_follows_the_functions_it_calls(tmp_path: Path) -> None:
     assert found == [["21.0", "0"], ["21.0", "1"], ["31.0", "0"]]
 
 
+@pytest.mark.sample(1, among="kept machine code")
 def test_code_of_another_version_is_compiled_anew(tmp_path: Path) -> None:
     """An index that names a class which an update renamed is stale, not an error."""
     part = tmp_path / "part"

@@ -29,6 +29,7 @@ def at_rate(signal: NDArray[Any], rate: int) -> NDArray[Any]:
 class TestAgreement:
     """Score by score, the package is met to the last bit."""
 
+    @pytest.mark.sample(1)
     def test_scores_equal_those_of_the_package(self, mode: Any, rate: int) -> None:
         """On pairs of many damages (forty in long form) the scores are the package's, to the last bit."""
         for seed in range(amount(12, 40)):
@@ -65,6 +66,7 @@ class TestAgreement:
         for factor in (2.0**-12, 0.5, 1024.0):
             assert pesq(reference * np.float32(factor), coded * np.float32(factor), rate, mode) == expected
 
+    @pytest.mark.sample(5)
     @pytest.mark.parametrize("kind", [np.int16, np.int32, np.float32, np.float64])
     def test_every_kind_of_number_is_taken_like_the_package_takes_it(self, mode: Any, rate: int, kind: type) -> None:
         """Integers and floats of any scale are divided by the greatest sample first."""

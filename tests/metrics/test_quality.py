@@ -70,6 +70,7 @@ def test_more_utterances_than_the_package_holds_are_undefined() -> None:
     assert pesq(fewer, fewer, RATE) == pytest.approx(4.6438885, abs=1e-6)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("rate", [8_000, 16_000, 44_100])
 def test_fast_backend_gives_the_same_bits(rate: int) -> None:
     """The own implementation equals the package exactly, not nearly."""

@@ -23,6 +23,7 @@ def walk(frames: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(frames).cumsum()
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("n", "m", "seed"), WALKS)
 @pytest.mark.parametrize("radius", [1, 2])
 def test_fast_path_equals_the_package(n: int, m: int, seed: int, radius: int) -> None:
@@ -89,6 +90,7 @@ def test_exact_correlation_breaks_ties_like_librosa(x: np.ndarray, y: np.ndarray
         assert exact_correlation(x, y) == pytest.approx(librosa_correlation(x, y), abs=1e-9)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("n", "m", "seed"), [*WALKS[3:], (300, 211, 9)])
 def test_long_contours_are_warped_alike_in_little_memory(
     n: int, m: int, seed: int, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("data_manifests", "base_codec", "metrics", "applications", "pipeline", "server", "web", "cli")
+PARTS = ("data_manifests", "base_codec", "metrics", "applications", "pipeline", "server", "web", "cli", "api")
 CATALOGUES = {
     "cli/commands": "one module a command",
     "data_manifests/indexers": "one module a publisher",

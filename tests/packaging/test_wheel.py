@@ -30,6 +30,7 @@ GENERIC = {
     "server",
     "web",
     "cli",
+    "api",
     "tests",
     "src",
 }
@@ -151,6 +152,7 @@ class TestInstalled:
         (site,) = installed.glob("lib/python3.*/site-packages")
         assert not (site / "torch").exists()
 
+    @pytest.mark.sample(1, among="the wheel at work")
     def test_resynthesises_scores_and_reports(self, installed: Path, tmp_path: Path) -> None:
         """`codec-superb bench` on a folder of audio works from the wheel alone."""
         rate = 16000
@@ -168,6 +170,7 @@ class TestInstalled:
         info = json.loads((tmp_path / "runs/opus_12k/clips/run.json").read_text())
         assert info["status"] == "scored"
 
+    @pytest.mark.sample(1, among="the wheel at work")
     def test_serves_the_leaderboard(self, installed: Path, tmp_path: Path) -> None:
         """With the extra's packages at hand, the wheel makes its schema and answers with its pages, without torch."""
         (site,) = installed.glob("lib/python3.*/site-packages")
@@ -186,6 +189,7 @@ class TestInstalled:
         finally:
             extra.unlink()
 
+    @pytest.mark.sample(1, among="the wheel at work")
     def test_another_distribution_adds_a_codec(self, installed: Path, tmp_path: Path) -> None:
         """A package installed beside this one is listed, and its codec runs in the workers of a real run."""
         file = tmp_path / "other_codecs-3.1-py3-none-any.whl"

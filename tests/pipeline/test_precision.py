@@ -63,6 +63,7 @@ def _measure(clips: Path, out: Path, *variants: Variant, metrics: Sequence[str] 
     )  # fmt: skip
 
 
+@pytest.mark.sample(1, among="neural codecs by commands")
 def test_a_metric_of_a_file_is_compared_and_an_unknown_one_refused(clips: Path, tmp_path: Path) -> None:
     """``metrics`` takes what ``score`` takes: the paired difference of a plug-in's metric is in the report."""
     (tmp_path / "level.py").write_text(metric_file())

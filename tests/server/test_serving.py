@@ -67,6 +67,7 @@ def service(home: Path) -> Iterator[Served]:
 class TestStart:
     """Nothing is configured, and it runs."""
 
+    @pytest.mark.sample(1, among="services of their own")
     def test_runs_without_configuration_and_without_packages_that_compute(self, service: Served, home: Path) -> None:
         """With an empty home and no torch, numba, transformers or librosa the service becomes ready and answers."""
         assert service.get("/healthz").json() == {"status": "alive"}
@@ -130,6 +131,7 @@ class TestRefusals:
         assert "Traceback" not in done.stderr
         return done.stderr.strip().splitlines()[-1]
 
+    @pytest.mark.sample(1, among="services refuse")
     def test_a_port_in_use(self, tmp_path: Path) -> None:
         """The address is named, and the option that changes it."""
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -140,6 +142,7 @@ class TestRefusals:
             "choose another --port or --host"
         )
 
+    @pytest.mark.sample(1, among="services refuse")
     def test_a_missing_extra(self, tmp_path: Path) -> None:
         """Without FastAPI the command names the exact way to install it."""
         before = WITHOUT_HEAVY.replace('"torch"', '"fastapi"')
@@ -202,6 +205,7 @@ class TestRefusals:
 class TestShutdown:
     """SIGTERM: nothing new, everything running to its end, within a bound."""
 
+    @pytest.mark.sample(1, among="services of their own")
     def test_a_running_upload_ends_and_nothing_new_begins(self, tmp_path: Path) -> None:
         """An upload in flight is stored and answered after SIGTERM, new connections are refused, the exit code is 0."""
         settings, data = Settings(storage=tmp_path), drawn("slow_16k")

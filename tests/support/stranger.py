@@ -11,8 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PARTS = (
-    "applications", "base_codec", "cli", "data_manifests", "docs", "metrics", "pipeline", "server", "src", "tests",
-    "web",
+    "api", "applications", "base_codec", "cli", "data_manifests", "docs", "metrics", "pipeline", "server", "src",
+    "tests", "web",
 )  # fmt: skip
 
 

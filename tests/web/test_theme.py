@@ -2,7 +2,9 @@
 
 import pytest
 
-from codec_superb.web.theme import DARK, LIGHT, Palette, family_styles
+from codec_superb.base_codec.registry import card, names
+from codec_superb.pipeline.literature.tables import literature
+from codec_superb.web.theme import DARK, FAMILIES, LIGHT, SYMBOLS, Palette, Style, family_styles
 
 
 def luminance(colour: str) -> float:
@@ -51,9 +53,20 @@ def test_palettes_match() -> None:
     assert len(LIGHT.colours()) == len(DARK.colours())
 
 
-def test_families_differ_in_colour_or_shape() -> None:
-    """Thirty-five families can be told apart, whatever the order they come in."""
-    names = [f"family {number:02}" for number in range(35)]
-    styles = family_styles(names)
-    assert len({(style.colour, style.symbol) for style in styles.values()}) == 35
-    assert family_styles(reversed(names)) == styles
+def test_every_family_has_its_own_look() -> None:
+    """The families of the catalogue and of the published tables are listed, once each, and no two look the same."""
+    known = {card(name).family for name in names()} | {row.family for table in literature() for row in table.codecs}
+    assert known <= set(FAMILIES)
+    assert len(FAMILIES) == len(set(FAMILIES))
+    assert len({(style.colour, style.symbol) for style in family_styles(FAMILIES).values()}) == len(FAMILIES)
+
+
+def test_a_family_looks_the_same_whatever_is_beside_it() -> None:
+    """Colours go with names: alone, among others, known or a user's, of which 91 differ."""
+    own = [f"family {number:02}" for number in range(91)]
+    alone = {name: family_styles([name])[name] for name in (*FAMILIES, *own)}
+    assert family_styles(FAMILIES) == {name: alone[name] for name in FAMILIES}
+    assert family_styles([*FAMILIES, own[0]])["opus"] == alone["opus"] == Style(LIGHT.families[0], 0, "circle")
+    assert len({(style.colour, style.symbol) for style in family_styles(own).values()}) == 91
+    assert family_styles(reversed(own)) == family_styles(own)
+    assert len({style.symbol for style in alone.values()}) == len(SYMBOLS)

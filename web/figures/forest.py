@@ -11,7 +11,7 @@ from codec_superb.web.figures.layout import Figure, base_axis, base_layout
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import Gap
 from codec_superb.web.text import chart_text, count, interval, shortened
-from codec_superb.web.theme import LIGHT, SYMBOLS
+from codec_superb.web.theme import LIGHT, Style, family_styles
 
 ROW_HEIGHT = 24
 """Pixels for one difference or heading."""
@@ -27,6 +27,7 @@ class ForestRow:
     """Heading that rows of the same clips share; they must stand together."""
     codec: str
     """Name for people."""
+    family: str
     n: int
     """Clips."""
     gap: Gap | None
@@ -38,14 +39,14 @@ class _Placed:
     row: ForestRow
     height: int
     index: int
-    """Number of the codec, which decides colour and shape."""
+    """Number of the codec, which decides the order of the traces."""
+    style: Style
 
 
 def forest_chart(rows: Sequence[ForestRow], quantity: Quantity, baseline: str) -> Figure:
     """Draw the rows from top to bottom in their order; further right the codec is better than ``baseline``.
 
-    A filled mark has an interval on one side of zero, an open one has not. A codec keeps its colour and shape over all
-    groups.
+    A filled mark has an interval on one side of zero, an open one has not. Colour and shape are those of the family.
     """
     placed, headings = _place(rows)
     height = len(rows) + len(headings)
@@ -70,19 +71,19 @@ def _place(rows: Sequence[ForestRow]) -> tuple[list[_Placed], dict[int, str]]:
     codecs = list(dict.fromkeys(row.codec for row in rows))
     groups = [(group, list(members)) for group, members in groupby(rows, key=lambda row: row.group)]
     height = len(rows) + len(groups) - 1
+    styles = family_styles(row.family for row in rows)
     placed, headings = [], {}
     for group, members in groups:
         headings[height] = group
         height -= 1
         for row in members:
-            placed.append(_Placed(row, height, codecs.index(row.codec)))
+            placed.append(_Placed(row, height, codecs.index(row.codec), styles[row.family]))
             height -= 1
     return placed, headings
 
 
 def _trace(members: Sequence[_Placed], quantity: Quantity, baseline: str) -> dict[str, Any]:
-    index = members[0].index
-    colour, symbol = LIGHT.families[index % len(LIGHT.families)], SYMBOLS[index % len(SYMBOLS)]
+    colour, symbol = members[0].style.colour, members[0].style.symbol
     gaps = [entry.row.gap for entry in members if entry.row.gap is not None]
     up = [0.0 if gap.high is None else max(0.0, gap.high - gap.difference) for gap in gaps]
     down = [0.0 if gap.low is None else max(0.0, gap.difference - gap.low) for gap in gaps]

@@ -28,9 +28,10 @@ def rate_chart(
 ) -> Figure:
     """Draw the codecs of one category; those without a value or a bitrate are left out.
 
-    The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front. Open markers are
-    incomplete. Each trace says in ``meta`` what it is, for the page's legend. Without ``lines`` all lossy codecs are
-    small dots of one trace without intervals, apart from the front: for more families than colours and shapes.
+    The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front, declared bitrates are
+    outside the front, and open markers are incomplete. Each trace says in ``meta`` what it is, for the page's legend.
+    Without ``lines`` all lossy codecs are small dots of one trace without intervals, apart from the front: for more
+    families than colours and shapes.
     """
     points = _points(results, quantity)
     layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
@@ -45,7 +46,7 @@ def rate_chart(
     if lines:
         traces += [_family_trace(members, quantity, styles[family]) for family, members in _by_family(lossy)]
     else:
-        traces += [_dots_trace(lossy, quantity), _front_dots_trace(front, quantity)]
+        traces += [_dots_trace(lossy, quantity, styles), _front_dots_trace(front, quantity, styles)]
     for family, members in _by_family(point for point in points if point[0].lossless):
         traces.append(_ceiling_trace(members, quantity, styles[family]))
     # Names come last, so that no line is drawn over them.
@@ -85,8 +86,9 @@ def _family_then_rate(point: _Point) -> tuple[str, float, str]:
 
 
 def _front(lossy: list[_Point], quantity: Quantity) -> list[_Point]:
-    rates, values = [row.kbps for row, _ in lossy], [_value(e) for _, e in lossy]
-    return [lossy[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
+    counted = [point for point in lossy if not point[0].uncounted]
+    rates, values = [row.kbps for row, _ in counted], [_value(e) for _, e in counted]
+    return [counted[i] for i in pareto_front(rates, values, higher_is_better=quantity.higher_is_better)]
 
 
 def _front_trace(front: list[_Point]) -> dict[str, Any]:
@@ -109,7 +111,7 @@ def _family_trace(members: list[_Point], quantity: Quantity, style: Style) -> di
     return {**trace, "mode": "lines+markers", "line": line, "meta": {"role": "family", "family": members[0][0].family}}
 
 
-def _dots_trace(members: list[_Point], quantity: Quantity) -> dict[str, Any]:
+def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, Style]) -> dict[str, Any]:
     """Draw many codecs with short hover texts, because there are thousands of them."""
     return {
         "type": "scatter",
@@ -119,7 +121,7 @@ def _dots_trace(members: list[_Point], quantity: Quantity) -> dict[str, Any]:
         "marker": {
             "symbol": ["circle" if row.summary.complete else "circle-open" for row, _ in members],
             "size": 6,
-            "color": LIGHT.families[0],
+            "color": [styles[row.family].colour for row, _ in members],
             "opacity": 0.55,
         },
         "x": [row.kbps for row, _ in members],
@@ -129,9 +131,16 @@ def _dots_trace(members: list[_Point], quantity: Quantity) -> dict[str, Any]:
     }
 
 
-def _front_dots_trace(front: list[_Point], quantity: Quantity) -> dict[str, Any]:
-    """Draw the codecs of the front over the dots, with their intervals and full texts."""
-    trace = _marker_trace(front, quantity, LIGHT.families[1], "diamond", size=9)
+def _front_dots_trace(front: list[_Point], quantity: Quantity, styles: Mapping[str, Style]) -> dict[str, Any]:
+    """Draw the codecs of the front over the dots as their families look, with their intervals and full texts."""
+    trace = _marker_trace(front, quantity, LIGHT.front, "", size=10)
+    looks = [(styles[row.family], "" if row.summary.complete else "-open") for row, _ in front]
+    marker = {
+        "symbol": [f"{style.symbol}{state}" for style, state in looks],
+        "color": [style.colour for style, _ in looks],
+        "line": {"width": 1, "color": LIGHT.ink},
+    }
+    trace["marker"] |= marker
     return {**trace, "name": "Pareto front", "meta": {"role": "front points"}}
 
 
@@ -191,8 +200,8 @@ def hover_text(row: CodecResult, estimate: Estimate, quantity: Quantity) -> str:
     Without clips nothing was measured here: bitrate and value are published ones.
     """
     summary = row.summary
-    rate = f"{kbps(row.kbps)} kbps {'measured' if summary.clips else 'nominal'}"
-    if summary.clips and row.nominal_kbps is not None:
+    rate = f"{kbps(row.kbps)} kbps {row.rate_mark or ('measured' if summary.clips else 'nominal')}"
+    if summary.clips and row.nominal_kbps is not None and not row.rate_mark:
         rate += f", {kbps(row.nominal_kbps)} nominal"
     value = f"{chart_text(quantity.title)}: <b>{quantity.write(estimate.mean)}</b>"
     ends = interval(estimate.low, estimate.high, quantity.decimals)

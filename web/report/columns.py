@@ -119,13 +119,21 @@ def _codec_cell(row: CodecResult) -> RankingCell:
 
 
 def _rate_column() -> RankingColumn:
-    text = "Measured bitrate: all payload bits over all seconds, without container. Small: what the codec was set to."
+    text = (
+        "Measured bitrate: all payload bits over all seconds, without container. Small: what the codec was set to, or "
+        "declared where its bits were not counted: such codecs have no rank among the others."
+    )
     return RankingColumn("kbps", "Bitrate", text, "ascending", _rate_cell, unit="kbps")
 
 
 def _rate_cell(row: CodecResult) -> RankingCell:
-    nominal = "" if row.nominal_kbps is None else f"nominal {kbps(row.nominal_kbps)}"
-    return RankingCell(MISSING, nominal) if isnan(row.kbps) else RankingCell(kbps(row.kbps), nominal, repr(row.kbps))
+    small = rate_note(row)
+    return RankingCell(MISSING, small) if isnan(row.kbps) else RankingCell(kbps(row.kbps), small, repr(row.kbps))
+
+
+def rate_note(row: CodecResult) -> str:
+    """Write what stands below a bitrate: what the codec was set to, or that nobody counted it."""
+    return row.rate_mark or ("" if row.nominal_kbps is None else f"nominal {kbps(row.nominal_kbps)}")
 
 
 def _plain(field: str, digits: int) -> Callable[[CodecResult], RankingCell]:
@@ -155,7 +163,7 @@ def _rank_column() -> RankingColumn:
 
 def _rank_cell(row: CodecResult) -> RankingCell:
     key = "" if row.rank is None else repr(row.rank[0] + row.rank[1] / 1e4)
-    return RankingCell(rank(row.rank), sort=key)
+    return RankingCell(rank(row.rank), sort=key, title="" if row.rank else row.uncounted)
 
 
 def _metric_column(metric: Quantity, explanation: str) -> RankingColumn:

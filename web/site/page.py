@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,7 +12,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, Stric
 from codec_superb.web import text
 from codec_superb.web.report.columns import estimate_cell
 from codec_superb.web.site.assets import asset_url
-from codec_superb.web.theme import DARK, LIGHT
+from codec_superb.web.theme import DARK, LIGHT, SYMBOL_PATHS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class PageContext:
     """Name of the logged-in moderator."""
     csrf: str | None = None
     """Token that forms of this page carry in a hidden field ``csrf``."""
+    local: str | None = None
+    """Folder of runs on this machine that is shown in place of submissions."""
     description: str = ""
     """One sentence for search engines and previews."""
 
@@ -62,4 +65,5 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(asset_url=asset_url, text=text, estimate_cell=estimate_cell, light=LIGHT, dark=DARK)
+    made.globals["symbols"] = json.dumps(dict(SYMBOL_PATHS), separators=(",", ":"))
     return made

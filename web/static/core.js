@@ -1,6 +1,6 @@
 // Data of the page, and drawing in the colours and the size of the screen.
 
-const report = JSON.parse(document.getElementById("report-data").textContent);
+const report = JSON.parse(await unpacked("report-data"));
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 const narrowScreen = matchMedia("(max-width: 40rem)");
 const coarsePointer = matchMedia("(pointer: coarse)");
@@ -36,7 +36,7 @@ const isShown = (element) => element.closest(".panel").classList.contains("curre
 // Draw now if the chart can be seen, and again whenever the screen asks for it.
 function draw(element, makeFigure) {
   const redraw = () => {
-    if (!isShown(element)) return undefined;
+    if (!window.Plotly || !isShown(element)) return undefined;
     const figure = fitted(makeFigure());
     return Plotly.react(element, figure.data, figure.layout, { displayModeBar: false, responsive: true });
   };
@@ -48,7 +48,7 @@ const redrawAll = () => redrawers.forEach((redraw) => redraw());
 
 function printSize(width) {
   for (const element of redrawers.keys()) {
-    if (!isShown(element)) continue;
+    if (!window.Plotly || !isShown(element)) continue;
     element.style.width = width;
     Plotly.Plots.resize(element);
   }

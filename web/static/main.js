@@ -10,6 +10,7 @@ const applications = document.getElementById("applications");
 if (applications) setUpRateChart(applications, report.applications);
 for (const chart of document.querySelectorAll("[data-figure]")) setUpFigure(chart, report.mseb);
 document.querySelectorAll("[data-sortable]").forEach(setUpTable);
+document.querySelectorAll(".scroll").forEach(setUpScroll);
 setUpListening();
 setUpTabs();
 darkScheme.addEventListener("change", redrawAll);
@@ -24,3 +25,5 @@ addEventListener("afterprint", () => {
   redrawAll();
   printSize("");
 });
+await loadPlotly();
+redrawAll();

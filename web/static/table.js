@@ -29,3 +29,19 @@ function setUpTable(table) {
     button.addEventListener("click", () => sortBy(heading));
   }
 }
+
+// Says over a table that is cut on the right that there is more.
+function setUpScroll(region) {
+  const hint = document.createElement("p");
+  hint.className = "note sideways";
+  region.before(hint);
+  const look = () => {
+    const heads = [...(region.querySelector("thead tr")?.cells ?? [])];
+    const end = region.getBoundingClientRect().right + 1;
+    const cut = region.clientWidth ? heads.filter((head) => head.getBoundingClientRect().right > end).length : 0;
+    hint.hidden = cut === 0 || region.scrollWidth <= region.clientWidth + 1;
+    hint.textContent = `${cut} more ${cut === 1 ? "column" : "columns"} to the right: scroll the table sideways →`;
+  };
+  new ResizeObserver(look).observe(region);
+  region.addEventListener("scroll", look, { passive: true });
+}

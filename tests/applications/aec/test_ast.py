@@ -49,6 +49,7 @@ class TestInput:
         theirs = kaldi.fbank(torch.from_numpy(samples)[None], num_mel_bins=bands, window_type="hanning")
         assert filter_bank(samples, bands) == pytest.approx(theirs.numpy(), abs=2e-3)
 
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("seconds", [0.5, 10.0, 10.24])
     def test_it_is_what_transformers_feeds(self, seconds: float) -> None:
         """The feature extractor of transformers, with its defaults for AudioSet, gives the same whole input."""

@@ -50,6 +50,7 @@ def loaded(folder: Path, items: list[Item] = ITEMS) -> tuple[Clap, Model]:
 class TestInput:
     """The spectrogram in numpy."""
 
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("seconds", [10.0, 9.0, 4.9, 0.37])
     def test_it_is_what_transformers_feeds(self, seconds: float) -> None:
         """The feature extractor of transformers, without fusion, gives the same: repeated, filled, in decibels."""

@@ -26,10 +26,12 @@ network = pytest.mark.network
 class TestTranscripts:
     """What the embedded model hears on five LibriVox recordings."""
 
+    @pytest.mark.sample(1, among="faster-whisper hears")
     def test_word_error_rate_is_what_was_seen_elsewhere(self, heard: list[Prediction | Exception]) -> None:
         """The recordings come to 4.2 % word errors, as an independent program found: 3 of 71 words."""
         assert word_errors(librivox(), heard) == pytest.approx(100 * 3 / 71)
 
+    @pytest.mark.sample(1, among="faster-whisper hears")
     def test_a_batch_gives_what_single_sounds_give(
         self, tiny: FasterWhisper, heard: list[Prediction | Exception]
     ) -> None:
@@ -37,6 +39,7 @@ class TestTranscripts:
         assert tiny.predict(librivox()[4:]) == heard[4:]
         assert tiny.predict(librivox()[2:0:-1]) == heard[2:0:-1]
 
+    @pytest.mark.sample(1, among="faster-whisper hears")
     def test_threads_change_no_transcript(self, heard: list[Prediction | Exception]) -> None:
         """Two threads hear what one hears."""
         other = FasterWhisper()
@@ -44,6 +47,7 @@ class TestTranscripts:
         assert other.predict(librivox()[1:2]) == heard[1:2]
         other.close()
 
+    @pytest.mark.sample(1, among="faster-whisper hears")
     def test_a_long_sound_is_heard_to_its_end(self, tiny: FasterWhisper) -> None:
         """All recordings twice, 50 s in a row, are divided and read: the last words are there, and none is lost."""
         once = np.concatenate([np.pad(sound.samples, (0, 8000)) for sound in librivox()])
@@ -55,6 +59,7 @@ class TestTranscripts:
         assert word_errors([sound], transcript) < 10
         assert str(transcript[0]).lower().count("amiable himself") == 2
 
+    @pytest.mark.sample(1, among="faster-whisper hears")
     def test_another_language_costs_its_clip(self, tiny: FasterWhisper) -> None:
         """A model of English alone answers for no French clip; the clips beside it keep their answers."""
         english, samples = librivox()[4], librivox()[4].samples

@@ -22,6 +22,7 @@ def words() -> FasterWhisperWords:
     return loaded(FasterWhisperWords())  # type: ignore[return-value]
 
 
+@pytest.mark.sample(1, among="times of words")
 def test_the_words_are_those_of_the_transcript_in_order_of_time(words: FasterWhisperWords) -> None:
     """One sentence of LibriVox: no overlap, within the clip, and longer words take longer than `to`."""
     sound = librivox()[4]
@@ -35,6 +36,7 @@ def test_the_words_are_those_of_the_transcript_in_order_of_time(words: FasterWhi
     assert {word.text: round(word.start, 1) for word in found}["amiable"] == pytest.approx(1.8, abs=0.1)
 
 
+@pytest.mark.sample(1, among="times of words")
 def test_times_move_with_the_sound(words: FasterWhisperWords) -> None:
     """A second of silence before it moves the end of every word by a second, to two tenths."""
     sound = librivox()[4]
@@ -45,6 +47,7 @@ def test_times_move_with_the_sound(words: FasterWhisperWords) -> None:
     assert gaps == pytest.approx([1.0] * len(gaps), abs=0.2)
 
 
+@pytest.mark.sample(1, among="times of words")
 def test_a_long_sound_is_timed_from_its_start(words: FasterWhisperWords) -> None:
     """Parts of a sound beyond 30 s begin where the former ends; noise is no crash."""
     once = np.concatenate([np.pad(sound.samples, (0, 8000)) for sound in librivox()])
@@ -58,6 +61,7 @@ def test_a_long_sound_is_timed_from_its_start(words: FasterWhisperWords) -> None
     assert isinstance(strange, str)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("samples", [1, 159, 160, 161, 320, 321, 641])
 def test_a_sound_shorter_than_a_frame_has_no_word_to_time(words: FasterWhisperWords, samples: int) -> None:
     """What is heard where no frame is has no time; what is heard in one or two lies within them."""

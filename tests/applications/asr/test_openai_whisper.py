@@ -51,12 +51,14 @@ def original(checkpoint: Path) -> OpenAIWhisper:
 class TestTranscripts:
     """What it hears with the weights of tiny.en."""
 
+    @pytest.mark.sample(1, among="Whisper's backends agree")
     def test_both_whisper_backends_agree(self, original: OpenAIWhisper, heard: list[Prediction | Exception]) -> None:
         """From the same weights both give the same transcript of each recording, letter by letter."""
         transcripts = original.predict(librivox())
         assert transcripts == heard
         assert transcripts[4] == "He might even have been made amiable himself."
 
+    @pytest.mark.sample(1, among="Whisper's backends agree")
     def test_both_divide_long_sounds_alike(self, original: OpenAIWhisper, tiny: FasterWhisper) -> None:
         """On 33 s in a row, with the words joined, they agree too."""
         long = np.concatenate([sound.samples for sound in (*librivox(), *librivox()[:2])])

@@ -40,6 +40,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Samples]:
     return original_embeddings(tmp_path_factory.mktemp("resemblyzer"), clips())
 
 
+@pytest.mark.sample(1, among="Resemblyzer's numbers")
 class TestAgainstThePackage:
     """Resemblyzer 0.1.4 run by its own code, with torch and librosa."""
 
@@ -66,6 +67,7 @@ class TestAgainstThePackage:
 class TestNetwork:
     """The parts of the encoder."""
 
+    @pytest.mark.sample(1, among="Resemblyzer's numbers")
     def test_mel_spectrum_is_librosas(self) -> None:
         """Power mel spectra agree with librosa's to 1e-5 of the largest number of a frame."""
         speech = clips()["middle"]
@@ -211,6 +213,7 @@ class TestBackend:
         with pytest.raises(BadCheckpoint, match="no speaker encoder"):
             backend.load(backend.prepare(), "cpu", 1)
 
+    @pytest.mark.sample(1, among="Resemblyzer's numbers")
     def test_codecs_come_out_in_the_known_order(self, resemblyzer: Resemblyzer) -> None:
         """On five sentences Opus at 24 kbps keeps the speaker (0.99), at 6 kbps less so (0.92), Codec2 least (0.76)."""
         references = answers(resemblyzer, librivox())

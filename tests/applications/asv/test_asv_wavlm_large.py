@@ -71,6 +71,7 @@ class TestEmbeddings:
         assert (embedded.shape, embedded.dtype) == ((12,), np.float32)
         np.testing.assert_allclose(embedded, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
+    @pytest.mark.sample(1, among="vectors of other programs")
     def test_every_weight_counts(self) -> None:
         """Other numbers in any weight change the composition's answer, but in those that can have no effect."""
         weights, clip = random_weights(), torch.from_numpy(CLIPS[1][:2_000])
@@ -255,6 +256,7 @@ class TestOtherFiles:
         assert came in said
         assert PAGE in said
 
+    @pytest.mark.sample(6)
     @pytest.mark.parametrize(
         ("weights", "said"),
         [

@@ -120,6 +120,7 @@ def test_parts_lose_no_frame(size: int) -> None:
 class TestWhisper:
     """The encoder of tiny.en, with its real weights."""
 
+    @pytest.mark.sample(1, among="vectors of other programs")
     def test_the_original_gives_the_same(self, tmp_path: Path) -> None:
         """OpenAI's own encoder on its own spectrogram of speech: the frames that hold sound, 20 ms each."""
         import whisper

@@ -31,6 +31,7 @@ def write_dataset(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.sample(1, among="emotions to the end")
 def test_two_codecs_are_probed_with_heads_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every clip is scored on both sides, references far above chance and alike for both; heads are made once."""
     home = tmp_path / "home"

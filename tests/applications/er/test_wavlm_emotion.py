@@ -63,6 +63,7 @@ def accuracy(trained: Trained, resynthesis: dict[str, np.ndarray]) -> tuple[floa
     return float(found[0]), float(found[1])
 
 
+@pytest.mark.sample(1, among="emotions to the end")
 class TestEndToEnd:
     """The synthetic set: pitch and tempo say the emotion."""
 

@@ -86,6 +86,7 @@ def test_a_text_that_is_no_text_is_mended(listener: Listener) -> None:
     assert only(listener.predict(sounds(12))) == "你好 ?"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -109,6 +110,7 @@ def test_a_dead_worker_costs_one_clip(listener: Listener, fault: int, message: s
     assert pid_of(listener) != dead
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -129,6 +131,7 @@ def test_an_exception_or_a_wrong_answer_keeps_the_worker(listener: Listener, fau
     assert pid_of(listener) == before
 
 
+@pytest.mark.sample(1, among="isolated backends end")
 def test_three_in_a_row_end_the_run(listener: Listener) -> None:
     """A good clip in between starts the count anew; after three dead workers the next clip ends the run."""
     assert sum(isinstance(answer, PredictionFailed) for answer in listener.predict(sounds(2, 2, 0, 2, 2, 2))) == 5
@@ -182,6 +185,7 @@ def test_what_cannot_be_loaded_says_why(tiny_home: Path, monkeypatch: pytest.Mon
     backend.close()
 
 
+@pytest.mark.sample(1, among="isolated backends end")
 def test_an_environment_that_cannot_be_built_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an index the installer's reason comes through, and the command to call again; it is announced first."""
     monkeypatch.setenv("CODEC_SUPERB_HOME", str(tmp_path / "home"))

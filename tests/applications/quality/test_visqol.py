@@ -32,6 +32,7 @@ def opinion(backend: VisQol, samples: Samples, category: str = "speech") -> floa
     return float(answer[0])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("category", "ceiling"), [("speech", 5.0), ("audio", 4.732), ("music", 4.732)])
 def test_a_clip_with_itself_is_the_ceiling(backend: VisQol, category: str, ceiling: float) -> None:
     """Speech mode gives 5.0, audio mode the known 4.732 of identical signals; damage costs points in both."""
@@ -44,6 +45,7 @@ def test_a_clip_with_itself_is_the_ceiling(backend: VisQol, category: str, ceili
     )
 
 
+@pytest.mark.sample(1, among="packages of quality")
 def test_opinions_are_those_of_the_package(backend: VisQol) -> None:
     """Speech goes in at 16 kHz and audio at 48 kHz: the package says the same of them."""
     import soxr

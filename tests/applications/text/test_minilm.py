@@ -132,6 +132,7 @@ def _damaged(folder: Path, tmp_path: Path, name: str, content: bytes) -> MiniLm:
     return encoder
 
 
+@pytest.mark.sample(1, among="vectors of other programs")
 def test_another_network_is_refused(folder: Path, tmp_path: Path) -> None:
     """A configuration that computes something else, or more layers than there are weights."""
     config = json.loads((folder / "config.json").read_text())

@@ -120,6 +120,7 @@ class TestGraph:
         assert 0.5 < few < many
         assert many > 0.99
 
+    @pytest.mark.sample(1, among="vectors of other programs")
     def test_the_links_are_the_same_each_time(self, tmp_path: Path) -> None:
         """To the last byte, with several threads allowed; so is what one query finds, alone or among others."""
         import faiss

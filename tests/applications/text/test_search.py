@@ -39,6 +39,7 @@ def made(
     return asked.astype(kind), candidates.astype(kind), [[int(row)] for row in wanted]
 
 
+@pytest.mark.sample(1, over="kind")
 @pytest.mark.parametrize("kind", ["float32", "float16"])
 @pytest.mark.parametrize(("count", "queries"), [(1, 3), (63, 5), (64, 5), (65, 5), (20_001, 700)])
 def test_ranks_and_best_are_those_of_the_whole_matrix(count: int, queries: int, kind: str) -> None:

@@ -77,6 +77,7 @@ def layer(folder: Path, text: str) -> np.ndarray:
         return np.asarray(network(tokens["input_ids"]).last_hidden_state[0].numpy())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [

@@ -20,6 +20,7 @@ def family_of(name: str) -> HiggsAudioV2:
     return codec
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("kbps", "codebooks"), [("0.5k", 2), ("1k", 4), ("1.5k", 6), ("2k", 8)])
 def test_each_bitrate_has_its_codebooks(kbps: str, codebooks: int) -> None:
     """25 frames a second of 10-bit tokens, the first codebooks of the largest bitrate's."""

@@ -105,6 +105,7 @@ def test_an_interpreter_that_is_kept_would_carry_state_on() -> None:
     assert not np.array_equal(features(), first)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("rate", [8000, 16000, 32000, 44100, 48000])
 def test_every_rate_keeps_length_place_and_level(rate: int) -> None:
     """Mono and stereo of each rate come back as mono, as long, within a sample of their place, and as loud."""

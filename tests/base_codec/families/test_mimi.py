@@ -23,6 +23,7 @@ def mimi() -> MimiCodec:
     return codec
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("block", [1, 3, 16])
 def test_a_stream_gives_what_one_shot_gives(block: int) -> None:
     """Blocks of one, three and sixteen frames give the tokens of the whole clip, and its sound within 1e-4."""

@@ -33,6 +33,7 @@ def test_the_mixture_is_the_weighted_mean_of_the_chunks(chunks: int, last: int) 
     np.testing.assert_allclose(mix.result(), sums / weights, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("samples", "frames"), [(47521, (149, 1)), (47680, (149, 1)), (47681, (150, 1)), (95100, (150, 149, 1))]
 )

@@ -56,6 +56,7 @@ def test_a_folder_without_checkpoint_is_no_error(tmp_path: Path) -> None:
     page_out(tmp_path)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("seconds", "times"), [(0.5, 0), (63.0, 2)])
 def test_only_long_clips_let_go(seconds: float, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice, after encoding and decoding what goes in pieces; for short ones pages would be read over and over."""

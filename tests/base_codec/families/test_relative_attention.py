@@ -36,6 +36,7 @@ def heard(model: Any, frames: int, dtype: torch.dtype = torch.float32, **others:
     return out.float()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("frames", [1, 70, QUERIES, QUERIES + 1, 2 * QUERIES + 130])
 def test_blocks_give_what_one_go_gives(frames: int) -> None:
     """One frame, less than the farthest distance, one block and several: the same hidden states within 1e-5."""

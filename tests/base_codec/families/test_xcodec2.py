@@ -96,6 +96,7 @@ def test_silence_and_one_sample_have_finite_spectra(name: str) -> None:
     assert codec._spectra(np.zeros(640, dtype=np.float32)).shape == (1, 160)
 
 
+@pytest.mark.sample(1)
 @both
 def test_half_precision_hears_the_same_spectra(name: str) -> None:
     """In bfloat16 the spectra are still computed from float32 audio; shapes stay and the sound is near."""

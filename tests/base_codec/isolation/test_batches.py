@@ -88,6 +88,7 @@ def test_a_batch_has_the_time_of_all_its_clips(codec: IsolatedCodec) -> None:
     assert len(codec.encode_batch([clip(81)] * 3, 16000)) == 3
 
 
+@pytest.mark.sample(1, among="isolated runs lose clips")
 def test_a_batch_that_dies_does_not_end_a_run(codec: IsolatedCodec) -> None:
     """Deaths of batches are not counted, since each clip is then tried by itself; those of single clips are."""
     for _ in range(4):
@@ -99,6 +100,7 @@ def test_a_batch_that_dies_does_not_end_a_run(codec: IsolatedCodec) -> None:
     assert codec.encode_batch([clip(), clip()], 16000)[1].bits == 16 * 1600
 
 
+@pytest.mark.sample(1, among="isolated runs lose clips")
 def test_in_a_run_only_the_clips_that_die_alone_are_lost(tmp_path: Path) -> None:
     """Three deadly clips among others, in batches, cost three rows; the others are those of a run without batches."""
     clips = make_clips(tmp_path / "clips", [0, 2, 0, 0, 2, 0, 4, 0])

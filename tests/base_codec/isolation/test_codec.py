@@ -79,6 +79,7 @@ def test_standard_output_harms_nothing(codec: IsolatedCodec) -> None:
     assert "noise from below Python" in codec.worker.log_tail()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -102,6 +103,7 @@ def test_a_dead_worker_costs_one_clip(codec: IsolatedCodec, fault: int, message:
     assert pid_of(codec) != dead
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("fault", "kind", "message"),
     [

@@ -120,6 +120,7 @@ class TestEnsure:
         assert ensure_built(open_lock(str(LOCK)), said.append).state == "built"
         assert not said
 
+    @pytest.mark.sample(1, among="private environments built")
     def test_an_interrupted_build_is_built_anew(self, home: Path, tmp_path: Path) -> None:
         """A folder without its mark is thrown away whole."""
         lock = open_lock(str(write_lock(tmp_path)))
@@ -132,6 +133,7 @@ class TestEnsure:
         assert said == [f"building the environment of small (0 packages) in {built.folder} …"]
         assert subprocess.run([built.python, "-c", ""], check=False).returncode == 0
 
+    @pytest.mark.sample(1, among="private environments built")
     def test_a_killed_build_leaves_no_environment_that_counts(self, home: Path, tmp_path: Path) -> None:
         """SIGKILL in the middle: the next call builds, and is not stopped by a lock that stayed."""
         path = write_lock(tmp_path)
@@ -144,6 +146,7 @@ class TestEnsure:
         assert find_environment(open_lock(str(path))).state in {"interrupted", "not built"}
         assert ensure_built(open_lock(str(path))).state == "built"
 
+    @pytest.mark.sample(1, among="private environments built")
     def test_two_processes_build_once(self, home: Path, tmp_path: Path) -> None:
         """The second waits for the first and uses what it built."""
         path = str(write_lock(tmp_path))
@@ -155,6 +158,7 @@ class TestEnsure:
         assert sorted(map(len, said)) == [1, 2]
         assert said[0][-1] == said[1][-1]
 
+    @pytest.mark.sample(1, among="private environments built")
     def test_a_failed_build_shows_the_end_of_pips_output(
         self, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -196,6 +200,7 @@ def uv(home: Path, folder_of_uv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 class TestInstall:
     """Installing through the configured index."""
 
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("program", ["pip", "uv"])
     def test_a_pinned_package_is_installed_from_the_configured_index(
         self, home: Path, tmp_path: Path, request: pytest.FixtureRequest, program: str
@@ -209,6 +214,7 @@ class TestInstall:
         done = subprocess.run([built.python, "-I", "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout == "0.8.2\n"
 
+    @pytest.mark.sample(1, among="private environments built")
     def test_half_a_package_does_not_count_as_installed(
         self, uv: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -233,6 +239,7 @@ class TestInstall:
         assert "the environment of small cannot be built (uv ended with " in first
         assert "cannot be built (uv ended with " in second
 
+    @pytest.mark.sample(1, among="private environments built")
     def test_a_file_with_another_hash_is_refused(self, home: Path, tmp_path: Path) -> None:
         """A package that was exchanged at the index does not get in."""
         lock = open_lock(str(write_lock(tmp_path, "einops==0.8.2 --hash=sha256:" + 64 * "0")))
@@ -271,7 +278,7 @@ class TestUv:
         """An environment that was made without pip, on a machine without uv, is told how to get either."""
         monkeypatch.setenv("PATH", "/nowhere")
         monkeypatch.delenv(installer.INSTALLER_VARIABLE, raising=False)
-        monkeypatch.setitem(sys.modules, "pip", None)
+        monkeypatch.setattr(sys, "path", [])
         with pytest.raises(EnvironmentFailed, match=r"expected pip in .*, or uv on the PATH: python -m ensurepip"):
             installer._uv()
 

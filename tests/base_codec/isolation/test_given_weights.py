@@ -73,6 +73,7 @@ def test_other_weights_are_another_run_and_no_other_files_are(tmp_path: Path) ->
     assert first.model_copy(update={"weights": second.weights}) == second
 
 
+@pytest.mark.sample(1, among="weights given to private environments")
 def test_weights_marked_as_random_are_never_packed(tmp_path: Path, clips: Path) -> None:
     """A file ``codec_superb_random`` in the folder makes the card say random, and pack refuse the run."""
     options = halved(tmp_path / "mine")
@@ -86,6 +87,7 @@ def test_weights_marked_as_random_are_never_packed(tmp_path: Path, clips: Path) 
         pack([outcome.path], tmp_path / "trained.zip")
 
 
+@pytest.mark.sample(1, among="weights given to private environments")
 def test_tokens_remember_the_weights(tmp_path: Path, clips: Path) -> None:
     """Tokens decode to what resynth makes with the same folder; the card's own weights are refused, by name."""
     options, file = halved(tmp_path / "mine"), tmp_path / "tokens.parquet"

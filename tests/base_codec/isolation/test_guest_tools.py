@@ -22,6 +22,7 @@ print(weights_folder({"settings": {}, "weights": weights}, tuple(sys.argv[3:]), 
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("names", "subfolder", "expected"),
     [

@@ -60,6 +60,7 @@ def expected(commit: str, gain: str) -> Weights:
     return Weights(source="somebody/gain", revision=commit, sha256=hashlib.sha256(listed.encode()).hexdigest())
 
 
+@pytest.mark.sample(1, among="published weights change")
 def test_the_run_tells_commit_and_hash_of_what_was_opened(tmp_path: Path, clips: Path) -> None:
     """Resuming with the same weights is as ever; nothing of this machine's folders is told."""
     for limit in (1, 2, 2):
@@ -70,6 +71,7 @@ def test_the_run_tells_commit_and_hash_of_what_was_opened(tmp_path: Path, clips:
     assert str(tmp_path) not in card.model_dump_json()
 
 
+@pytest.mark.sample(1, among="published weights change")
 @pytest.mark.usefixtures("fresh_workers")
 def test_a_run_is_not_continued_with_newer_weights(tmp_path: Path, clips: Path, hub: Path) -> None:
     """Both are named, the finished clips stay; a run begun anew has the new ones."""
@@ -96,6 +98,7 @@ def test_a_worker_with_other_weights_than_the_run_ends_it(clips: Path) -> None:
         list(resynthesise_clips(task))
 
 
+@pytest.mark.sample(1, among="published weights change")
 def test_a_worker_that_is_replaced_opens_the_same_weights(hub: Path) -> None:
     """After a crash another worker is started: with newer weights the codec is of no use any more."""
     codec = Published(Published.card).load()
@@ -107,6 +110,7 @@ def test_a_worker_that_is_replaced_opens_the_same_weights(hub: Path) -> None:
     codec.close()
 
 
+@pytest.mark.sample(1, among="published weights change")
 def test_tokens_are_not_decoded_with_newer_weights(tmp_path: Path, clips: Path, hub: Path) -> None:
     """The file's card tells what encoded it."""
     file = tmp_path / "tokens.parquet"

@@ -40,6 +40,7 @@ def codec() -> Iterator[IsolatedCodec]:
     opened.close()
 
 
+@pytest.mark.sample(1, among="isolated workers recover")
 def test_a_decoder_that_always_dies_ends_the_run(tmp_path: Path) -> None:
     """That every clip could be encoded before does not hide that no clip is ever done."""
     clips = make_clips(tmp_path / "clips", [UNDECODABLE] * 6)
@@ -63,6 +64,7 @@ def test_deaths_of_encoder_and_decoder_add_up_until_both_worked(codec: IsolatedC
         codec.decode(good)
 
 
+@pytest.mark.sample(1, among="isolated workers recover")
 def test_an_exception_between_deaths_starts_the_count_anew(codec: IsolatedCodec) -> None:
     """A worker that answers, if with an error, is alive."""
     for _ in range(4):
@@ -132,6 +134,7 @@ def test_last_words_are_of_this_clip_and_readable(codec: IsolatedCodec) -> None:
         codec.encode(clip(1), 16000)
 
 
+@pytest.mark.sample(1, among="isolated workers recover")
 def test_loading_again_is_no_time_of_the_next_clip(tmp_path: Path) -> None:
     """The second that a model takes to load after a death does not make a codec slow."""
     clips = make_clips(tmp_path / "clips", [2, 0])
@@ -177,6 +180,7 @@ def test_an_environment_that_lost_its_python_is_built_anew(tmp_path: Path, monke
     assert find_environment(lock).state == "interrupted"
 
 
+@pytest.mark.sample(1, among="isolated workers recover")
 def test_tokens_stop_and_go_on_as_runs_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Export ends after three dead workers; decode loses the clips that its decoder dies over, and tells them."""
     clips = make_clips(tmp_path / "clips", [0, 2, 2, 2, 0])

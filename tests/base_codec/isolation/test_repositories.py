@@ -204,6 +204,7 @@ class TestFetching:
 class TestEnvironments:
     """What is built with it."""
 
+    @pytest.mark.sample(1, among="private environments built")
     def test_an_interrupted_fetch_is_built_anew(
         self, published: Published, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -233,6 +234,7 @@ class TestEnvironments:
         assert version_in(built.folder) == "1"
         assert not list(built.folder.rglob("half"))
 
+    @pytest.mark.sample(1, among="private environments built")
     def test_a_worker_runs_a_package_of_a_repository(self, published: Published, tmp_path: Path) -> None:
         """A codec whose package is in no registry: built, opened and used, with the tokens of that package."""
         lock = published.lock(published.first)

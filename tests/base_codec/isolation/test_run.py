@@ -33,6 +33,7 @@ def test_each_fault_is_one_row_with_its_last_words(tmp_path: Path) -> None:
     assert rows["clip1.wav"].bits == 16 * 4000
 
 
+@pytest.mark.sample(1, among="isolated runs lose clips")
 def test_three_in_a_row_end_the_run_and_keep_what_is_finished(tmp_path: Path) -> None:
     """The run stops and says so; a second call takes up what was finished."""
     clips = make_clips(tmp_path / "clips", [0, 2, 2, 2, 0])

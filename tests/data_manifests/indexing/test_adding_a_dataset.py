@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.stranger import Copy, guide_blocks
 
 
+@pytest.mark.sample(1, among="guides carried out")
 def test_a_dataset_is_a_manifest_an_indexer_and_a_test(tmp_path: Path) -> None:
     """Followed word for word in a copy, the guide touches three files, and the tests of all layouts pass."""
     manifest = guide_blocks("adding-a-dataset.md", "yaml")[0]

@@ -42,6 +42,7 @@ def indexed(
         yield Indexed(case, root, report, open_dataset(case.name))
 
 
+@pytest.mark.sample(12)
 def test_the_clips_are_those_of_the_partition(indexed: Indexed) -> None:
     """What lies outside the partition is in no list, and ids are the publisher's own names."""
     assert list(indexed.dataset.clip_ids()) == sorted(indexed.case.clips)
@@ -114,6 +115,7 @@ def test_notes_say_what_was_decided(indexed: Indexed) -> None:
         assert part in notes
 
 
+@pytest.mark.sample(12)
 def test_indexing_again_gives_the_same_dataset(indexed: Indexed) -> None:
     """A second call over the same folder ends with the same hash."""
     again = index(indexed.case.name, indexed.root)

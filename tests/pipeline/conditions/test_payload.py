@@ -50,6 +50,7 @@ def test_codecs_of_different_packets_meet_the_same_bad_moments() -> None:
     assert not np.array_equal(short, lost_at(stream("loss", "other"), 0.1, np.arange(4000) * 0.01))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("share", [0.001, 0.1, 0.5])
 def test_as_many_bits_are_inverted_as_the_rate_says(share: float) -> None:
     """Counted over a megabyte, within four standard deviations; twice the same."""

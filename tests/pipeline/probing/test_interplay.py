@@ -15,6 +15,7 @@ from support.pipeline.killing import finish, killed
 from support.pipeline.probe import ENTRIES
 from support.pipeline.run_codecs import HERE
 from support.pipeline.runs import contents
+from support.profile import amount
 
 from codec_superb.applications import catalogue
 from codec_superb.pipeline.probing.stage import probe
@@ -24,7 +25,7 @@ from codec_superb.pipeline.scoring.stage import score
 from codec_superb.pipeline.workers.executor import Executor
 
 PLAIN = f"{HERE}:Plain"
-KILLS = 10
+KILLS = amount(3, 10)
 FRAMES = "mseb_reconstruction_yamnet"
 
 
@@ -104,6 +105,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, data: Path, pool: Executor) 
     return made.state()
 
 
+@pytest.mark.sample(1, among="workers change nothing")
 def test_probes_before_and_after_scores_give_the_same_run(stages: Stages, whole: dict[str, Any]) -> None:
     """Probing first, scoring between two applications and scoring last end alike."""
     stages.probe("dnsmos", "levels")
@@ -176,6 +178,7 @@ def test_a_resynthesis_that_came_out_otherwise_is_predicted_anew(stages: Stages,
     assert stages.state() == whole
 
 
+@pytest.mark.sample(1, among="later stages killed")
 def test_a_stage_killed_at_any_moment_ends_with_the_same_rows(
     data: Path, tmp_path: Path, pool: Executor, monkeypatch: pytest.MonkeyPatch, whole: dict[str, Any]
 ) -> None:

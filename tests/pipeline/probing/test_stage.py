@@ -111,6 +111,7 @@ def values(run: Path, key: str) -> dict[str, ProbeValue]:
 class TestOnce:
     """What was asked is not asked again."""
 
+    @pytest.mark.sample(1, among="workers of probes")
     def test_references_are_asked_about_once_for_all_codecs_and_folders(
         self, tmp_path: Path, pool: Executor, asked: Asked
     ) -> None:
@@ -153,6 +154,7 @@ class TestOnce:
         assert {(pair.left, pair.right, pair.target) for pair in pairs} >= {("c0.wav", "c2.wav", True)}
         assert all(value.resynthesis["similarity"] > 0.99 for value in values(run, "sim").values())
 
+    @pytest.mark.sample(1, among="workers of probes")
     def test_the_number_of_workers_changes_nothing(self, tmp_path: Path, pool: Executor) -> None:
         """One worker and three give the same rows."""
         dataset = folder_of(tmp_path / "data")
@@ -242,6 +244,7 @@ class TestModels:
             assert value.reference["overall"] == 1.0
             assert value.resynthesis["overall"] == pytest.approx(1.0, abs=1e-4)
 
+    @pytest.mark.sample(1, among="workers of probes")
     def test_a_large_model_has_one_process_with_all_cores(self, run: Path) -> None:
         """It is loaded with as many threads as this machine has cores, whatever the number of workers."""
         probe([run], applications=["dnsmos"], backends=["large"], workers=3)
@@ -320,6 +323,7 @@ class TestBeforeAnyWork:
         with pytest.raises(RunFolderError, match="has changed since the run was made"):
             probe([run], applications=["dnsmos"], backends=["levels"], executor=pool)
 
+    @pytest.mark.sample(1, among="workers of probes")
     def test_cuda_in_vain_is_refused(self, run: Path, pool: Executor) -> None:
         """Who asks for a device that is not there is told so, and what to do."""
         with pytest.raises(PipelineError, match="use --device cpu"):

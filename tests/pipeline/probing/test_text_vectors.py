@@ -67,6 +67,7 @@ def embedded(home: Path) -> list[str]:
     return record.read_text().splitlines() if record.exists() else []
 
 
+@pytest.mark.sample(1, among="vectors of texts")
 def test_rows_are_in_the_order_of_the_collection(folder: Path) -> None:
     """Several blocks and a rest; of documents the encoder takes the title along, of others not."""
     with vectors_of(folder, workers=2) as vectors:
@@ -121,6 +122,7 @@ def test_a_changed_collection_invalidates_itself_alone(folder: Path, home: Path)
     assert embedded(home)[before:] == [": one", ": three"]
 
 
+@pytest.mark.sample(1, among="later stages killed")
 def test_killed_at_any_moment_it_goes_on_with_the_same_rows(folder: Path, home: Path) -> None:
     """Blocks that were finished are not made again, and nothing is left over."""
     order = {
@@ -143,6 +145,7 @@ def test_killed_at_any_moment_it_goes_on_with_the_same_rows(folder: Path, home: 
     assert sorted(name for name in left if not name.startswith("texts-"))[1:] == []
 
 
+@pytest.mark.sample(1, among="vectors of texts")
 def test_two_processes_at_once_embed_each_text_once(folder: Path, home: Path) -> None:
     """The second one waits for the first and takes its vectors."""
     order = {
@@ -169,6 +172,8 @@ def test_a_damaged_file_is_made_again(folder: Path) -> None:
         np.testing.assert_array_equal(vectors.of_texts(["heard"], "query"), [counted("heard", 1)])
 
 
+@pytest.mark.sample(1, among="vectors of texts")
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("spec", ["letters", "largeletters"])
 def test_a_text_that_fails_costs_itself_alone(folder: Path, home: Path, spec: str) -> None:
     """Refused, not a number, too long, half a pair, or deadly for the worker: the others have their vectors."""
@@ -192,6 +197,8 @@ def test_a_text_that_fails_costs_itself_alone(folder: Path, home: Path, spec: st
             vectors.of_texts(["one", bad[0]], "query")
 
 
+@pytest.mark.sample(1, among="vectors of texts")
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("text", "reason"), [(REFUSES, "refused for a test"), (GIVES_NAN, "got 1 NaN"), (KILLS, "SIGKILL")]
 )

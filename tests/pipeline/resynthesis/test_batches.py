@@ -96,6 +96,7 @@ def test_what_only_decoding_can_tell_goes_by_itself(mixture: Path) -> None:
     assert made[-2:] == [(clips[0].id,), ("none.wav",)]
 
 
+@pytest.mark.sample(2, among="batches as asked for")
 def test_clips_of_like_length_go_together(tmp_path: Path, notes: Path) -> None:
     """Batches are full, the longest first; the stamp says how long they were, and seconds are shared by length."""
     for number in range(7):
@@ -111,6 +112,7 @@ def test_clips_of_like_length_go_together(tmp_path: Path, notes: Path) -> None:
     assert sum(row.encode_s or 0 for row in rows) > 2 * 0.02
 
 
+@pytest.mark.sample(2, among="batches as asked for")
 def test_one_by_one_on_a_cpu_unless_asked_for(tmp_path: Path, notes: Path) -> None:
     """Without the option, and with 0, a CPU gets clip by clip; a codec without batches always does, and says so."""
     clips = speech_folder(tmp_path / "clips", 3)
@@ -122,6 +124,7 @@ def test_one_by_one_on_a_cpu_unless_asked_for(tmp_path: Path, notes: Path) -> No
     assert _noted(notes) == []
 
 
+@pytest.mark.sample(2, among="batches as asked for")
 def test_a_minute_on_a_graphics_card_unless_told_otherwise(tmp_path: Path, notes: Path) -> None:
     """The device decides the default; this codec takes any device, so no card is needed to see it."""
     clips = speech_folder(tmp_path / "clips", 3)
@@ -140,6 +143,7 @@ def test_a_batch_of_less_than_nothing_or_of_everything_is_refused(tmp_path: Path
             resynthesise([TOGETHER], [str(clips)], out=tmp_path / "runs", batch=wrong)
 
 
+@pytest.mark.sample(2, among="batches as asked for")
 def test_another_batch_is_the_same_run(tmp_path: Path, notes: Path) -> None:
     """What is finished stays, whatever the batches were; new clips add a stamp with theirs."""
     clips = speech_folder(tmp_path / "clips", 6)
@@ -169,6 +173,7 @@ class Messages:
         self.messages.append(text)
 
 
+@pytest.mark.sample(1, among="faults in batches")
 @pytest.mark.sample(1, over="workers")
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("fault", [1, 2, 21, 22, 23, 24])
@@ -202,6 +207,7 @@ def test_a_fault_in_a_batch_costs_the_clip_that_has_it_alone_too(tmp_path: Path,
     assert len(apart) == (fault in {1, 21, 23})
 
 
+@pytest.mark.sample(1, among="torch in other processes")
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "family"), NEURAL)
 def test_a_neural_codec_gives_the_same_rows_in_batches(tmp_path: Path, name: str, family: str) -> None:
@@ -254,6 +260,7 @@ def _same_within_rounding(run: Path, other: Path) -> None:
             np.testing.assert_allclose(mine, its, atol=1e-4)
 
 
+@pytest.mark.sample(1, among="resynthesis killed")
 def test_a_killed_run_goes_on_in_batches(tmp_path: Path) -> None:
     """Killed at random moments it ends with the rows of an undisturbed one, and keeps what was finished."""
     clips = speech_folder(tmp_path / "clips", 40)

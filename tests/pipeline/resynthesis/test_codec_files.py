@@ -121,6 +121,7 @@ def resynth(codec: str, clips: Path, capsys: pytest.CaptureFixture[str], *others
     return capsys.readouterr().err
 
 
+@pytest.mark.sample(1, among="torch in other processes")
 def test_a_replaced_checkpoint_is_another_run(codec: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Declared weights are on the card by their hash; replaced, all is coded anew; ``--weights`` reaches the codec."""
     name = f"{codec}:Declared"
@@ -145,6 +146,7 @@ def test_a_replaced_checkpoint_is_another_run(codec: Path, clips: Path, capsys: 
     assert third.codec_files == {}
 
 
+@pytest.mark.sample(1, among="torch in other processes")
 def test_what_is_read_beside_the_file_is_noticed(codec: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A checkpoint that nobody declared and a module that load imports: a change of either restarts the run."""
     name = f"{codec}:Undeclared"
@@ -161,13 +163,14 @@ def test_what_is_read_beside_the_file_is_noticed(codec: Path, clips: Path, capsy
     assert "the codec undeclared has changed (trained_gain.py)" in resynth(name, clips, capsys)
 
 
+@pytest.mark.sample(1, among="torch in other processes")
 def test_what_is_opened_while_coding_is_said_once(codec: Path, clips: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A checkpoint that the decoder opens is no part of the run: one line names it, and another the lack of weights."""
     told = resynth(f"{codec}:Late", clips, capsys).splitlines()
     (line,) = [line for line in told if "ckpt.npy" in line]
     assert line == (
-        "late opened ckpt.npy while coding: name it in weights_files(), so that a changed file restarts the run "
-        "(docs/adding-a-codec.md)"
+        "late opened ckpt.npy while coding: open it while the codec is made, or name it in weights_files(), so that a "
+        "changed file restarts the run (docs/adding-a-codec.md)"
     )
     assert sum("late is neural, and no file of weights was seen" in line for line in told) == 1
 
@@ -247,6 +250,7 @@ def test_what_a_class_of_a_file_raises_is_told_in_one_line(tmp_path: Path) -> No
         registry.open_codec(f"{tmp_path}/mine.py:Mine")
 
 
+@pytest.mark.sample(1, among="torch in other processes")
 def test_weights_that_cannot_be_opened_set_no_result_aside(tmp_path: Path, codec: Path, clips: Path) -> None:
     """A damaged checkpoint is told before anything is moved; with the former one all clips are finished."""
     name, out = f"{codec}:Declared", tmp_path / "runs"

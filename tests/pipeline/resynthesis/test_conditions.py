@@ -61,6 +61,7 @@ def test_a_clean_run_is_what_it_was_before_there_were_conditions() -> None:
     assert len(under) == len(ALL) + 2
 
 
+@pytest.mark.sample(1, among="runs under conditions")
 def test_each_condition_is_a_run_beside_the_clean_one(tmp_path: Path, clips: Path) -> None:
     """Folder, run.json and rows; the clean run is that of a call without conditions, file by file."""
     (alone,) = _run(clips, tmp_path / "alone")
@@ -78,6 +79,7 @@ def test_each_condition_is_a_run_beside_the_clean_one(tmp_path: Path, clips: Pat
         assert [row.bits for row in rows] == [row.bits for row in RunFolder(alone).rows()]
 
 
+@pytest.mark.sample(1, among="runs under conditions")
 def test_neither_workers_nor_order_nor_interruption_change_a_sample(tmp_path: Path, clips: Path) -> None:
     """Two workers and conditions in another order, after a part of the clips, end with the same rows and audio."""
     first = {path.parent.name: contents(path) for path in _run(clips, tmp_path / "one", *ALL)}

@@ -28,6 +28,7 @@ from codec_superb.pipeline.workers.executor import Executor
 NAME = "encodec_24k_6bps"
 
 
+@pytest.mark.sample(1, among="torch in other processes")
 def test_they_are_counted_once_a_run_and_travel(tmp_path: Path) -> None:
     """Of the first clip that has a resynthesis, per second of it; in run.json, the submission and the report's row."""
     data = speech_folder(tmp_path / "data", 3)

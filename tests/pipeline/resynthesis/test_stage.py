@@ -105,6 +105,7 @@ def test_a_lost_audio_file_is_made_again(tmp_path: Path, clips: Path) -> None:
     assert contents(first.path) == before
 
 
+@pytest.mark.sample(1, among="workers change nothing")
 def test_rows_do_not_depend_on_the_number_of_workers(tmp_path: Path, clips: Path) -> None:
     """One worker and three give the same rows and the same files."""
     (one,) = resynthesise(["opus_12k"], [str(clips)], out=tmp_path / "one", workers=1)

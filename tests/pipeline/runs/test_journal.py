@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from codec_superb.pipeline.errors import RunFolderError
-from codec_superb.pipeline.runs.journal import Journal, read_journal
+from codec_superb.pipeline.runs.journal import Journal, read_journal, read_new
 from codec_superb.pipeline.tables.rows import ScoreLine
 
 
@@ -138,6 +138,10 @@ def test_reading_beside_a_writer_changes_nothing(tmp_path: Path) -> None:
         file.write(b'{"clip": "b", "nu')
     before = path.read_bytes()
     assert list(read_journal(path, dict)) == [{"clip": "a", "number": 1}, {"clip": "a", "number": 2}]
+    first, end = read_new(path, dict, 0, most=1)
+    second, end = read_new(path, dict, end, most=9)
+    assert ([one["number"] for one in (*first, *second)], end) == ([1, 2], before.index(b'{"clip": "b"'))
+    assert read_new(tmp_path / "none.jsonl", dict, 0, most=9) == ([], 0)
     assert path.read_bytes() == before
     assert list(read_journal(tmp_path / "none.jsonl", dict)) == []
     assert not (tmp_path / "none.jsonl").exists()

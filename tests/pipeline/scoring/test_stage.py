@@ -130,6 +130,7 @@ def test_overwrite_scores_all_again(runs: Path) -> None:
     assert len((outcome.path / "journal" / "score.jsonl").read_text().splitlines()) == 4
 
 
+@pytest.mark.sample(1, among="workers change nothing")
 def test_rows_do_not_depend_on_workers_or_on_company(made: Path, runs: Path, tmp_path: Path) -> None:
     """One run alone on one worker scores like two runs together on three."""
     keys = ["stft", "mel", "pesq", "stoi"]

@@ -148,6 +148,7 @@ CLUSTERS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("clusters", CLUSTERS.values(), ids=CLUSTERS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_intervals_hold_the_truth(shape: str, clusters: Floats) -> None:

@@ -46,6 +46,7 @@ def asr(reference: float, words: float = 4, characters: float = 0) -> ProbeValue
 class TestRows:
     """What rows may say, beyond the limits of each number."""
 
+    @pytest.mark.sample(3)
     @pytest.mark.parametrize(
         ("change", "message"),
         [
@@ -87,6 +88,7 @@ class TestRows:
 class TestDeclared:
     """What submission.json says about the probes of a dataset."""
 
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
@@ -164,6 +166,7 @@ LEFT_OUT = next(row.clip for row in ROWS if row.status == "failed")
 class TestPairs:
     """What trials and ranks may say."""
 
+    @pytest.mark.sample(5)
     @pytest.mark.parametrize(
         ("change", "message"),
         [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser
 from support.server.codec_page import packed, store
 from support.web.site import running_site, visitor
@@ -22,6 +23,7 @@ SAID = {
 SIDE_BITS = {"spark_bicodec": 384}
 
 
+@pytest.mark.sample(1, among="pages fit")
 def test_their_pages_say_what_they_are_and_fit_a_phone(browser: Browser, tmp_path: Path) -> None:
     """Requirements, codebooks and rates are there in full, and nothing is wider than a screen of 390 pixels."""
     files = []

@@ -25,7 +25,7 @@ from codec_superb.server.board.entries import BoardEntry, CodecFigures
 from codec_superb.server.codecs.band import FACTOR, axes, band_of, scale_words
 from codec_superb.server.codecs.bibtex import codec_citation, dataset_citations, result_citation, tex
 from codec_superb.server.codecs.facts import card_facts, web_address
-from codec_superb.server.codecs.provenance import STAGES, machines
+from codec_superb.server.codecs.provenance import STAGES, _taken_over, is_imported, machines
 from codec_superb.server.codecs.published import entries_of, published_page
 from codec_superb.server.database.models import Codec, Submission
 from codec_superb.web.rows import CodecResult
@@ -294,6 +294,22 @@ class TestPublished:
         entries = entries_of("mimi_8cb")
         assert [(table.name, codec.id) for table, codec in entries] == [("ultraeval", "Mimi (8bit)")]
         assert published_page(entries, "mimi_8cb").name == "Mimi (8bit)"
+
+
+def test_sound_made_elsewhere_is_told() -> None:
+    """Whose sound was imported has a mark, no machine of its times, and the changes that were made to it."""
+    made = {"files": 75, "fitted": 58, "longest_ms": 19.75, "resampled": 2}
+    imported = stamp("resynth").model_dump() | {"stage": "imported", "taken_over": made}
+    whole = dataset("one", provenance=[imported])
+    assert is_imported([dataset("two"), whole])
+    assert not is_imported([dataset("two")])
+    assert machines([whole]) == "no machine of this program: the sound was resynthesised elsewhere"
+    fact = _taken_over(whole.provenance[0])[0]
+    assert fact.text == "imported: resynthesised elsewhere"
+    assert fact.note == (
+        "58 of 75 files cut or padded at the end, by 19.8 ms at most; 2 resampled to the rate of their reference"
+    )
+    assert not _taken_over(stamp("resynth"))
 
 
 def test_times_are_told_with_their_machine() -> None:

@@ -51,6 +51,7 @@ def drawn(page: Page) -> None:
         expect(chart).to_have_attribute("data-state", "drawn")
 
 
+@pytest.mark.sample(1, among="pages without barriers")
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("path", "window"),
@@ -79,6 +80,7 @@ def test_pages_draw_fit_and_have_no_serious_barrier(
         assert accessibility_faults(page) == []
 
 
+@pytest.mark.sample(1, among="comparing in a browser")
 def test_a_comparison_by_keyboard_alone(browser: Browser, site: str) -> None:
     """Names typed, sent with Enter; the metric changed, and the figure follows."""
     with visitor(browser, site) as page:
@@ -99,6 +101,7 @@ def test_a_comparison_by_keyboard_alone(browser: Browser, site: str) -> None:
         assert page.evaluate("document.getElementById('forest').data[0].x") == pytest.approx([0.1] * 3)
 
 
+@pytest.mark.sample(1, among="comparing in a browser")
 def test_blind_listening_from_the_comparison_to_the_key(browser: Browser, site: str) -> None:
     """The sound plays, a version is chosen, and the key says which codec it was."""
     with visitor(browser, site) as page:
@@ -117,6 +120,7 @@ def test_blind_listening_from_the_comparison_to_the_key(browser: Browser, site: 
         assert accessibility_faults(page) == []
 
 
+@pytest.mark.sample(1, among="the site without scripts")
 def test_without_a_script_everything_but_the_figure_is_there(browser: Browser, site: str) -> None:
     """Table, verdicts and the listening form."""
     with visitor(browser, site, java_script_enabled=False) as page:

@@ -55,6 +55,7 @@ def packets(content: bytes) -> list[bytes]:
         return [bytes(packet) for packet in container.demux(audio=0) if packet.size]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seconds", [0.0107, 1.0, 7.77])
 @pytest.mark.parametrize("channels", [1, 2])
 def test_head_packets_and_end_stay(seconds: float, channels: int) -> None:

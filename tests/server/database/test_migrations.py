@@ -84,6 +84,7 @@ def test_the_schema_is_that_of_the_models(database: Database) -> None:
         assert migrate.current(connection) == migrate.head() == REVISIONS[-1]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("revision", ["base", *REVISIONS[:-1]])
 def test_downgrade_and_upgrade_with_data(filled: Database, database_url: str, revision: str) -> None:
     """Going down to each revision with rows in every table, and up again, leaves a schema that works."""
@@ -241,6 +242,7 @@ def test_developers_are_given_the_difference(database_url: str, later: Path, dat
     compile(script, made.name, "exec")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_processes_that_start_together_upgrade_once(kind: str, postgres: PostgresServer, tmp_path: Path) -> None:
     """Two processes (four in long form) that upgrade the same empty database at the same moment all end well."""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import plotly.graph_objects as go
+import pytest
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from playwright.sync_api import Browser
@@ -83,6 +84,7 @@ DRAW = """
 """
 
 
+@pytest.mark.sample(1, among="pages fit")
 def test_charts_work_under_the_policy(browser: Browser, tmp_path: Path) -> None:
     """All kinds of charts draw, with plotly's own styles and pictures of them, and the browser complains of nothing.
 

@@ -49,6 +49,7 @@ def page(browser: Browser, site: tuple[Served, str]) -> Iterator[Page]:
     assert [text for text in complaints if "status of 4" not in text] == []
 
 
+@pytest.mark.sample(1, among="uploads in a browser")
 def test_a_file_is_sent_and_its_page_followed(page: Page, site: tuple[Served, str], tmp_path: Path) -> None:
     """Token, file, button: the answer links to the submission, which shows its results."""
     file = tmp_path / "browser_16k.zip"
@@ -63,6 +64,7 @@ def test_a_file_is_sent_and_its_page_followed(page: Page, site: tuple[Served, st
     expect(page.get_by_role("rowheader", name="speech").first).to_be_visible()
 
 
+@pytest.mark.sample(1, among="uploads in a browser")
 def test_a_dropped_file_with_a_problem_is_refused_in_words(page: Page, site: tuple[Served, str]) -> None:
     """The list says where, what was expected, what came and what to do; markup in the file stays text."""
     data = base64.b64encode(b"<img src=x onerror=alert(1)> is no zip file").decode()
@@ -73,6 +75,7 @@ def test_a_dropped_file_with_a_problem_is_refused_in_words(page: Page, site: tup
     expect(page.get_by_role("alert").get_by_role("listitem")).to_contain_text(["zip: expected a submission"])
 
 
+@pytest.mark.sample(1, among="uploads in a browser")
 def test_a_wrong_token_is_told(page: Page, tmp_path: Path) -> None:
     """Without leaving the page, so that nothing must be chosen again."""
     file = tmp_path / "a.zip"

@@ -104,6 +104,7 @@ def test_clean_values_of_other_clips_do_not_stand_beside(service: Service, tmp_p
     assert "<td>clean</td>" not in section
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "version", "told"),
     [("loss:99", "1", "from 0.01 to 60"), ("flood:3", "1", "expected a condition"), ("loss:10.0", "1", "loss:10"),

@@ -60,6 +60,7 @@ def real(folder: Path, seed: int = 1) -> bytes:
     return make_file(draw_rows(seed, 12), folder, codec=CODEC)
 
 
+@pytest.mark.sample(1, among="real runs uploaded")
 def test_a_manifest_of_ones_own_goes_from_run_to_page(service: Service, birds: Birds, tmp_path: Path) -> None:
     """Custom before, between and behind real submissions: shown as such everywhere, and never what the codec is at."""
     answer = service.send(birds.data)
@@ -95,6 +96,7 @@ def test_a_manifest_of_ones_own_goes_from_run_to_page(service: Service, birds: B
     assert f"/diff/{named['id']}" not in page
 
 
+@pytest.mark.sample(1, among="real runs uploaded")
 def test_lists_and_files_say_that_it_is_custom(service: Service, birds: Birds) -> None:
     """The list can be asked for one kind, and what is downloaded has it in its name and its content."""
     identity = service.send(birds.data).json()["id"]

@@ -183,16 +183,19 @@ def test_the_tables_of_these_tests_get_as_far_as_they_should() -> None:
 class TestKnownTricks:
     """One of each kind."""
 
+    @pytest.mark.sample(3)
     @pytest.mark.parametrize("name", ZIPS)
     def test_of_zips(self, victim: Service, name: str) -> None:
         """Refused by the zip, before anything is unpacked that is not wanted."""
         assert refused(victim, ZIPS[name]())
 
+    @pytest.mark.sample(3)
     @pytest.mark.parametrize("name", DOCUMENTS)
     def test_of_documents(self, victim: Service, name: str) -> None:
         """Refused by the document."""
         assert refused(victim, DOCUMENTS[name]())
 
+    @pytest.mark.sample(3)
     @pytest.mark.parametrize("name", TABLES)
     def test_of_tables(self, victim: Service, name: str) -> None:
         """Refused by the table, though every hash is right."""
@@ -296,6 +299,7 @@ class TestLimits:
         database.write_bytes(migrated.read_bytes())
         return Settings(database=f"sqlite:///{database}", storage=folder, secret_key="x" * 40, **limits)
 
+    @pytest.mark.sample(1, among="limits of a check")
     def test_time(self, tmp_path: Path, migrated_sqlite: Path) -> None:
         """A check that takes longer than it may is killed and refused with the limit; the next file is checked."""
         with running(self.limited(tmp_path, migrated_sqlite, check_seconds=0.3)) as service:
@@ -305,6 +309,7 @@ class TestLimits:
             answers = [service.problems(b"no zip")[0]["path"] for _ in range(3)]
             assert "zip" in answers  # one in three has its 0.3 s on the busiest machine
 
+    @pytest.mark.sample(1, among="limits of a check")
     def test_memory(self, victim: Service, tmp_path: Path, migrated_sqlite: Path) -> None:
         """A check that gets no more memory is refused with the limit; the next file is checked."""
         victim.send(GOOD)  # by then the fork server has imported everything

@@ -97,6 +97,7 @@ DOCUMENTS: dict[str, tuple[Callable[[Document], object], str]] = {
 class TestDocument:
     """``submission.json``."""
 
+    @pytest.mark.sample(6)
     @pytest.mark.parametrize("name", DOCUMENTS)
     def test_an_untrue_document_is_refused_with_the_place(self, service: Service, name: str) -> None:
         """Each is found though all hashes are right."""
@@ -144,6 +145,7 @@ ROWS: dict[str, tuple[Callable[[list[ClipRow]], object], str]] = {
 class TestRows:
     """``clips.parquet``."""
 
+    @pytest.mark.sample(4)
     @pytest.mark.parametrize("name", ROWS)
     def test_untrue_rows_are_refused_with_the_clip(self, service: Service, name: str) -> None:
         """Each is found though the hashes are right."""

@@ -59,6 +59,7 @@ class TestUpload:
             entry = session.scalars(select(AuditEntry).where(AuditEntry.subject == receipt["id"])).one()
             assert (entry.actor, entry.action) == ("ann", "submission.received")
 
+    @pytest.mark.sample(1, among="real runs uploaded")
     def test_real_codecs_on_synthesised_speech(self, service: Service, tmp_path: Path) -> None:
         """Runs of the real stages, one clip of which failed, arrive as they are: shown as partial."""
         clips = speech_folder(tmp_path / "voices", 2, seconds=0.6)
@@ -110,6 +111,7 @@ class TestSameFile:
         assert first.json() == second.json()
         assert revision(service) == before
 
+    @pytest.mark.sample(1, among="uploads at the same moment")
     def test_at_the_same_moment_makes_one_submission(self, service: Service) -> None:
         """Eight at once: one is new, the others find it."""
         data = drawn("crowd_16k")
@@ -119,6 +121,7 @@ class TestSameFile:
         assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201]
         assert len({answer.json()["id"] for answer in answers}) == 1
 
+    @pytest.mark.sample(1, among="uploads at the same moment")
     def test_different_files_at_the_same_moment_get_different_versions(self, service: Service) -> None:
         """Versions are counted without gap or repetition however uploads meet."""
         service.account("ann")
@@ -169,6 +172,7 @@ class TestNames:
             assert codec.owner is not None
             assert codec.owner.name == "ann"
 
+    @pytest.mark.sample(1, among="uploads at the same moment")
     def test_of_two_accounts_at_the_same_moment_one_is_refused(self, service: Service) -> None:
         """Whoever comes second finds the name taken; nothing of the other's is stored, and the log says whose it is."""
         accounts = ["ann", "bob", "cy", "dee"]

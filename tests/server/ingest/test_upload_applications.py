@@ -54,6 +54,7 @@ def altered(change: Callable[[dict[str, bytes]], None]) -> bytes:
 class TestStored:
     """What is kept of a submission with applications."""
 
+    @pytest.mark.sample(1, among="probes uploaded")
     def test_figures_and_numbers_are_those_of_the_file(self, service: Service, tmp_path: Path) -> None:
         """The document keeps the recomputed figures and how they came to be; blocks keep what probes kept of clips."""
         answer = service.send(probed())
@@ -112,6 +113,7 @@ class TestUntrue:
 
         assert all("aggregates.applications" in problem["path"] for problem in service.problems(altered(change)))
 
+    @pytest.mark.sample(1, among="probes uploaded")
     def test_a_model_that_nobody_trained(self, service: Service) -> None:
         """Its figures say nothing about a codec."""
 
@@ -159,6 +161,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 class TestHostile:
     """Tables of pairs made to harm."""
 
+    @pytest.mark.sample(3)
     @pytest.mark.parametrize("name", HOSTILE)
     def test_they_are_refused_in_words(self, service: Service, name: str) -> None:
         """Every problem lies in the pairs, or in figures that do not follow from them."""

@@ -123,6 +123,7 @@ def test_a_transaction_that_is_rolled_back_changes_nothing(board: Board, databas
     assert seen(board) == {}
 
 
+@pytest.mark.sample(1, among="boards at work")
 def test_stays_right_while_many_publish_and_read(board: Board, database: Database) -> None:
     """Four writers and a reader at once: no snapshot goes back, loses what was committed or shows half a submission."""
     with database.transaction(write=True) as session:
@@ -189,6 +190,7 @@ def _wait_for(board: Board, codec: str) -> None:
     wait_for(lambda: codec in seen(board), f"{codec} did not come to the board")
 
 
+@pytest.mark.sample(1, among="boards at work")
 def test_a_large_board_is_kept_from_the_collector_of_garbage(
     board: Board, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,8 +23,13 @@ from codec_superb.server.board.snapshot import Snapshot, load_snapshot
 from codec_superb.server.database.migrate import upgrade
 from codec_superb.server.database.models import Result
 from codec_superb.server.database.session import Database
+from codec_superb.server.leaderboard.answers import board_json
+from codec_superb.server.leaderboard.exports import flat_rows
 from codec_superb.server.leaderboard.select import select, select_all
 from codec_superb.server.leaderboard.state import SORTS, parse
+from codec_superb.web.figures.rate import hover_text
+from codec_superb.web.quantity import SCORE
+from codec_superb.web.report.columns import rate_note
 from codec_superb.web.site.board.choices import BoardView
 
 NEURAL = {"kind": "neural", "frame_rate": 75.0, "codebooks": 8, "codebook_size": 1024, "nominal_kbps": 6.0,
@@ -328,3 +334,32 @@ def test_what_was_not_followed_is_handed_on(snapshot: Snapshot) -> None:
     third.frame("music", "", "runs")
     assert ("music", "", "runs") not in third.before
     assert ("music", "", "runs") in third.frames()
+
+
+def test_a_bitrate_that_nobody_counted_has_no_rank(tmp_path: Path) -> None:
+    """It is shown with the reason, in table, API and exports, however high it scores; measured ones are ranked."""
+    url = f"sqlite:///{tmp_path / 'leaderboard.sqlite'}"
+    upgrade(url)
+    database = Database(url)
+    with database.transaction(write=True) as session:
+        make_submission(session, "opus_6k", 6.0, 0.70)
+        make_submission(session, "declared", 6.0, 0.99, card={"bit_source": "declared"})
+        make_submission(session, "unknown", None, 0.98, card={"bit_source": "unknown"})
+    with database.transaction() as session:
+        shown = view(load_snapshot(session, None))
+    database.close()
+    rows = {row.result.codec: row for row in shown.rows}
+    assert {name: (row.result.rank, row.unranked) for name, row in rows.items()} == {
+        "opus_6k": ((1, 1), ""),
+        "declared": (None, "its bitrate is declared, not measured"),
+        "unknown": (None, "its bitrate is not stated"),
+    }
+    assert shown.rows[0].result.codec == "opus_6k"
+    sources = {"opus_6k": "measured", "declared": "declared", "unknown": "unknown"}
+    assert {row["codec"]: row["bit_source"] for row in flat_rows(shown)} == sources
+    assert {row["codec"]: row["bit_source"] for row in json.loads(board_json(shown))["rows"]} == sources
+    assert rate_note(rows["declared"].result) == "declared"
+    assert rate_note(rows["unknown"].result) == "not stated"
+    estimate = SCORE.of(rows["declared"].result)
+    assert estimate
+    assert " kbps declared<br>" in hover_text(rows["declared"].result, estimate, SCORE)

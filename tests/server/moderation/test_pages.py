@@ -239,6 +239,7 @@ def _log_in_by_keyboard(page: Page, secret: str) -> None:
     page.get_by_role("heading", name="Moderation", exact=True).wait_for()
 
 
+@pytest.mark.sample(1, among="uploads in a browser")
 def test_in_a_browser(browser: Browser, tmp_path: Path) -> None:
     """A moderator logs in, rejects with a reason, sees it in the log and logs out, with the keyboard and on a phone.
 

@@ -27,6 +27,7 @@ def revision(database: Database) -> int:
 class TestDecide:
     """``decide``."""
 
+    @pytest.mark.sample(3)
     @pytest.mark.parametrize(("before", "decision"), list(TRANSITIONS))
     def test_what_is_allowed(self, database: Database, before: str, decision: Decision) -> None:
         """The status follows, with who, when and why; the log has it; caches are told when the public sees it."""

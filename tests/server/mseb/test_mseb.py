@@ -128,6 +128,7 @@ ROW = MsebRow(
 )
 
 
+@pytest.mark.sample(1, among="pages fit")
 def test_imported_encoders_stand_beside_the_published_ones(client: TestClient, database: Database) -> None:
     """With their source, escaped; an import replaces the one before; and one can be removed."""
     with database.transaction(write=True) as session:
@@ -176,6 +177,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.mark.sample(1, among="pages without barriers")
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 @pytest.mark.parametrize("path", ["/mseb?dataset=stamps", "/codecs/opus_6k#mseb"])

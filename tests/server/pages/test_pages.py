@@ -43,6 +43,7 @@ def board(client: TestClient, database: Database, app: FastAPI) -> TestClient:
 class TestEveryPage:
     """What holds of all of them."""
 
+    @pytest.mark.sample(3)
     @pytest.mark.parametrize("path", PAGES)
     def test_fits_the_policy(self, board: TestClient, path: str) -> None:
         """No inline script, style or handler; every control has a name; one main heading; 150 kB, the API 180."""
@@ -54,6 +55,7 @@ class TestEveryPage:
         assert len(elements(answer.text, "meta", name="description")) == 1
         assert len(answer.content) < (180_000 if path == "/api/docs" else 150_000)
 
+    @pytest.mark.sample(3)
     @pytest.mark.parametrize("path", PAGES)
     def test_is_sent_once(self, board: TestClient, path: str) -> None:
         """Who has it already gets 304; who has an older state gets the new one."""

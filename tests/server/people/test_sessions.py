@@ -57,6 +57,7 @@ class TestLogin:
         assert client.cookies
         assert all(secret not in value for value in client.cookies.values())
 
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize(
         ("token", "status"), [("", 401), ("cs_unknown", 401), ("the submit one", 403), ("\ud800", 401)]
     )
@@ -147,6 +148,7 @@ class TestForms:
         client.get("/login")
         assert client.post("/login", data={"csrf": theirs, "token": make_token(database)}).status_code == 403
 
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize("kind", ["missing", "wrong", "of another session", "of a login form", "too old"])
     def test_logout_needs_its_token(self, app: FastAPI, client: TestClient, database: Database, kind: str) -> None:
         """No other site can log a moderator out, nor can a token of another session or form."""

@@ -35,21 +35,23 @@ def judge(page: Page, name: str) -> list[str]:
 class TestEveryPage:
     """On a phone and on a desk, by day and by night."""
 
+    @pytest.mark.sample(1, among="barriers of all pages")
     def test_of_visitors(self, browser: Browser, tour: Tour, width: int, scheme: str) -> None:
         """No serious or critical fault of axe-core, no sideways scrolling, silence on the console.
 
-        In short the board and five of the others: each costs more than a second, most of it axe-core's.
+        In short the board and two of the others: each costs more than a second, most of it axe-core's.
         """
         pages = pages_of(tour)
         with tour.visit(browser, width, scheme) as page:
             faults = []
-            for name in dict.fromkeys(["board", *some(pages, 5)]):
+            for name in dict.fromkeys(["board", *some(pages, 2)]):
                 answer = page.goto(pages[name])
                 assert answer is not None
                 assert answer.ok, (name, answer.status)
                 faults += judge(page, name)
             assert not faults, "\n".join(faults)
 
+    @pytest.mark.sample(1, among="barriers of all pages")
     def test_of_moderators(self, browser: Browser, tour: Tour, width: int, scheme: str) -> None:
         """The queue, a submission that waits, the audit log, and the board with a session."""
         with tour.visit(browser, width, scheme) as page:
@@ -60,6 +62,7 @@ class TestEveryPage:
                 faults += judge(page, path)
             assert not faults, "\n".join(faults)
 
+    @pytest.mark.sample(1, among="barriers of all pages")
     def test_of_trouble(self, browser: Browser, tour: Tour, tmp_path: Path, width: int, scheme: str) -> None:
         """A refusal, an address where nothing is, codecs that are not there, the key of a listening test."""
         with tour.visit(browser, width, scheme, expected="Failed to load resource") as page:
@@ -78,6 +81,7 @@ class TestEveryPage:
             assert not faults, "\n".join(faults)
 
 
+@pytest.mark.sample(1, among="the site without scripts")
 class TestWithoutScripts:
     """The same site for a browser that runs none."""
 

@@ -56,6 +56,7 @@ def send_by_chooser(page: Page, file: Path, token: str = "") -> None:
 class TestUploading:
     """The page ``/submit``."""
 
+    @pytest.mark.sample(1, among="uploading for real")
     def test_a_chosen_file_is_on_the_board_at_once(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """The page says what became of it and leads to it; the next look at the leaderboard shows it."""
         file = tour.files.named("chosen_3200", tmp_path)
@@ -68,6 +69,7 @@ class TestUploading:
             page.goto("/?search=chosen")
             expect(page.locator(BOARD)).to_have_count(1)
 
+    @pytest.mark.sample(1, among="uploading for real")
     def test_a_dropped_file_is_taken_too(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """Dropped on the field it stands in the form; sent twice it is recognised."""
         file = tour.files.named("dropped_3200", tmp_path)
@@ -85,6 +87,7 @@ class TestUploading:
             page.get_by_role("link", name="See the submission").click()
             expect(page.get_by_role("heading", level=1)).to_have_text("Dropped 3200, version 1")
 
+    @pytest.mark.sample(1, among="uploading for real")
     def test_a_refusal_is_read_in_words(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """The place, both numbers, and what to do; nothing of it on the board."""
         with tour.visit(browser, expected="status of 422") as page:
@@ -109,6 +112,7 @@ class TestUploading:
 class TestBrowsing:
     """From the leaderboard to a codec, a comparison and a listening test."""
 
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_filters_and_order_are_in_the_address(self, browser: Browser, tour: Tour) -> None:
         """What one visitor has chosen another gets by the address; the back button goes step by step."""
         with tour.visit(browser) as page, tour.visit(browser) as other:
@@ -143,6 +147,7 @@ class TestBrowsing:
             rows = csv.DictReader(io.StringIO("\n".join(line for line in lines if not line.startswith("#"))))
             assert [row["codec"] for row in rows] == names(page) == ["lc3_16k", "lc3_24k", "lc3_32k"]
 
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_published_figures_stay_apart(self, browser: Browser, tour: Tour) -> None:
         """Another source is another table, marked as such, until the visitor asks for all."""
         with tour.visit(browser) as page:
@@ -154,6 +159,7 @@ class TestBrowsing:
             page.get_by_label("Results from").select_option(value="all")
             expect(page.locator(BOARD, has_text="opus_16k")).to_have_count(1)
 
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_from_a_row_to_its_sound(self, browser: Browser, tour: Tour) -> None:
         """The codec's page draws its charts; a sample plays."""
         with tour.visit(browser) as page:
@@ -163,6 +169,7 @@ class TestBrowsing:
             settle(page)
             assert 0.4 < page.locator("main audio").first.evaluate(PLAYED) < 2
 
+    @pytest.mark.sample(1, among="comparing in a browser")
     def test_comparing_and_listening_blind(self, browser: Browser, tour: Tour) -> None:
         """Three codecs ticked on the board, compared, listened to, and the key at the end."""
         with tour.visit(browser) as page:
@@ -180,6 +187,7 @@ class TestBrowsing:
             expect(page.get_by_role("heading", level=1)).to_have_text("Which was which")
             expect(page.locator("main")).to_contain_text("You answered 1 of 4 clips")
 
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_colours_follow_over_all_pages(self, browser: Browser, tour: Tour) -> None:
         """Switched once, every page comes in that colour."""
         with tour.visit(browser) as page:
@@ -194,6 +202,7 @@ class TestBrowsing:
 class TestKeyboard:
     """No mouse."""
 
+    @pytest.mark.sample(1, among="comparing in a browser")
     def test_from_the_board_to_the_key_of_a_listening_test(self, browser: Browser, tour: Tour) -> None:
         """Skip link, boxes, buttons, links and choices, with the focus in sight at every step."""
         with tour.visit(browser) as page:
@@ -218,6 +227,7 @@ class TestKeyboard:
             page.keyboard.press("Enter")
             expect(page.get_by_role("heading", level=1)).to_have_text("Which was which")
 
+    @pytest.mark.sample(1, among="uploads in a browser")
     def test_uploading(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """Token typed, file chosen with Space, sent with Enter, and the focus on the answer."""
         file = tour.files.named("typed_3200", tmp_path)
@@ -240,6 +250,7 @@ class TestKeyboard:
 class TestModerating:
     """The queue."""
 
+    @pytest.mark.sample(1, among="uploads in a browser")
     def test_one_is_accepted_and_another_rejected(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """Two uploads of strangers: one comes onto the board, of the other the history keeps the reason."""
         good = tour.send(tour.files.named("stranger_3200", tmp_path))
@@ -265,6 +276,7 @@ class TestModerating:
             page.goto(f"/submissions/{good['id']}")
             expect(page.get_by_role("heading", level=1)).to_contain_text("version 1")
 
+    @pytest.mark.sample(1, among="the site as visitors walk it")
     def test_a_rejection_needs_a_reason(self, browser: Browser, tour: Tour, tmp_path: Path) -> None:
         """Without one the answer says so, and the submission waits on."""
         waiting = tour.send(tour.files.named("waiting_3200", tmp_path))

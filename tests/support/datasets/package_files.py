@@ -9,9 +9,10 @@ import socketserver
 import tarfile
 import threading
 import zipfile
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from support.timing import PATIENCE_S
 
 from codec_superb.data_manifests.manifest import Manifest, PackageFile, PinnedFile
+
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 def noise(seconds: float = 0.5, rate: int = 16_000, channels: int = 1, seed: int = 0) -> NDArray[np.float32]:
@@ -133,6 +136,8 @@ class IndexServer:
         """Bytes after which the answers for a file stop without an end."""
         self.release = threading.Event()
         """Set it to end the answers that stalled."""
+        self.validators: dict[str, dict[str, str]] = {}
+        """Headers such as ``ETag`` of a file; with ``If-Range`` a part is sent only where it names one of them."""
         self.ranges = True
         """Whether parts of files are sent when asked for."""
         self.requests: list[tuple[str, str | None]] = []
@@ -192,6 +197,13 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.send_error(404)
 
+    def do_HEAD(self) -> None:
+        name = self.path.removeprefix("/files/")
+        self.send_response(200 if name in self._index().files else 404)
+        length = len(self._index().files[name][1]) if name in self._index().files else 0
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+
     def log_message(self, *_: Any) -> None:
         """Keep the output of the tests clean."""
 
@@ -205,16 +217,25 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_file(self, name: str, content: bytes) -> None:
         asked = self.headers.get("Range")
-        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and self._index().ranges else 0
+        own, condition = self._index().validators.get(name, {}), self.headers.get("If-Range")
+        same = condition is None or condition in own.values()
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and self._index().ranges and same else 0
+        if start > 0 and start >= len(content):
+            self.send_error(416)
+            return
         breaks = self._index().break_after.get(name)
         stop = breaks.pop(0) if breaks else self._index().stall_after.get(name)
-        self._answer(206 if start else 200, content[start:], "application/octet-stream", stop)
+        self._answer(206 if start else 200, content[start:], "application/octet-stream", stop, own)
         if name in self._index().stall_after:
             self.wfile.flush()
             self._index().release.wait(PATIENCE_S)
 
-    def _answer(self, status: int, body: bytes, kind: str, break_after: int | None = None) -> None:
+    def _answer(
+        self, status: int, body: bytes, kind: str, break_after: int | None = None, more: Mapping[str, str] = _NO_HEADERS
+    ) -> None:
         self.send_response(status)
+        for header, value in more.items():
+            self.send_header(header, value)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -20,10 +20,10 @@ def gap(difference: float, half: float | None, verdict: str) -> Gap:
 
 
 ROWS = [
-    ForestRow("mini, speech", "One", 10, gap(0.2, 0.05, "better")),
-    ForestRow("mini, speech", "Two & <b>", 10, gap(-0.1, 0.3, "unclear")),
-    ForestRow("mini, music", "One", 1, gap(0.1, None, "unclear")),
-    ForestRow("mini, music", "Two & <b>", 0, None),
+    ForestRow("mini, speech", "One", "opus", 10, gap(0.2, 0.05, "better")),
+    ForestRow("mini, speech", "Two & <b>", "codec2", 10, gap(-0.1, 0.3, "unclear")),
+    ForestRow("mini, music", "One", "opus", 1, gap(0.1, None, "unclear")),
+    ForestRow("mini, music", "Two & <b>", "codec2", 0, None),
 ]
 
 
@@ -54,7 +54,7 @@ def test_groups_are_named_above_their_rows() -> None:
 
 
 def test_filled_marks_are_clear() -> None:
-    """What may be chance is open, and a codec keeps its colour over the groups."""
+    """What may be chance is open, and a family has its own shape in all groups."""
     one, two = forest_chart(ROWS, SCORE, "Base")["data"]
     assert one["marker"]["symbol"] == ["circle", "circle-open"]
     assert two["marker"]["symbol"] == ["square-open"]

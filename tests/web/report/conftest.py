@@ -63,6 +63,8 @@ def open_page(browser: Browser, report_file: Path) -> Iterator[Callable[..., Pag
             page.on("console", lambda message: complaints.append(message.text))
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.goto(path.as_uri())
+            if options.get("java_script_enabled", True):
+                page.wait_for_function("() => window.Plotly")  # it is unpacked first
             return page
 
         yield open_page

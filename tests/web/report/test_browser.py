@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
+from support.web.report import make_report
 
-from codec_superb.web.theme import DARK, LIGHT
+from codec_superb.web.theme import DARK, LIGHT, family_styles
 
+pytestmark = pytest.mark.sample(4, among="the report in a browser")
 Opener = Callable[..., Page]
 
 # Text whose contrast with the background behind it is below WCAG AA's 4.5 : 1.
@@ -210,9 +213,11 @@ def test_scatter_begins_as_it_was_built(open_page: Opener, report_file: Path) ->
     """The script's own figure of the first choices equals the one that Python built."""
     page = open_page(report_file)
     drawn, built = page.evaluate(
-        """() => [
+        """async () => [
           document.querySelector("#speech [data-chart=scatter]"),
-          JSON.parse(document.getElementById("report-data").textContent).panels.speech.scatter,
+          JSON.parse(await new Response(new Blob([Uint8Array.from(
+            atob(document.getElementById("report-data").textContent), (letter) => letter.charCodeAt(0),
+          )]).stream().pipeThrough(new DecompressionStream("deflate"))).text()).panels.speech.scatter,
         ].map(({ data, layout }) => data.map(({ x, y, customdata, hovertext }) => ({ x, y, customdata, hovertext }))
           .concat([layout.xaxis, layout.yaxis].map((axis) => axis.title.text)))"""
     )
@@ -285,7 +290,7 @@ def test_dark_scheme_recolours_page_and_charts(open_page: Opener, report_file: P
     red, green, blue = (int(DARK.paper[i : i + 2], 16) for i in (1, 3, 5))
     paper = "() => getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(paper) == f"rgb({red}, {green}, {blue})"
-    index = LIGHT.families.index("#2789b3")
+    index = family_styles(row.family for row in make_report(12).results)["Opus"].colour_index
     assert page.evaluate(FAMILY_TRACE, "Opus")["colour"] == DARK.families[index]
     page.emulate_media(color_scheme="light")
     page.wait_for_function(

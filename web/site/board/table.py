@@ -20,6 +20,7 @@ from codec_superb.web.report.columns import (
     RankingColumn,
     codec_column,
     estimate_cell,
+    rate_note,
     value_columns,
 )
 from codec_superb.web.rows import ApplicationRow, BoardRow
@@ -193,11 +194,9 @@ def _renamed(badge: Badge) -> Badge:
 def _rate_cell(row: BoardRow) -> RankingCell:
     result = row.result
     if result.kbps != result.kbps:  # NaN: no clip was resynthesised, or the source does not state it
-        return RankingCell(MISSING)
-    if row.source == "literature":
-        return RankingCell(kbps(result.kbps), "nominal", repr(result.kbps))
-    nominal = "" if result.nominal_kbps is None else f"nominal {kbps(result.nominal_kbps)}"
-    return RankingCell(kbps(result.kbps), nominal, repr(result.kbps))
+        return RankingCell(MISSING, result.rate_mark)
+    small = "nominal" if row.source == "literature" else rate_note(result)
+    return RankingCell(kbps(result.kbps), small, repr(result.kbps))
 
 
 def _rank_cell(row: BoardRow) -> RankingCell:

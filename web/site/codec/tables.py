@@ -27,11 +27,15 @@ def result_table(view: CategoryView) -> TextTable:
         for quantity in _quantities(results)
     ]
     rows += [
-        (TextCell("Measured bitrate", "kbps"), *(TextCell(kbps(result.kbps)) for result in results)),
+        (_rate_head(results), *(TextCell(kbps(result.kbps), result.rate_mark) for result in results)),
         (TextCell("Clips", "resynthesised of asked for"), *(_clips(result) for result in results)),
     ]
     caption = f"{view.category.capitalize()}: means over clips; in brackets their 95 % intervals"
     return TextTable(caption, (TextCell("Metric"), *(head for head, _ in parts)), tuple(rows))
+
+
+def _rate_head(results: Sequence[CodecResult]) -> TextCell:
+    return TextCell("Bitrate" if any(result.rate_mark for result in results) else "Measured bitrate", "kbps")
 
 
 def _quantities(results: Sequence[CodecResult]) -> list[Quantity]:

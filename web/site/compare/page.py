@@ -141,7 +141,9 @@ def _title(comparison: Comparison, pair: CodecPair) -> str:
 
 def forest_rows(comparison: Comparison, key: str) -> list[ForestRow]:
     """Make the rows of the figure out of the lines of the table."""
-    return [ForestRow(line.group, line.title, line.n, line.gap) for line in gap_lines(comparison, key)]
+    families = {codec.name: codec.family for codec in comparison.codecs}
+    lines = gap_lines(comparison, key)
+    return [ForestRow(line.group, line.title, families[line.codec], line.n, line.gap) for line in lines]
 
 
 def clip_metric(comparison: Comparison, key: str) -> str:

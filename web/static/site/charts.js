@@ -3,7 +3,8 @@
 // A select with data-chart="<id of the element>" holds such addresses and chooses among them.
 
 (() => {
-  const { plotly: plotlyUrl, light, dark } = document.currentScript.dataset;
+  const { plotly: plotlyUrl, light, dark, symbols } = document.currentScript.dataset;
+  const SYMBOLS = JSON.parse(symbols); // SVG paths by Plotly's names
   const darkColours = dark.split(" ");
   const darkOf = new Map(light.split(" ").map((colour, index) => [colour, darkColours[index]]));
   const darkScheme = matchMedia("(prefers-color-scheme: dark)");
@@ -124,15 +125,6 @@
   }
 
   // The legend: a button per family under the chart, to hide a family or, by pointing at it, to bring it out.
-
-  const SYMBOLS = {
-    circle: "M-5.4 0a5.4 5.4 0 1 0 10.8 0a5.4 5.4 0 1 0 -10.8 0",
-    square: "M-5-5H5V5H-5Z",
-    diamond: "M0-7L7 0L0 7L-7 0Z",
-    "triangle-up": "M0-6L6.5 5H-6.5Z",
-    "triangle-down": "M0 6L6.5-5H-6.5Z",
-    star: "M0-7.5L1.8-2.4L7.1-2.3L2.9 .9L4.4 6.1L0 3L-4.4 6.1L-2.9 .9L-7.1-2.3L-1.8-2.4Z",
-  };
 
   function families(figure) {
     const found = new Map();

@@ -39,6 +39,7 @@ def scroll_through(page: Page) -> None:
     wait_until(page, "[...document.querySelectorAll('.chart')].every((chart) => chart.dataset.state === 'drawn')")
 
 
+@pytest.mark.sample(1, among="pages fit")
 def test_charts_are_drawn_and_follow_their_picker(browser: Browser, codec_site: str) -> None:
     """Every chart is drawn when it is seen; another metric gives another axis."""
     with visitor(browser, codec_site) as page:
@@ -74,6 +75,7 @@ def test_sounds_play_and_pictures_appear(browser: Browser, codec_site: str) -> N
         assert page.locator(".spectrogram img").count() == 6
 
 
+@pytest.mark.sample(1, among="the site without scripts")
 def test_works_without_a_script(browser: Browser, codec_site: str) -> None:
     """Numbers, players, navigation and provenance need none; charts say that they do."""
     with visitor(browser, codec_site, java_script_enabled=False) as page:
@@ -88,6 +90,8 @@ def test_works_without_a_script(browser: Browser, codec_site: str) -> None:
         expect(page.get_by_text("codec-superb score runs/opus_16k/mini").last).to_be_visible()
 
 
+@pytest.mark.sample(1, among="pages fit")
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "light"), (PHONE, "dark"), (DESK, "dark"), (WALL, "light")])
 def test_fits_every_screen_and_axe_finds_nothing(browser: Browser, codec_site: str, width: int, scheme: str) -> None:
     """Nothing makes the page wider than the screen; no serious fault in either colours, with all details open."""

@@ -1,0 +1,66 @@
+"""Stores a submission file that lies on this machine: the same check and the same transaction as for an upload."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from codec_superb.server.database.session import Database
+from codec_superb.server.errors import BadRequest, ServerError
+from codec_superb.server.ingest.checker import Checker
+from codec_superb.server.ingest.receive import Upload
+from codec_superb.server.ingest.schemas import Receipt
+from codec_superb.server.ingest.service import check, receipt_of_file, store
+from codec_superb.server.people.access import Identity
+from codec_superb.server.people.tokens import account_of, check_name
+from codec_superb.server.settings import Settings
+
+_PIECE = 1 << 20
+
+
+def identity_of_account(database: Database, name: str) -> Identity:
+    """Return the sender that an account's own files come from; the account is created if necessary.
+
+    Raises BadRequest for an invalid name.
+    """
+    check_name(name)
+    with database.transaction(write=True) as session:
+        account = account_of(session, name)
+        session.flush()
+        return Identity(account.id, name)
+
+
+def take_file(
+    database: Database, settings: Settings, checker: Checker, path: Path, caller: Identity
+) -> tuple[Receipt, bool]:
+    """Check and store a copy of ``path``; return its receipt and whether it is new.
+
+    Raises Refused with all problems, Conflict for a codec's name of another account, TooLarge, and BadRequest for a
+    file that cannot be read.
+    """
+    upload = Upload(settings.incoming / secrets.token_hex(16), settings.upload_limit)
+    try:
+        _copy(path, upload)
+        known = receipt_of_file(database, settings, upload.sha256)
+        return (known, False) if known else store(database, settings, upload, check(database, checker, upload), caller)
+    finally:
+        upload.discard()
+
+
+def _copy(path: Path, upload: Upload) -> None:
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                upload.take(piece)
+                upload.store()
+    except OSError as error:
+        raise BadRequest(f"{path}: expected a submission file: {error.strerror or error}") from error
+    upload.finish()
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file was not stored: the sentence of an error, with the first problem of a refused file."""
+    if not isinstance(error, ServerError):
+        return str(error) or type(error).__name__
+    first = next((f": {p['path']}: expected {p['expected']}, got {p['got']}" for p in error.problems), "")
+    return error.detail + first

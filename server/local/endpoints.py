@@ -1,0 +1,45 @@
+"""``/local``: the runs of the folder and what became of each. Whatever would change the board is refused."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse
+
+from codec_superb.server.board.current import board_of
+from codec_superb.server.errors import Forbidden
+from codec_superb.server.local.feeder import feeder_of
+from codec_superb.server.people.page_context import public_page_context
+from codec_superb.web.site.page import render
+
+router = APIRouter(include_in_schema=False)
+_CHANGING = ("/submit", "/login", "/logout", "/moderation", "/moderation/{rest:path}", "/api/v1/submissions",
+             "/api/v1/submissions/{identity}/decision")  # fmt: skip
+
+
+@router.get("/local", response_class=HTMLResponse)
+def local_runs(request: Request) -> HTMLResponse:
+    """List the runs of the folder, unfinished and broken ones among them."""
+    context = public_page_context(request, "Local runs")
+    return HTMLResponse(render("local.html.j2", context, shown=feeder_of(request).shown), headers=_NEVER_KEPT)
+
+
+@router.get("/local/revision", response_class=PlainTextResponse)
+def revision(request: Request) -> PlainTextResponse:
+    """Return a text that changes with the board and with the states of the runs: open pages ask for it."""
+    runs = hash(tuple((one.codec, one.note) for one in feeder_of(request).shown))
+    return PlainTextResponse(f"{board_of(request).current.revision} {runs & 0xFFFFFFFF:x}", headers=_NEVER_KEPT)
+
+
+_NEVER_KEPT = {"Cache-Control": "no-store"}
+
+
+def _refuse() -> None:
+    raise Forbidden(
+        "this board only shows the runs of a folder on this machine: it takes no uploads, logins and decisions; "
+        "start a leaderboard with codec-superb serve, without a folder, and send files there with codec-superb submit"
+    )
+
+
+for _path in _CHANGING:
+    _methods = ["POST"] if _path.startswith("/api/") else ["GET", "POST"]
+    router.add_api_route(_path, _refuse, methods=_methods)

@@ -1,0 +1,40 @@
+"""Writes what pydantic finds wrong with a record as sentences: which field, what was expected, what came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_ARTICLES = {
+    "missing": "is missing: state it",
+    "extra_forbidden": "is unknown: take it out, or correct its name",
+}
+_LONGEST = 60
+"""Characters of a value that are shown."""
+
+
+def sentences(error: Any) -> str:
+    """Return a sentence for each fault of a ``pydantic.ValidationError``, joined by semicolons."""
+    return "; ".join(dict.fromkeys(_sentence(fault) for fault in error.errors()))
+
+
+def is_validation_error(error: BaseException) -> bool:
+    """Whether an exception is pydantic's, which is not imported here."""
+    return type(error).__name__ == "ValidationError" and type(error).__module__.startswith("pydantic")
+
+
+def _sentence(fault: dict[str, Any]) -> str:
+    # a union's branches and a validator stand in the place too: only names of fields and positions are shown
+    where = ".".join(str(part) for part in fault["loc"] if not str(part).startswith(("function-", "constrained-")))
+    kind, message = fault["type"], str(fault["msg"])
+    if kind in _ARTICLES:
+        return f"{where} {_ARTICLES[kind]}"
+    message = message.removeprefix("Value error, ").removeprefix("Input should be ")
+    if kind == "value_error":
+        return message
+    if kind == "string_pattern_mismatch":
+        message = f"text of the form {fault['ctx']['pattern']}"
+        if where == "name":
+            message = "lower-case letters, digits, _ and . alone, such as my_codec_6k"
+    shown = repr(fault["input"])
+    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+    return f"{where}: expected {message}, got {shown}"

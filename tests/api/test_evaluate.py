@@ -1,0 +1,197 @@
+"""``evaluate``: whatever is given goes through the pipeline of the command line, and leaves no trace here."""
+
+from __future__ import annotations
+
+import random
+import runpy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from support.pipeline.run_codecs import HERE, Plain
+from support.pipeline.runs import contents, speech_folder
+
+import codec_superb as cs
+from codec_superb.base_codec.errors import CodecError, RefusedSetting
+from codec_superb.base_codec.fitting import Audio
+from codec_superb.base_codec.interface import Packets
+from codec_superb.base_codec.live import live
+from codec_superb.pipeline.errors import PipelineError
+from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.scoring.stage import score
+
+QUICK: dict[str, Any] = {"metrics": ["mel", "stoi"], "progress": False, "workers": 0}
+TYPED = Path(__file__).parents[1] / "typed/python_user.py"
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a folder of four clips."""
+    return speech_folder(tmp_path_factory.mktemp("sound") / "clips", 4, seconds=0.6)
+
+
+class Quantiser(torch.nn.Module):
+    """Sixteen steps of the amplitude by a learned scale; dropout and noise betray training mode and the generator."""
+
+    def __init__(self, scale: float = 8.0) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor(scale))
+        self.frozen = torch.nn.Dropout(0.5).eval()
+        self.dropout = torch.nn.Dropout(0.5)
+        self.sampling_rate = 16000
+
+    def forward(self, sound: torch.Tensor) -> torch.Tensor:
+        """Quantise ``(1, 1, samples)``."""
+        made = torch.round(self.dropout(sound) * self.scale) / self.scale + 1e-6 * torch.randn_like(sound)
+        return made + float(np.random.rand() + random.random()) * 1e-6  # noqa: NPY002 - what models draw from
+
+
+class Caching(Quantiser):
+    """Makes a table when it is needed first, and keeps it, as those of positions are."""
+
+    table: torch.Tensor | None = None
+
+    def forward(self, sound: torch.Tensor) -> torch.Tensor:
+        """Quantise ``(1, 1, samples)``."""
+        if self.table is None:
+            self.table = torch.ones(1)
+        return super().forward(sound * self.table)
+
+
+def generators() -> tuple[Any, ...]:
+    """Return the states of the generators that models draw from."""
+    return torch.get_rng_state().tolist(), repr(np.random.get_state()), random.getstate()  # noqa: NPY002 - these
+
+
+def test_a_codec_given_by_name_has_the_rows_of_the_command_line(clips: Path, tmp_path: Path) -> None:
+    """Worker processes, live instance, class: the same rows and the same sound as the stages that ``bench`` calls."""
+    name = f"{HERE}:Plain"
+    (outcome,) = resynthesise([name], [str(clips)], out=tmp_path / "runs", workers=1)
+    score([outcome.path], metrics=["mel", "stoi"], workers=1)
+    expected = contents(outcome.path)
+    for given, workers in ((name, 1), (Plain(Plain.card), 0), (Plain, 0)):
+        result = cs.evaluate(given, clips, **{**QUICK, "workers": workers})
+        assert contents(result.folders[0]) == expected
+        assert RunFolder(result.folders[0]).info().metrics == RunFolder(outcome.path).info().metrics
+
+
+def test_a_module_is_left_as_it_was(clips: Path) -> None:
+    """Evaluation mode and no gradients for the time of the call; modes, parameters and generators as before."""
+    module = Caching().train()
+    module.frozen.eval()
+    modes: list[tuple[bool, bool, bool]] = []
+    module.register_forward_hook(
+        lambda *_: modes.append((module.training, module.dropout.training, torch.is_grad_enabled()))
+    )
+    torch.manual_seed(1)
+    before = generators()
+    result = cs.evaluate(module, clips, **QUICK)
+    assert generators() == before
+    assert module.scale.item() == 8.0
+    assert module.table is not None
+    (module.table * module.scale).backward()  # what the call left in the module can be trained with
+    assert set(modes) == {(False, False, False)}
+    assert (module.training, module.dropout.training, module.frozen.training) == (True, True, False)
+    assert torch.is_grad_enabled()
+    assert result.flat()["failed"] == 0
+    with pytest.raises(CodecError, match="lives in one process"):  # nothing of it stays registered
+        live("live:1:quantiser")
+
+
+def test_a_module_that_was_trained_further_is_another_run(clips: Path, tmp_path: Path) -> None:
+    """With ``out`` finished clips are used again, and never those of other parameters or of another setting."""
+    module = Quantiser()
+
+    def coded() -> int:
+        calls: list[int] = []
+        hook = module.register_forward_hook(lambda *_: calls.append(1))
+        try:
+            cs.evaluate(module, clips, out=tmp_path, name="mine", **QUICK)
+        finally:
+            hook.remove()
+        return len(calls)
+
+    assert coded() > 0
+    assert coded() == 0
+    with torch.no_grad():
+        module.scale += 1
+    assert coded() > 0
+    module.depth = 3  # type: ignore[assignment]  # a setting of the user's
+    assert coded() > 0
+    assert coded() == 0
+
+
+def test_a_function_runs_anew(clips: Path, tmp_path: Path) -> None:
+    """A function cannot be told from another: its earlier rows are never used; a failing clip costs that clip."""
+    calls: list[int] = []
+
+    def resynthesise_badly(audio: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
+        calls.append(audio.size)
+        if audio.size == max(calls):
+            raise ValueError("too long")
+        return audio
+
+    calls.append(10**9)
+    first = cs.evaluate(resynthesise_badly, clips, out=tmp_path, **QUICK)
+    count = len(calls)
+    calls[0] = 0
+    again = cs.evaluate(resynthesise_badly, clips, out=tmp_path, **QUICK)
+    assert len(calls) > count
+    assert first.flat()["failed"] == 0
+    assert again.flat()["failed"] > 0
+    assert "too long" in again.failures[0].reason
+    assert "too long" in repr(again)
+
+
+class Together(Plain):
+    """Remembers how many clips it was given at once."""
+
+    def __init__(self) -> None:
+        super().__init__(Plain.card)
+        self.sizes: list[int] = []
+
+    def _encode_batch(self, audios: Sequence[Audio]) -> list[Packets]:
+        """Encode one after the other."""
+        self.sizes.append(len(audios))
+        return super()._encode_batch(audios)
+
+
+def test_a_live_codec_gets_batches(clips: Path) -> None:
+    """A codec that gains from them is given batches by seconds of sound, in this process, and stays open."""
+    codec = Together()
+    together = cs.evaluate(codec, clips, batch=1.3, **QUICK)
+    assert codec.sizes == [2, 2]
+    alone = cs.evaluate(codec, clips, **QUICK)
+    assert codec.sizes == [2, 2]
+    assert contents(together.folders[0]) == contents(alone.folders[0])
+
+
+def test_flat_is_for_a_logger(clips: Path) -> None:
+    """Plain numbers by plain names, NaN for what has no value, and a prefix where one is asked for."""
+    flat = cs.evaluate(Plain, clips, **{**QUICK, "metrics": ["mel"]}).flat("valid/")
+    assert set(flat) == {"valid/mel", "valid/kbps", "valid/clips", "valid/failed", "valid/score"}
+    assert all(type(value) in {int, float} for value in flat.values())
+    assert flat["valid/clips"] == 4
+    assert np.isnan(flat["valid/score"])  # of one metric there is none
+    assert abs(flat["valid/kbps"] - 256) < 1  # 16 bits at 16 kHz
+
+
+def test_what_cannot_be_evaluated_is_said(clips: Path) -> None:
+    """Options of objects are none of names, and a model is not moved to another device."""
+    with pytest.raises(RefusedSetting, match="a named codec has its own"):
+        cs.evaluate("opus_12k", clips, name="mine")
+    with pytest.raises(RefusedSetting, match="the model lies on cpu"):
+        cs.evaluate(Quantiser(), clips, device="cuda")
+    with pytest.raises(PipelineError, match="limit"):
+        cs.evaluate(Plain, clips, limit=0, progress=False)
+
+
+def test_a_typed_script_of_a_user_runs(clips: Path) -> None:
+    """The script that mypy reads in strict mode uses every name, and runs."""
+    result = runpy.run_path(str(TYPED))["main"](str(clips))
+    assert result.codecs == ("halve",)

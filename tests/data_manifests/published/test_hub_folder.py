@@ -1,0 +1,112 @@
+"""Datasets of the hub: its own client fetches the files of one commit, and what is asked once is kept to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.datasets.archives import published
+
+from codec_superb.data_manifests.errors import FetchError
+from codec_superb.data_manifests.manifest import Manifest
+from codec_superb.data_manifests.progress import ignore_progress
+from codec_superb.data_manifests.published.plan import plan
+from codec_superb.data_manifests.published.prepare import _fetch
+
+pytest.importorskip("huggingface_hub")
+
+_FIRST, _SECOND = "1" * 40, "2" * 40
+_FILES = {"data/test-0.parquet": b"first" * 1000, "data/train-0.parquet": b"train", "README.md": b"read me"}
+
+
+class _Hub:
+    """The part of the hub's protocol that its client asks for: information, heads of files, files."""
+
+    def __init__(self) -> None:
+        self.commit, self.error = _FIRST, ""
+        self.asked: list[str] = []
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[_Hub]:
+    """Serve one repository on this machine."""
+    its = _Hub()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            its.asked.append(self.path)
+            path = self.path.partition("?")[0]
+            if path.startswith("/api/datasets/them/sound"):
+                files = [{"rfilename": name, "size": len(content)} for name, content in _FILES.items()]
+                self._send(json.dumps({"id": "them/sound", "sha": its.commit, "siblings": files}).encode(), {})
+                return
+            commit, _, name = path.removeprefix("/datasets/them/sound/resolve/").partition("/")
+            headers = {"X-Repo-Commit": commit, "ETag": f'"{hashlib.sha256(_FILES.get(name, b"")).hexdigest()}"'}
+            self._send(_FILES.get(name, b""), headers, its.error)
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def _send(self, body: bytes, headers: dict[str, str], error: str = "") -> None:
+            self.send_response(401 if error else 200)
+            for name, value in (headers | ({"X-Error-Code": error} if error else {})).items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield its
+        server.shutdown()
+
+
+def _manifest(**fields: Any) -> Manifest:
+    return published("speech_massive", hub={"repo": "them/sound", "files": ["data/test-*"], **fields})
+
+
+def test_the_files_of_the_first_commit_are_fetched_and_kept_to(hub: _Hub, tmp_path: Path) -> None:
+    """Only what the patterns name; the size is told before; a newer commit changes nothing here."""
+    what = plan(_manifest(), tmp_path / "place")
+    assert (what.bytes, what.size) == (5000, "5.0 kB")
+    _fetch(what, ignore_progress)
+    assert (tmp_path / "place" / "data" / "test-0.parquet").read_bytes() == _FILES["data/test-0.parquet"]
+    assert not (tmp_path / "place" / "data" / "train-0.parquet").exists()
+    hub.commit = _SECOND
+    asked = len(hub.asked)
+    assert plan(_manifest(), tmp_path / "place").done
+    assert len(hub.asked) == asked
+    (tmp_path / "place" / "data" / "test-0.parquet").unlink()
+    again = plan(_manifest(), tmp_path / "place")
+    assert not again.done
+    assert f"/revision/{_FIRST}" in hub.asked[-2]
+
+
+def test_a_commit_of_the_manifest_is_asked_for(hub: _Hub, tmp_path: Path) -> None:
+    """Whatever is newest."""
+    plan(_manifest(revision=_SECOND), tmp_path)
+    assert any(f"/api/datasets/them/sound/revision/{_SECOND}" in path for path in hub.asked)
+
+
+def test_what_the_hub_does_not_give_is_told(hub: _Hub, tmp_path: Path) -> None:
+    """Files behind conditions, with the page to accept them at; no file of that name."""
+    hub.error = "GatedRepo"
+    with pytest.raises(FetchError, match=r"accept it at http://127\.0\.0\.1:\d+/datasets/them/sound, then log in with"):
+        plan(_manifest(), tmp_path)
+    with pytest.raises(FetchError, match=r"them/sound has no file \*\.flac at 1{40}: it is laid out otherwise now"):
+        plan(_manifest(files=["*.flac"]), tmp_path)

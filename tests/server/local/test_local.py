@@ -1,0 +1,157 @@
+"""``serve RUNS``: the board is what the folder holds, with sound, and the folder stays as it is."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from support.pipeline.runs import speech_folder
+from support.pipeline.stats import KEYS, card, draw_rows, write_run
+from support.server.ingest import categories, register
+from support.timing import wait_for
+
+from codec_superb.cli.local_runs import RunsOnDisk
+from codec_superb.cli.main import call
+from codec_superb.server.app import create_app
+from codec_superb.server.database.session import Database
+from codec_superb.server.local import feeder
+from codec_superb.server.local.feeder import WAITING
+from codec_superb.server.settings import Settings
+
+ROWS = draw_rows(1, 12)
+
+
+def state_of(folder: Path) -> dict[str, tuple[int, int]]:
+    """Time and size of every file."""
+    return {str(f): (f.stat().st_mtime_ns, f.stat().st_size) for f in sorted(folder.rglob("*"))}
+
+
+def shown(client: TestClient) -> dict[str, str]:
+    """Read the page of local runs: words of each row, by codec."""
+    rows = re.findall(r"<tr><th scope=.rowgroup.*?</tr>", client.get("/local").text, re.DOTALL)
+    words = [re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", row)).strip() for row in rows]
+    return {row.partition(" ")[0]: row for row in words}
+
+
+def on_board(client: TestClient) -> set[str]:
+    """Names of the codecs that are ranked."""
+    return {row["codec"] for row in client.get("/api/v1/leaderboard?source=runs").json()["rows"]}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Make a folder with a run of real sound under no licence, one that was begun, two broken ones, one set aside."""
+    root = tmp_path_factory.mktemp("local")
+    folder, clips = root / "runs", speech_folder(root / "mine", 2)
+    options = ["--codec", "g711_alaw", "--dataset", str(clips), "--category", "speech", "--out", str(folder)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CODEC_SUPERB_HOME", str(root / "home"))
+        patch.setattr(feeder, "LOOK_SECONDS", 0.1)
+        assert call(["resynth", *options, "--workers", "1"]) == 0
+        assert call(["score", str(folder), "--metric", "stft", "--workers", "1"]) == 0
+        write_run(folder, ROWS, card=card("begun"), status="started")
+        broken = write_run(folder, ROWS, card=card("broken"))
+        (broken.path / "run.json").write_text("{")
+        cut = write_run(folder, ROWS, card=card("cut"))
+        (cut.path / "clips.parquet").write_bytes(b"PAR1")
+        shutil.copytree(broken.path, folder / "broken" / ".mini.old1")
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def client(runs: Path, migrated_sqlite: Path) -> Iterator[TestClient]:
+    """Show the folder; the service knows the clips of the drawn rows as ``mini``."""
+    settings = Settings(storage=runs.parent / "storage", secret_key="x" * 40)
+    settings.storage.mkdir()
+    shutil.copy(migrated_sqlite, settings.storage / "leaderboard.sqlite")
+    with closing(Database(settings.database_url)) as database:
+        register(database, "mini", categories())
+    with TestClient(create_app(settings, RunsOnDisk(runs)), base_url="http://127.0.0.1:8000") as running:
+        wait_for(lambda: WAITING not in str(told := shown(running)) and len(told) == 4, "expected all codecs")
+        yield running
+
+
+def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
+    """Runs appear, change and go while it stands; what is unfinished or broken is named; no file is touched."""
+    found = shown(client)
+    assert "unfinished 0 of 12 clips resynthesised" in found["begun"]
+    assert re.search(r"broken .*run\.json is not what this version writes", found["broken"])
+    assert re.search(r"finished 12 clips no .*clips\.parquet", found["cut"])
+    assert "finished 2 clips as custom" in found["g711_alaw"]
+    assert on_board(client) == set()
+
+    before = state_of(runs)
+    run = write_run(runs, ROWS, card=card("opus_16k"))
+    added = {path: state for path, state in state_of(runs).items() if path not in before}
+    wait_for(lambda: on_board(client) == {"opus_16k"}, "expected the new run on the board")
+    # its dataset is not on this machine: it is shown without sound, and says so
+    assert "yes without sound" in shown(client)["opus_16k"]
+    assert {**state_of(runs), str(runs): None} == {**before, **added, str(runs): None}
+
+    first = client.get("/local/revision").text
+    run.write_rows(draw_rows(2, 12), KEYS)
+    wait_for(lambda: client.get("/api/v1/codecs/opus_16k").json()["submission"]["version"] == 2, "expected new rows")
+    assert client.get("/local/revision").text != first
+    shutil.rmtree(run.path.parent)
+    wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
+    assert "opus_16k" not in shown(client)
+
+
+def test_own_sound_is_heard_whatever_its_licence(client: TestClient) -> None:
+    """Clips without a licence are packed for this machine: both sides of a sample play."""
+    (entry,) = client.get("/api/v1/submissions?custom=true").json()["submissions"]
+    for side in ("reference", "resynthesis"):
+        sound = client.get(f"/api/v1/submissions/{entry['id']}/samples/0/{side}.ogg")
+        assert sound.headers["content-type"] == "audio/ogg"
+        assert sound.content.startswith(b"OggS")
+
+
+def test_it_takes_nothing_and_says_so(client: TestClient) -> None:
+    """Uploads, logins and decisions are refused with a sentence, and every page says that it is local."""
+    for method, path in [
+        ("POST", "/api/v1/submissions"), ("POST", "/submit"), ("GET", "/submit"), ("POST", "/login"),
+        ("GET", "/moderation"), ("POST", "/moderation/abc"), ("POST", "/api/v1/submissions/abc/decision"),
+    ]:  # fmt: skip
+        answer = client.request(method, path)
+        assert answer.status_code == 403, path
+        assert "only shows the runs of a folder on this machine" in answer.json()["detail"]
+    for path in ("/", "/compare", "/charts", "/mseb", "/about", "/local", "/codecs/opus_12k", "/nothing"):
+        page = client.get(path, headers={"accept": "text/html"}).text
+        assert "local-mark" in page, path
+        assert 'href="/submit"' not in page, path
+
+
+def test_only_this_machine_is_answered(client: TestClient) -> None:
+    """A site whose name resolves to this machine reads nothing in a visitor's browser (DNS rebinding)."""
+    assert client.get("/", headers={"host": "evil.example:8000"}).status_code == 403
+    assert client.get("/", headers={"host": "127.0.0.1.evil.example"}).status_code == 403
+    for host in ("localhost:8000", "127.0.0.1", "127.9.9.9:80", "[::1]:8000", "::1"):
+        assert client.get("/healthz", headers={"host": host}).status_code == 200, host
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--host", "0.0.0.0"], "local runs are shown on this machine only"),
+        (["--host", "example.org"], "local runs are shown on this machine only"),
+        (["--workers", "2"], "--workers: of a leaderboard"),
+        (["--anonymous-uploads"], "--anonymous-uploads: of a leaderboard"),
+    ],
+)
+def test_what_others_could_see_is_refused(
+    options: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder of runs is for this machine alone."""
+    assert call(["serve", str(tmp_path), *options]) == 2
+    assert words in re.sub(r"[\s│]+", " ", capsys.readouterr().err)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence says what makes it."""
+    assert call(["serve", str(tmp_path / "runs"), "--port", "0"]) == 2
+    assert "expected a folder of runs" in capsys.readouterr().err

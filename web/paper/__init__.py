@@ -1,0 +1,1 @@
+"""Tables, figures, references and a checklist for a paper: rows of results in, text or a picture out."""
