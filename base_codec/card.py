@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, log2
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 Kind = Literal["classical", "neural", "lossless", "not stated"]
 KINDS = ("classical", "neural", "lossless")
@@ -196,6 +196,15 @@ class Card(BaseModel):
     conceals_loss: str | None = None
     """What the codec's own decoder does about a lost packet, one sentence; None where it does nothing, and silence, or
     the last frame of tokens, takes the packet's place."""
+
+    @model_serializer(mode="wrap")
+    def _without_usual_sources(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out sources that are the usual ones: submissions of earlier versions keep their hash."""
+        written: dict[str, Any] = handler(self)
+        for name, usual in (("bit_source", "measured"), ("delay_source", "declared")):
+            if getattr(self, name) == usual:
+                written.pop(name, None)
+        return written
 
     @property
     def lost_packets(self) -> str:

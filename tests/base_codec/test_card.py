@@ -42,6 +42,14 @@ def test_a_found_delay_is_no_part_of_the_identity() -> None:
     assert card.model_copy(update={"delay_samples": 120}).identity() != card.identity()
 
 
+def test_a_card_is_written_as_by_earlier_versions() -> None:
+    """A newer field of the usual value is left out, so that hashes of older submissions stay true; else it is kept."""
+    usual = make_card()
+    assert not usual.model_dump().keys() & {"bit_source", "delay_source"}
+    found = usual.model_copy(update={"bit_source": "unknown", "delay_source": "found"})
+    assert Card.model_validate_json(found.model_dump_json()) == found
+
+
 def test_declared_bits_need_a_bitrate() -> None:
     """Bits cannot be computed from nothing."""
     with pytest.raises(ValidationError, match="expected nominal_kbps above 0, since its bits are declared"):
