@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import hashlib
 import os
@@ -58,8 +59,11 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside ``path``, with its suffix; the file written there replaces ``path`` on success.
 
     ``sync`` calls fsync before the rename, so that the content survives a power loss; without it a renamed file still
-    survives the death of the process, since it is in the kernel's page cache.
+    survives the death of the process, since it is in the kernel's page cache. OSError for a device or a pipe, which
+    root could replace by a file (``/dev/null``, for the whole machine).
     """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
     temporary = path.with_name(f"{PARTIAL}{os.getpid()}-{secrets.token_hex(4)}{path.suffix}")
     try:
         yield temporary

@@ -19,13 +19,16 @@ UNWRITTEN = "nothing was written"
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Replace ``path`` by ``data`` atomically, creating its folders.
+    """Replace ``path`` by ``data`` atomically, creating its folders; a device or a pipe is written into.
 
     Raises PipelineError with the path when the disk is full or the path is not writable; no partial file remains.
     """
     if path.is_dir():
         raise PipelineError(f"cannot write {path}: it is a folder; name a file in it")
     try:
+        if path.exists() and not path.is_file():  # /dev/stdout, /dev/null, a pipe
+            path.write_bytes(data)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
     except OSError as error:

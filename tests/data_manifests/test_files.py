@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from codec_superb.data_manifests.files import PARTIAL, remove_partial, replacing, write_atomically
+from codec_superb.pipeline.output_file import write_output
 
 
 def _break_off(target: Path, *, sync: bool) -> None:
@@ -25,6 +26,19 @@ def test_a_replacement_that_fails_leaves_the_old_file_and_no_other(tmp_path: Pat
         _break_off(target, sync=sync)
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     assert target.read_bytes() == b"old"
+
+
+def test_a_pipe_is_written_into_and_never_replaced(tmp_path: Path) -> None:
+    """As ``-o /dev/null`` by root, which made a file of the device; what can only be renamed into place is refused."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_output(pipe, b"page")
+    assert os.read(reader, 10) == b"page"
+    os.close(reader)
+    with pytest.raises(OSError, match="no regular file"), replacing(pipe):
+        pass
+    assert pipe.is_fifo()
 
 
 def test_a_new_file_has_the_rights_that_the_user_gives_new_files(tmp_path: Path) -> None:
