@@ -54,23 +54,23 @@ for name, group in (
     ("admin", admin.app),
 ):
     app.add_typer(group, name=name, cls=Group)
-for module in (
+for module in (  # as a user meets them: all in one, its steps, what is made of runs, the rest
+    bench,
     resynth,
-    import_,
     score,
+    import_,
     probe,
-    applications,
-    conditions,
-    pack,
-    check,
-    submit,
     report,
     compare,
     cite,
-    precision,
-    bench,
-    doctor,
     serve,
+    pack,
+    check,
+    submit,
+    applications,
+    conditions,
+    precision,
+    doctor,
 ):
     app.command(name=module.__name__.rsplit(".", 1)[-1].rstrip("_"))(module.command)
 

@@ -42,11 +42,18 @@ def note(text: str) -> None:
 
 
 def print_prose(text: str) -> None:
-    """Print a paragraph to stdout, broken between words on a terminal and one line elsewhere."""
+    """Print a paragraph to stdout: on a terminal broken to the indent of each line, elsewhere as it is."""
     from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
 
-    console = Console(highlight=False)
-    console.print(text, markup=False, soft_wrap=not console.is_terminal)
+    console = Console()
+    if not console.is_terminal:
+        print(text)
+        return
+    for line in text.split("\n"):
+        words = line.lstrip()
+        console.print(Padding(Text(words), (0, 0, 0, len(line) - len(words)), expand=False))
 
 
 def print_json(data: object) -> None:

@@ -45,6 +45,8 @@ from codec_superb.web import text
 
 if TYPE_CHECKING:
     from codec_superb.cli.console import Board
+    from codec_superb.metrics.results import ResultSummary
+    from codec_superb.pipeline.comparison.results import Results
     from codec_superb.pipeline.runs.outcome import RunOutcome
     from codec_superb.web.rows import CodecResult
 
@@ -57,7 +59,7 @@ CODECS = (
 _DECIMALS = 3
 _HEAD = ("rank", "codec", "kbps", "score", "95 % interval")
 SUMMARY = "bench.json"
-_SUMMARY_KEYS = {"fingerprint", "files", "ranking", "conditions", "applications", "verdict"}
+_SUMMARY_KEYS = {"fingerprint", "files", "ranking", "conditions", "applications", "verdict", "limited"}
 _SHOWN_KEYS = ("ranking", "conditions", "applications", "verdict")
 
 
@@ -82,7 +84,7 @@ def command(
     backend: BackendOption = None,
     probe_codec: Annotated[
         list[str] | None,
-        typer.Option("--probe-codec", metavar="NAME…", help="Codecs that are probed.", show_default="(all)"),
+        typer.Option("--probe-codec", metavar="NAME…", help="Codecs that are probed.", show_default="all"),
     ] = None,
     pesq_backend: PesqOption = "fast",
     category: CategoryOption = None,
@@ -238,9 +240,22 @@ def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:
         "conditions": _as_data(results_under_conditions(results)),
         "applications": figure_matrix.as_data(results),
         "verdict": verdict(results, rankings),
+        "limited": _limited(results),
     }
     write_output(out / SUMMARY, json.dumps(summary, indent=1, allow_nan=False).encode())
     return summary
+
+
+def _limited(results: Sequence[Results]) -> dict[str, str]:
+    """Return how much of a dataset was run, by its name; without those that were run whole."""
+    infos = [dataset.info for entry in results for dataset in entry.datasets]
+    found: dict[str, str] = {}
+    for info in infos:
+        taken = {of.selected for of in infos if of.name == info.name}
+        if min(taken) < info.clips:
+            amount = " to ".join(map(str, sorted({min(taken), max(taken)})))
+            found[info.name] = f"{amount} of {text.count(info.clips, 'clip')}"
+    return found
 
 
 def _fingerprint(runs: Sequence[Path]) -> str:
@@ -292,14 +307,19 @@ def _is_random(run: Path) -> bool:
 
 def _print(summary: dict[str, Any], outcomes: Sequence[RunOutcome], page: Path, *, as_json: bool) -> None:
     from codec_superb.cli.application_matrix import print_matrix
+    from codec_superb.cli.ranking.verdict import BREAK
 
     if as_json:
         files = {"report": str(page), "submissions": summary["files"]}
         shared = {key: summary[key] for key in _SHOWN_KEYS}
+        shared["verdict"] = {name: told.replace(BREAK, " ") for name, told in shared["verdict"].items()}
         print_json({**shared, "runs": as_data(outcomes), **files})
     else:
-        _print_ranking(_rows(summary["ranking"]))
-        _print_ranking(_rows(summary["conditions"]), "under conditions, which are never ranked: ")
+        limited = summary["limited"]
+        _print_ranking(_rows(summary["ranking"]), limited)
+        _print_ranking(_rows(summary["conditions"]), limited, "under conditions, which are never ranked: ")
+        for name, amount in limited.items():
+            print(f"{name}: {amount} of the dataset were run (--limit)\n")
         print_matrix(summary["applications"], [row["codec"] for row in summary["ranking"]])
         if summary["files"]:
             note(f"submissions: {len(summary['files'])} in {plain_path(Path(summary['files'][0]).parent)}/*.zip")
@@ -327,7 +347,7 @@ def _as_data(rows: Sequence[CodecResult]) -> list[dict[str, Any]]:
     return found
 
 
-def _print_ranking(rows: Sequence[CodecResult], prefix: str = "") -> None:
+def _print_ranking(rows: Sequence[CodecResult], limited: Container[str], prefix: str = "") -> None:
     """Print a table for each category that has results; ``prefix`` begins their titles."""
     for category in dict.fromkeys(row.summary.category for row in rows):
         chosen = [row for row in rows if row.summary.category == category]
@@ -335,13 +355,22 @@ def _print_ranking(rows: Sequence[CodecResult], prefix: str = "") -> None:
         arrows = [f"{key} {'↑' if METRICS[key].higher_is_better else '↓'}" for key in keys]
         head = (*_HEAD, *arrows, "clips")
         print_table(
-            f"{prefix}{_title(chosen)}", head, [_cells(row, keys) for row in chosen], numbers_from=2, spare=arrows
-        )
+            f"{prefix}{_title(chosen)}", head, [_cells(row, keys, limited) for row in chosen], numbers_from=2,
+            spare=arrows,
+        )  # fmt: skip
         print()
     if any(row.uncounted for row in rows):
         print("declared, not stated: bitrates that nobody counted; such codecs are not ranked among measured ones\n")
-    if not all(row.summary.complete for row in rows):
-        print("incomplete: clips or metrics failed, or not all clips of the dataset were run\n")
+    if any(_is_incomplete(row.summary, limited) for row in rows):
+        print("incomplete: clips or metrics failed\n")
+
+
+def _is_incomplete(summary: ResultSummary, limited: Container[str]) -> bool:
+    """Whether something failed; clips that --limit left out are said below the tables, not of each codec."""
+    if summary.complete or not any(name in limited for name in summary.datasets):
+        return not summary.complete
+    own = [found for key, found in summary.metrics.items() if key in METRICS]
+    return summary.failed > 0 or any(found.failed or found.n + found.undefined < summary.clips for found in own)
 
 
 def _measured(rows: Sequence[CodecResult]) -> set[str]:
@@ -353,9 +382,9 @@ def _title(rows: Sequence[CodecResult]) -> str:
     return f"{rows[0].summary.category} ({datasets}, {text.count(max(row.summary.clips for row in rows), 'clip')})"
 
 
-def _cells(row: CodecResult, keys: Sequence[str]) -> tuple[str, ...]:
+def _cells(row: CodecResult, keys: Sequence[str], limited: Container[str]) -> tuple[str, ...]:
     summary = row.summary
-    marks = (" lossless" if row.lossless else "") + ("" if summary.complete else " incomplete")
+    marks = (" lossless" if row.lossless else "") + (" incomplete" if _is_incomplete(summary, limited) else "")
     score, clips = summary.score, f"{summary.ok}/{summary.clips}"
     estimates = (summary.metrics.get(key) for key in keys)
     numbers = (text.number(None if found is None else found.mean, _DECIMALS) for found in estimates)

@@ -118,9 +118,15 @@ def _prepare_published(
         line = f"{manifest.name}: {index.clips} clips, all there before, in {index.root}"
         _tell(index, [line], as_json=as_json)
         return
-    what = plan(manifest, folder)
+    told: list[str] = []
+
+    def say(lines: Sequence[str]) -> None:
+        told.extend(lines)
+        note("\n".join(lines))
+
+    what = plan(manifest, folder, say=say)
     if not what.done:
-        note("\n".join(what.lines()))
+        say(what.lines()[: 1 if told else None])  # the servers have only stated the size since
         check_agreement(what, accepted)
         _ask(what.size, yes=yes)
     with TerminalProgress() as progress:

@@ -37,9 +37,10 @@ def command(
         typer.Option(help="A line of JSON per event, or text.", show_default="text on a terminal, else json"),
     ] = None,
 ) -> None:
-    """Run the leaderboard: SQLite in a folder of its own unless told otherwise; Ctrl-C or SIGTERM ends it well.
+    """Run the leaderboard, or with RUNS show a folder of runs on this machine, with sound; Ctrl-C or SIGTERM ends it.
 
-    With RUNS it shows what that folder holds, with sound, and new runs as they come; it takes no uploads then.
+    The leaderboard's database is SQLite in a folder of its own unless told otherwise. RUNS are shown with new ones as
+    they come, and without uploads.
     """
     if runs is not None:
         told = {"--database": database, "--storage": storage, "--anonymous-uploads": anonymous_uploads}

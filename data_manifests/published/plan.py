@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import DatasetError
@@ -73,21 +74,32 @@ class Plan:
 
     def lines(self) -> list[str]:
         """Return what a user is told before anything is fetched."""
-        title, hashes = self.manifest.title, _without_hash(self.items)
-        lines = [
-            f"{title}: {self.size} from {self.manifest.homepage}",
-            f"  licence: {self.manifest.licence}",
-            f"  into: {self.folder} ({in_words(free_bytes(self.folder))} free)",
-        ]
-        lines += [f"  {self.download.agreement}"] if self.download.agreement else []
-        lines += [f"  no hash is published of {', '.join(hashes)}: the first one is kept and held to"] if hashes else []
-        return lines
+        return _lines(self.manifest, self.folder, self.items, self.size)
 
 
-def plan(manifest: Manifest, folder: Path | None = None) -> Plan:
+def _lines(manifest: Manifest, folder: Path, items: Sequence[Item], size: str) -> list[str]:
+    hashes, agreement = _without_hash(items), manifest.download.agreement if manifest.download else ""
+    lines = [
+        f"{manifest.title}: {size} from {manifest.homepage}",
+        f"  licence: {manifest.licence}",
+        f"  into: {folder} ({in_words(free_bytes(folder))} free)",
+    ]
+    lines += [f"  {agreement}"] if agreement else []
+    lines += [f"  no hash is published of {', '.join(hashes)}: the first one is kept and held to"] if hashes else []
+    return lines
+
+
+def _say_nothing(_: Sequence[str]) -> None:
+    pass
+
+
+def plan(
+    manifest: Manifest, folder: Path | None = None, *, say: Callable[[Sequence[str]], None] = _say_nothing
+) -> Plan:
     """Return what is left to fetch for a dataset with a ``download``; servers are asked for sizes that nobody states.
 
     ``folder`` is the place for it, by default one below ``CODEC_SUPERB_HOME`` that all datasets of the layout share.
+    ``say`` gets what is known before the first server is asked: the lines of the plan, with the size as it is stated.
     Raises DatasetError for a dataset that is not offered to everybody, FetchError where the hub does not answer.
     """
     download = manifest.download
@@ -95,9 +107,10 @@ def plan(manifest: Manifest, folder: Path | None = None) -> Plan:
         raise DatasetError(f"{manifest.title} is not offered to everybody")
     place = folder.expanduser().absolute() if folder else default_folder(manifest)
     items = tuple(_items(download, place))
-    note, hub = _hub(download.hub, place) if download.hub else ("", None)
+    told = cache(lambda: say(_lines(manifest, place, items, stated_size(manifest))))  # once
+    note, hub = _hub(download.hub, place, told) if download.hub else ("", None)
     left = [part for item in items if not item.done for part in item.parts]
-    sizes = {part.filename: _left(part, place) for part in left}
+    sizes = {part.filename: _left(part, place, told) for part in left}
     if hub:
         sizes |= {name: size for name, size in hub.sizes.items() if not (place / name).exists()}
     rounded = any(not part.size and part.about for part in left)
@@ -154,23 +167,27 @@ def _items(download: Download, folder: Path) -> Iterator[Item]:
         yield Item(archive, (*earlier, archive), note, is_there(folder, note))
 
 
-def _hub(hub: HubFolder, folder: Path) -> tuple[str, HubFiles | None]:
+def _hub(hub: HubFolder, folder: Path, before_asking: Callable[[], None]) -> tuple[str, HubFiles | None]:
     kept = read_lock(folder).files.get(hub.repo)
     commit = hub.revision or (kept.commit if kept else "")
     note = note_name(hub.repo, commit, hub.files)
     if commit and is_there(folder, note):
         return note, None
+    before_asking()
     found = list_files(hub, commit)
     return note_name(hub.repo, found.commit, hub.files), found
 
 
-def _left(archive: Archive, folder: Path) -> int | None:
+def _left(archive: Archive, folder: Path, before_asking: Callable[[], None]) -> int | None:
     """Return how many bytes of a file are still to come; its server is asked where no size is stated."""
     store = folder / (STORE if archive.filename.endswith(ARCHIVES) or part_of(archive) else archive.into)
     whole, part = store / archive.filename, store / f"{archive.filename}.part"
     if whole.is_file() and archive.size in {None, whole.stat().st_size}:
         return 0
-    size = archive.size or archive.about or _asked(archive)
+    size = archive.size or archive.about
+    if not size:
+        before_asking()
+        size = _asked(archive)
     return max(0, size - (part.stat().st_size if part.is_file() else 0)) if size else None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from codec_superb.metrics.table import Category, overall_metrics
+from codec_superb.pipeline.aggregates.metrics import CategoryAggregate
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.statistics.paired import Difference, compare_paired
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
@@ -40,12 +41,13 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """A codec with a higher overall score than every other at its bitrate or below."""
+    """A codec that no other at its bitrate or below surpasses in overall score on the clips that all ranked share."""
 
     codec: str
     kbps: float
     """Measured, over the clips of the category."""
-    score: float
+    score: float | None
+    """Over the codec's own clips of the category, as tables show it; None where a dataset of it has no score."""
     rivals: tuple[Rival, ...]
     """Best first, down to the first that is significantly worse; those at the leader's bitrate or below."""
 
@@ -63,6 +65,9 @@ class Leaders:
     """Codecs with a rank and no measured bitrate, which lead nothing."""
     unranked: Mapping[str, str]
     """Why a codec has no rank."""
+    lacking: Mapping[str, tuple[int, int]]
+    """By metric of the score: clips on which all ranked codecs have a value, which order them, and the most that one of
+    them has; without metrics of which these are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ def find_leaders(results: Sequence[Results], rankings: Mapping[Category, Ranking
 
 
 def _leaders(clean: Mapping[str, Results], ranking: Ranking) -> Leaders:
-    rates = {rank.codec: _kbps(clean[rank.codec], ranking.category) for rank in ranking.ranks}
+    rates = {rank.codec: _aggregate(clean[rank.codec], ranking.category).kbps for rank in ranking.ranks}
     known = {codec: kbps for codec, kbps in rates.items() if kbps is not None}
     competing = [rank for rank in ranking.ranks if rank.codec in known]  # best first
     found = []
@@ -93,18 +98,40 @@ def _leaders(clean: Mapping[str, Results], ranking: Ranking) -> Leaders:
         others = [other for other in competing if other is not rank and known[other.codec] <= limit]
         if all(other.score <= rank.score for other in others):
             rivals = tuple(_rivals(clean, ranking, rank.codec, others))
-            found.append(Leader(rank.codec, known[rank.codec], rank.score, rivals))
+            score = _aggregate(clean[rank.codec], ranking.category).score.value
+            found.append(Leader(rank.codec, known[rank.codec], score, rivals))
     return Leaders(
         ranking.category,
         tuple(sorted(found, key=lambda leader: leader.kbps)),
         len(ranking.ranks),
         tuple(codec for codec, kbps in rates.items() if kbps is None),
         ranking.unranked,
+        dict(_lacking([clean[rank.codec] for rank in ranking.ranks], ranking.category)),
     )
 
 
-def _kbps(results: Results, category: Category) -> float | None:
-    return next((found.kbps for found in results.aggregates.categories if found.category == category), None)
+def _aggregate(results: Results, category: Category) -> CategoryAggregate:
+    return next(found for found in results.aggregates.categories if found.category == category)
+
+
+def _lacking(ranked: Sequence[Results], category: Category) -> Iterator[tuple[str, tuple[int, int]]]:
+    for key in overall_metrics(category) if ranked else ():
+        known = [_clips_with(results, category, key) for results in ranked]
+        shared, most = len(set.intersection(*known)), max(map(len, known))
+        if shared < most:
+            yield key, (shared, most)
+
+
+def _clips_with(results: Results, category: Category, key: str) -> set[tuple[str, str]]:
+    """Return the clips on which a metric has a value, with their dataset."""
+    return {
+        (row.dataset, row.clip)
+        for row in results.rows
+        if row.category == category
+        and row.status == "ok"
+        and (value := row.metrics.get(key)) is not None
+        and value.value is not None
+    }
 
 
 def _rivals(clean: Mapping[str, Results], ranking: Ranking, leader: str, others: Sequence[Rank]) -> Iterator[Rival]:

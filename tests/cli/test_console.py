@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_table
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_prose, print_table
 from codec_superb.data_manifests.progress import ProgressUpdate
 
 HEAD = ("codec", "kbps", "pesq", "stoi")
@@ -33,6 +33,12 @@ class TestPipe:
 @pytest.mark.usefixtures("terminal")
 class TestNarrowTerminal:
     """A terminal of 38 columns."""
+
+    def test_indented_lines_go_on_indented(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """A clause that is broken between words stays below its own beginning; brackets are text."""
+        print_prose("Best:\n  in speech opus_12k from 11.2 kbps (0.790 [bold]).")
+        lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+        assert lines == ["Best:", "  in speech opus_12k from 11.2 kbps", "  (0.790 [bold])."]
 
     def test_spare_columns_make_room_from_the_back(self, capsys: pytest.CaptureFixture[str]) -> None:
         """What does not fit is left out and named; what is shown is whole."""

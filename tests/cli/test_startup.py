@@ -55,4 +55,11 @@ def test_help_imports_typer_alone() -> None:
     printed, alone, after = _modules([["--version"], *([*words, "--help"] for words in (*groups, *commands))])
     assert not OUT_OF_HELP & after
     assert not [line for line in printed.splitlines() if line.startswith("  ") and line.endswith("...")]
+    order = [
+        word
+        for line in printed.partition("Commands:")[2].splitlines()
+        if (word := line[2:3].strip() and line.split()[0])
+    ]
+    assert order[:7] == ["bench", "resynth", "score", "import", "probe", "report", "compare"]
+    assert "((" not in printed
     assert not {*OUT_OF_HELP, "typer", "typing"} & alone  # `import codec_superb` is little more than an interpreter

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from support.pipeline.stats import KEYS, card, failed, ok, row, write_run
 
+from codec_superb.cli.commands import bench
 from codec_superb.cli.commands.report import load, rank
-from codec_superb.cli.ranking.verdict import verdict
+from codec_superb.cli.ranking.verdict import BREAK, verdict
+from codec_superb.cli.report_data import codec_results
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.tables.rows import ClipRow, MetricValue
@@ -65,10 +67,55 @@ def test_several_categories_and_one_codec(tmp_path: Path) -> None:
     """A codec alone has no rival; each category is a clause."""
     found = told(tmp_path, only=[*rows(12, 0.5), *rows(12, category="music")])
     assert found["best"].count("only, the only one with a rank (") == 2
-    assert "; in music only" in found["best"]
+    assert f";{BREAK}in music only" in found["best"]
     assert found["not_significant"] == (
         "Not significant: nothing to test, as no codec has a rival at its bitrate or below."
     )
+
+
+def test_scores_are_those_of_the_table(tmp_path: Path) -> None:
+    """A metric without a value on one clip of one codec: scores rest on its other clips, and the order on fewer."""
+    hole = rows(12, category="music", jitter=(0.3, *JITTER[1:]))
+    hole[0] = hole[0].model_copy(
+        update={"metrics": {**hole[0].metrics, "f0corr": MetricValue(status="undefined", reason="unvoiced")}}
+    )
+    hard = rows(6, 1.0, category="music")
+    hard[0] = hard[0].model_copy(update={"metrics": {**hard[0].metrics, "f0corr": ok(-0.9)}})
+    for name, its in {"hole": hole, "hard": hard}.items():
+        write_run(tmp_path, its, card=card(name))
+    results = load([tmp_path])
+    rankings = rank(results)
+    table = {row.codec: f"{row.summary.score.value:.3f}" for row in codec_results(results, rankings)}
+    shared = {rank.codec: f"{rank.score:.3f}" for rank in rankings["music"].ranks}
+    assert table["hard"] != shared["hard"]
+    assert verdict(results, rankings)["best"] == (
+        f"Best at their bitrate or below: in music hard from 6.00 kbps ({table['hard']}) and hole from 12.0 "
+        f"({table['hole']}), in the order on clips that all ranked codecs share (f0corr on 7 of 8)."
+    )
+
+
+def test_rivals_of_which_the_difference_is_not_told_are_counted(tmp_path: Path) -> None:
+    """All of them were tested, and are behind the one that is named."""
+    near = {name: rows(16, lost, jitter=JITTER[::-1]) for name, lost in (("near", 0.001), ("next", 0.002))}
+    found = told(tmp_path, best=rows(16), **near)
+    assert re.search(
+        r": in speech best over near \(\S+ \[.*\]\) and over 1 rival further behind\.$", found["not_significant"]
+    )
+
+
+def test_a_limit_is_said_once_and_marks_no_codec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What failed is marked as before; the clips that were not asked for are a line below the tables."""
+    crashed = [failed("speech0"), *rows(12)[1:]]
+    for name, its in {"whole": rows(6), "half": crashed}.items():
+        write_run(tmp_path, its, card=card(name), clips=60)
+    results = load([tmp_path])
+    limited = bench._limited(results)
+    assert limited == {"mini": "8 of 60 clips"}
+    bench._print_ranking(codec_results(results, rank(results)), limited)
+    told = capsys.readouterr().out
+    assert "half incomplete" in told
+    assert "whole incomplete" not in told
+    assert told.endswith("\nincomplete: clips or metrics failed\n\n")
 
 
 def test_clips_of_one_speaker_cannot_tell(tmp_path: Path) -> None:

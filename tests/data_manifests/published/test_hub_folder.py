@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from support.datasets.archives import published
 
+from codec_superb.cli.main import call
 from codec_superb.data_manifests.errors import FetchError
 from codec_superb.data_manifests.manifest import Manifest
 from codec_superb.data_manifests.progress import ignore_progress
@@ -95,6 +97,27 @@ def test_the_files_of_the_first_commit_are_fetched_and_kept_to(hub: _Hub, tmp_pa
     again = plan(_manifest(), tmp_path / "place")
     assert not again.done
     assert f"/revision/{_FIRST}" in hub.asked[-2]
+
+
+def test_what_is_known_is_said_before_the_hub_is_asked(
+    hub: _Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Place and licence stand there also where the hub does not answer; then the size follows them."""
+    (tmp_path / "tiny.yaml").write_text(_manifest().model_dump_json())
+    command = ["datasets", "prepare", str(tmp_path / "tiny.yaml"), str(tmp_path / "place"), "--yes"]
+    hub.error = "GatedRepo"
+    assert call(command) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("Tiny: size not known from https://")
+    assert said[1].startswith("  licence: CC0-1.0")
+    assert said[2].startswith(f"  into: {tmp_path / 'place'} (")
+    assert "them/sound cannot be fetched" in said[-1]
+    hub.error = ""
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert call(command[:-1]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[3].startswith("Tiny: 5.0 kB from https://")
+    assert sum(line.startswith("  into: ") for line in said) == 1
 
 
 def test_a_commit_of_the_manifest_is_asked_for(hub: _Hub, tmp_path: Path) -> None:
