@@ -89,8 +89,8 @@ def _apart(results: Sequence[Results]) -> frozenset[str]:
 def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Category | None = None) -> RankSummary:
     """Rank lossy codecs by ``quantity`` on each category of each dataset, clean runs alone.
 
-    A codec that lacks a value, or of which clips failed or are others, is left out with the reason. Raises
-    PipelineError for fewer than three codecs or two datasets.
+    A codec that lacks a value, or of which clips failed or are others, is left out with the reason, and so is one whose
+    bits nobody counted, among codecs with measured ones. Raises PipelineError for fewer than three codecs or two datasets.
     """
     clean = [entry for entry in results if entry.condition is None]
     parts = [with_figure(part, quantity) for part in paper_blocks(clean, {}, "dataset", only)]
@@ -101,10 +101,12 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
     for name, block in zip(names, blocks, strict=True):
         for row in block.results:
             by_codec.setdefault(row.codec, {})[name] = row
+    measured = any(not row.uncounted and not row.lossless for block in blocks for row in block.results)
+    apart = _apart(clean)
     left_out = {
         codec: reason
         for codec, rows in sorted(by_codec.items())
-        if (reason := _unfit(rows, names, quantity, codec in _apart(clean)))
+        if (reason := _unfit(rows, names, quantity, codec in apart) or _uncounted(rows) * measured)
     }
     kept = [codec for codec in sorted(by_codec) if codec not in left_out]
     values = [[_value(by_codec[codec][name], quantity) for codec in kept] for name in names]
@@ -135,6 +137,10 @@ def _unfit(rows: Mapping[str, CodecResult], names: Sequence[str], quantity: Quan
         if _value(rows[name], quantity) is None:
             return f"no value on {name}"
     return ""
+
+
+def _uncounted(rows: Mapping[str, CodecResult]) -> str:
+    return next((row.uncounted for row in rows.values() if row.uncounted), "")
 
 
 def _value(row: CodecResult, quantity: Quantity) -> float | None:

@@ -14,6 +14,7 @@ from support.profile import examples
 from support.web.report import make_points, make_results
 from support.web.results import application_row, changed, estimate, score
 
+from codec_superb.metrics.results import BitSource
 from codec_superb.metrics.table import METRICS
 from codec_superb.web.errors import PaperError
 from codec_superb.web.paper.columns import Block
@@ -70,6 +71,22 @@ def test_only_what_rests_on_the_same_clips_is_marked() -> None:
     signs = {row.result.codec: row.cells[0].note for row in table.blocks[0].rows}
     assert signs == {"a": "‡", "b": "†", "c": "§", "d": "§", "e": "", "f": ""}
     assert [note[0] for note in table.notes if note[0] in "†‡§"] == ["‡", "†", "§"]
+
+
+@pytest.mark.parametrize(("source", "words"), [("declared", "declared"), ("unknown", "not stated")])
+def test_a_bitrate_that_nobody_counted_is_no_best(source: BitSource, words: str) -> None:
+    """The best value of a declared bitrate is neither bold nor second; sign, footnote and a column of the CSV say why."""
+    best, *others = with_pesq({"a": 4.0, "b": 3.0, "c": 2.0})
+    rows = [replace(best, bit_source=source), *others]
+    table = paper_table([block(rows)], Choices(("codec", "pesq"), second=True), METRICS)
+    assert marks(table, "pesq") == {"a": "", "b": "best", "c": "second"}
+    assert [row.cells[0].note for row in table.blocks[0].rows if row.result.codec == "a"] == ["¶"]
+    note = f"¶: bitrate {words}, not measured: never ranked with measured ones, and not marked."
+    assert note in table.notes
+    assert r"a\P{}" in latex_table(table)
+    assert note in markdown_table(table)
+    data = {row["codec"]: row for row in csv.DictReader(io.StringIO(csv_table(table)))}
+    assert {name: row["bit_source"] for name, row in data.items()} == {"a": source, "b": "measured", "c": "measured"}
 
 
 def test_a_distance_is_best_when_it_is_smallest() -> None:
@@ -148,7 +165,7 @@ def test_a_wrong_column_and_one_without_values() -> None:
 def test_any_name_is_text(name: str) -> None:
     """No name is a command, a comment, a cell, a line or a formula, whatever it holds."""
     made = re.sub(
-        r"\\(?:[%&#_{}$S]|text\w+\{\}|ldots\{\})|\$[\\^\w-]+\$|\{[-\[*]\}", "", latex_text(name).replace(r"$-$", "")
+        r"\\(?:[%&#_{}$SP]|text\w+\{\}|ldots\{\})|\$[\\^\w-]+\$|\{[-\[*]\}", "", latex_text(name).replace(r"$-$", "")
     )
     assert not set(made.replace("{}", "")) & set("\\%&#_$^{}\n\r")
     assert "--" not in made
