@@ -90,7 +90,8 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
     """Rank lossy codecs by ``quantity`` on each category of each dataset, clean runs alone.
 
     A codec that lacks a value, or of which clips failed or are others, is left out with the reason, and so is one whose
-    bits nobody counted, among codecs with measured ones. Raises PipelineError for fewer than three codecs or two datasets.
+    bits nobody counted, among codecs with measured ones. Raises PipelineError for fewer than three codecs or two
+    datasets.
     """
     clean = [entry for entry in results if entry.condition is None]
     parts = [with_figure(part, quantity) for part in paper_blocks(clean, {}, "dataset", only)]

@@ -15,7 +15,7 @@ from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.statistics.ranks import Ranking
 from codec_superb.web.applications import application_of
 from codec_superb.web.errors import PaperError
-from codec_superb.web.paper.columns import Block, with_figure
+from codec_superb.web.paper.columns import Block, usual_columns, with_figure
 from codec_superb.web.paper.drawing import FORMATS, Width, checked_format
 from codec_superb.web.paper.figure import left_out, rate_figure
 from codec_superb.web.paper.grid import FORMS, written_grid
@@ -63,6 +63,11 @@ _ENDINGS = {
 _FORMS = {*(ending for endings in _ENDINGS.values() for ending in endings), *FORMATS}
 
 
+_WITH_INTERVALS = 6
+"""Columns of a LaTeX table with the ends of intervals where none are chosen: codec, bitrate, score and three metrics.
+The eight of speech and music are 599 pt wide in \\small, a page of two columns 516 pt."""
+
+
 def refuse_other_form(name: str, path: Path) -> None:
     """Raise PaperError where a file's ending is that of a form which the option does not write."""
     ending, own = path.suffix.lower(), _ENDINGS.get(name)
@@ -106,7 +111,7 @@ def _made(
         clean = [with_figure(block, quantity) for block in blocks if not block.condition]
         drawn = rate_figure(clean, quantity, options.width, checked_format(path.name), intervals=intervals)
         return drawn, [f"left out of the figure: {reason}" for reason in left_out(clean, quantity)]
-    return _table(name, blocks, results, options, metrics).encode(), []
+    return _table(name, blocks, results, options, metrics)
 
 
 def _table(
@@ -115,12 +120,21 @@ def _table(
     results: Sequence[Results],
     options: PaperOptions,
     metrics: Mapping[str, Metric],
-) -> str:
+) -> tuple[bytes, list[str]]:
     keys = tuple(key.strip() for key in options.columns.split(",") if key.strip())
+    remarks = []
+    if name == "latex" and not keys and options.uncertainty == "interval":
+        usual = usual_columns(blocks, metrics)
+        keys = usual[:_WITH_INTERVALS]
+        if usual[_WITH_INTERVALS:]:
+            others = ", ".join(usual[_WITH_INTERVALS:])
+            remarks = [f"left out of the LaTeX table, which intervals make wide: {others}; --columns chooses others"]
     table = paper_table(blocks, Choices(keys, options.uncertainty or "none", options.sort, options.second), metrics)
     if name == "latex":
-        return latex_table(table, _sources(results))
-    return csv_table(table) if name == "csv" else markdown_table(table)
+        text = latex_table(table, _sources(results))
+    else:
+        text = csv_table(table) if name == "csv" else markdown_table(table)
+    return text.encode(), remarks
 
 
 def _ranks(

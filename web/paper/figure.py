@@ -1,8 +1,8 @@
 """Bitrate against the score or a metric, for a column of a paper: families, intervals, Pareto front.
 
 Colours and shapes of families are those of the report and the site; line styles differ too, so that a print in grey can
-be read. Lossless codecs are stars outside lines and front, open markers have failed clips, and markers with a ring have a
-bitrate that nobody counted: they are not on the front either.
+be read. Lossless codecs are stars outside lines and front, open markers have failed clips, and markers with a ring
+have a bitrate that nobody counted: they are not on the front either.
 """
 
 from __future__ import annotations
@@ -86,8 +86,9 @@ def rate_figure(
         }
         order = sorted(handles, key=lambda label: (label in _SHOWN, label))
         figure.legend(
-            [handles[label] for label in order], [_SHOWN.get(label, label) for label in order], loc="lower center", ncols=keys,
-            frameon=False, handlelength=2.4, columnspacing=1.0, handletextpad=0.4, borderpad=0.1, labelspacing=0.25,
+            [handles[label] for label in order], [_SHOWN.get(label, label) for label in order], loc="lower center",
+            ncols=keys, frameon=False, handlelength=2.4, columnspacing=1.0, handletextpad=0.4, borderpad=0.1,
+            labelspacing=0.25,
         )  # fmt: skip
         return written(figure, format_, f"Bitrate against {quantity.title}")
 
@@ -191,7 +192,8 @@ def _draw_front(axes: Any, lossy: Sequence[_Point], quantity: Quantity) -> None:
         # the best value at a bitrate or less is constant until the next codec, or the last one: a step, no slope
         rates = [*(lossy[n][0].kbps for n in front), max(row.kbps for row, _ in lossy)]
         axes.step(
-            rates, [values[n] for n in (*front, front[-1])], where="post", color=LIGHT.soft, linewidth=3.2, solid_capstyle="butt", zorder=1, label=_FRONT,
+            rates, [values[n] for n in (*front, front[-1])], where="post", color=LIGHT.soft,
+            linewidth=3.2, solid_capstyle="butt", zorder=1, label=_FRONT,
         )  # fmt: skip
 
 

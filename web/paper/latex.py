@@ -14,8 +14,8 @@ _SPECIAL = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}",
     "−": "$-$", "–": r"\textendash{}", "—": r"\textemdash{}", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "§": r"\S{}", "¶": r"\P{}", "…": r"\ldots{}",
+    "≤": r"$\leq$", "¶": r"\P{}",
+    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "§": r"\S{}", "…": r"\ldots{}",
     "’": "'", "‘": "`", "“": "``", "”": "''", "µ": r"$\mu$", "α": r"$\alpha$", "\u00a0": "~",
 }  # fmt: skip
 """What the characters become, in text. Straight quotes need textcomp, in LaTeX's kernel since 2020.

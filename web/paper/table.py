@@ -84,8 +84,8 @@ def paper_table(blocks: Sequence[Block], choices: Choices, metrics: Mapping[str,
     """Make the table. A column that has no value in any block is an error, since it was asked for.
 
     Of each block and column the best value is marked, as printed, so that equal digits are marked alike. A lossless
-    codec is a ceiling, a codec with failed clips, or on other datasets than most, has other means: they are not marked. Nor
-    are codecs whose bits nobody counted.
+    codec is a ceiling, a codec with failed clips, or on other datasets than most, has other means: they are not marked.
+    Nor are codecs whose bits nobody counted.
     """
     labels = dict(_key_and_label(one) for one in choices.columns)
     keys = tuple(labels) or usual_columns(blocks, metrics)

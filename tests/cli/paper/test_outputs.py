@@ -130,7 +130,7 @@ def test_unscored_and_imported_runs(runs: Path, tmp_path: Path, capsys: pytest.C
         name: draw_rows(7, 6, quality=3.0, dataset=name, categories=["speech"]) for name in ("one", "two_2", "three")
     }
     mine = card("mine", nominal_kbps=3.0, bit_source="declared")
-    for name, of in rows.items():
+    for of in rows.values():
         run = write_run(tmp_path, of, card=mine)
         taken = stamp("imported").model_copy(update={"processor": "My Processor", "platform": "MyOS"})
         run.write_info(run.info().model_copy(update={"provenance": (taken, stamp())}))
@@ -148,6 +148,11 @@ def test_unscored_and_imported_runs(runs: Path, tmp_path: Path, capsys: pytest.C
     assert "My Processor" not in text
     assert "MyOS" not in text
     assert "mine: nominal 3.00 kbps, declared speech" in text
+    wide = tmp_path / "w.tex"
+    call(["report", str(runs), "--latex", str(wide), "--csv", str(tmp_path / "w.csv"), "--uncertainty", "interval"])
+    assert "@{}lrrrrr@{}" in wide.read_text(encoding="utf-8")
+    assert "left out of the LaTeX table, which intervals make wide: stoi" in capsys.readouterr().err
+    assert "stoi_low" in (tmp_path / "w.csv").read_text(encoding="utf-8")
     call(["compare", str(tmp_path / "mine"), str(runs / NAMES[1]), "--table", str(tmp_path / "d.md")])
     assert "mine (first, imported, bitrate declared) against opus_24k (second);" in capsys.readouterr().out
     assert "First: mine (imported, bitrate declared); second: opus\\_24k;" in (tmp_path / "d.md").read_text(

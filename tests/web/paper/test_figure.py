@@ -113,4 +113,10 @@ def test_ranks_in_every_form() -> None:
     assert table.splitlines()[1] == "x,1.0,1.0,1.0,1.0,a,6.0,0.0498,,0.0,1.0,0.05,1.91"
     png = rank_figure(RANKS, "one", "png")
     assert int.from_bytes(png[16:20], "big") == 2100
+    svg = rank_figure(RANKS, "one", "svg").decode()
+    axes = re.search(r'id="patch_2">\s*<path d="M ([\d.]+) [\d.]+\s+L ([\d.]+) ', svg)
+    assert axes is not None
+    points = [float(x) for x in re.findall(r'<use [^>]*x="([\d.]+)" y="[\d.]+" style="fill: #1c2430', svg)]
+    # the best of three on each dataset is at 1, where the axis begins, and the last at 3
+    assert (min(points), max(points)) == pytest.approx((float(axes[1]), float(axes[2])), abs=0.01)
     assert zlib.crc32(png) == zlib.crc32(rank_figure(RANKS, "one", "png"))

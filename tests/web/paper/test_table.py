@@ -75,7 +75,7 @@ def test_only_what_rests_on_the_same_clips_is_marked() -> None:
 
 @pytest.mark.parametrize(("source", "words"), [("declared", "declared"), ("unknown", "not stated")])
 def test_a_bitrate_that_nobody_counted_is_no_best(source: BitSource, words: str) -> None:
-    """The best value of a declared bitrate is neither bold nor second; sign, footnote and a column of the CSV say why."""
+    """The best value of a declared bitrate is neither bold nor second; sign, footnote and CSV say why."""
     best, *others = with_pesq({"a": 4.0, "b": 3.0, "c": 2.0})
     rows = [replace(best, bit_source=source), *others]
     table = paper_table([block(rows)], Choices(("codec", "pesq"), second=True), METRICS)
