@@ -12,6 +12,7 @@ from codec_superb.cli.report_data import applications_of, result_of
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregates.summary import summarise_dataset
 from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.friedman import mean_ranks
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.applications import application_of
@@ -112,7 +113,11 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
     kept = [codec for codec in sorted(by_codec) if codec not in left_out]
     values = [[_value(by_codec[codec][name], quantity) for codec in kept] for name in names]
     table = np.array(values, dtype=np.float64).reshape(len(names), len(kept))
-    found = mean_ranks(table, kept, names, higher_is_better=quantity.higher_is_better)
+    told = tuple(f"{codec} ({reason})" for codec, reason in left_out.items())
+    try:
+        found = mean_ranks(table, kept, names, higher_is_better=quantity.higher_is_better)
+    except PipelineError as error:
+        raise PipelineError(f"{error}; left out: {', '.join(told)}") if told else error from None
     titles = {codec: next(iter(rows.values())).title for codec, rows in by_codec.items()}
     return RankSummary(
         quantity=quantity.label,
@@ -120,7 +125,7 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
         rows=tuple(RankRow(of.name, titles[of.name], of.mean_rank, of.ranks) for of in found.systems),
         chi_square=found.chi_square, p=found.p, f=found.f, p_f=found.p_f, kendall_w=found.kendall_w,
         alpha=found.alpha, critical_difference=found.critical_difference, groups=found.groups, rough=found.rough,
-        left_out=tuple(f"{codec} ({reason})" for codec, reason in left_out.items()),
+        left_out=told,
     )  # fmt: skip
 
 

@@ -93,9 +93,11 @@ def paper_table(blocks: Sequence[Block], choices: Choices, metrics: Mapping[str,
     columns = tuple({column.key: column for of in found for column in of}.values())
     wanted = [key for key in labels if not any(_is(column, key) for column in columns)]
     if wanted or not blocks:
+        scored = {key for block in blocks for row in block.results for key in row.summary.metrics}
+        done = "it is undefined on every clip:" if {*wanted} & scored else "score or probe the runs with it, or"
         raise PaperError(
             f"expected a value of {', '.join(wanted) or 'at least one codec'} in the results, got none: "
-            "score or probe the runs with it, or leave the column out"
+            f"{done} leave the column out"
         )
     # in the order asked for, whichever block has them
     columns = tuple(

@@ -18,9 +18,11 @@ from codec_superb.metrics.results import BitSource
 from codec_superb.metrics.table import METRICS
 from codec_superb.web.errors import PaperError
 from codec_superb.web.paper.columns import Block
+from codec_superb.web.paper.figure import rate_figure
 from codec_superb.web.paper.latex import latex_comment, latex_table, latex_text
 from codec_superb.web.paper.plain import csv_table, markdown_table, markdown_text
 from codec_superb.web.paper.table import Choices, PaperTable, paper_table
+from codec_superb.web.quantity import from_metric
 from codec_superb.web.rows import CodecResult, ProbeModel
 
 RESULTS = make_results(make_points("speech", 6))
@@ -156,6 +158,11 @@ def test_a_wrong_column_and_one_without_values() -> None:
         paper_table([block()], Choices(("pesk",)), METRICS)
     with pytest.raises(PaperError, match="expected a value of asr_wer_pct in the results, got none"):
         paper_table([block()], Choices(("codec", "asr_wer_pct")), METRICS)
+    undefined = [changed(row, metrics={"pesq": estimate(undefined=10, mean=None)}) for row in RESULTS]
+    with pytest.raises(PaperError, match="got none: it is undefined on every clip: leave the column out"):
+        paper_table([block(undefined)], Choices(("codec", "pesq")), METRICS)
+    with pytest.raises(PaperError, match="a value of pesq, got none: it is undefined on every clip"):
+        rate_figure([block(undefined)], from_metric(METRICS["pesq"]), "one", "pdf")
     with pytest.raises(PaperError, match="expected a value of at least one codec"):
         paper_table([], Choices(), METRICS)
 
