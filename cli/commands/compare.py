@@ -60,7 +60,11 @@ def _write(report: ComparisonReport, path: Path) -> None:
     from codec_superb.web.paper.differences import difference_grid
     from codec_superb.web.paper.grid import written_grid
 
-    grid = difference_grid(report.first, report.second, list(difference_rows(report)), EXPLAINED)
+    first, second = (
+        f"{name} ({', '.join(notes)})" if notes else name
+        for name, notes in ((report.first, report.first_notes), (report.second, report.second_notes))
+    )
+    grid = difference_grid((report.first, report.second), (first, second), list(difference_rows(report)), EXPLAINED)
     write_output(path, written_grid(grid, path.name).encode())
 
 
@@ -94,7 +98,8 @@ def _compare_published(path: Path, *, as_json: bool) -> None:
 
 def print_comparison(report: ComparisonReport) -> None:
     """Print the differences, a table for each dataset and category."""
-    typer.echo(f"{report.first} (first) against {report.second} (second); differences are first minus second")
+    first, second = ", ".join(["first", *report.first_notes]), ", ".join(["second", *report.second_notes])
+    typer.echo(f"{report.first} ({first}) against {report.second} ({second}); differences are first minus second")
     tested = any(metric.test for dataset in report.datasets for metric in dataset.metrics)
     for dataset in report.datasets:
         blank = ("",) * len(TESTED) if tested else ()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -16,7 +18,9 @@ from codec_superb.web.text import count
 if TYPE_CHECKING:
     from codec_superb.metrics.table import Metric
     from codec_superb.pipeline.comparison.results import Results
+    from codec_superb.pipeline.errors import PipelineError
     from codec_superb.pipeline.statistics.ranks import Ranking
+    from codec_superb.web.errors import WebError
 
 TITLE = "Codec-SUPERB report"
 
@@ -57,7 +61,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Write a self-contained report, and tables, figures and a checklist for a paper."""
-    from codec_superb.cli.paper.outputs import PaperOptions, write_paper
+    from codec_superb.cli.paper.outputs import PaperOptions, refuse_other_form, write_paper
 
     options = PaperOptions(
         latex, csv, markdown, figure, ranks, checklist, columns, uncertainty, by, category, sort, second, metric, width
@@ -67,28 +71,80 @@ def command(
             "say what to write: -o FILE.html, --latex, --csv, --markdown, --figure, --ranks or --checklist"
         )
     results = load(sources)
-    rankings = rank(results)
-    if out is not None:
-        write(results, rankings, out, title=title, listening=listening)
-    write_paper(results, rankings, options, _table(results))
+    rankings, metrics = rank(results), _table(results)
+
+    def page(path: Path) -> list[str]:
+        refuse_other_form("out", path)
+        write(results, rankings, path, title=title, listening=listening)
+        return []
+
+    def paper(name: str, path: Path) -> list[str]:
+        return write_paper(name, path, results, rankings, options, metrics)
+
+    asked = {"out": out} if out is not None else {}
+    makers = {name: partial(page, path) for name, path in asked.items()}
+    makers |= {name: partial(paper, name, path) for name, path in options.files.items()}
+    faults = _make(makers)
     names = list(dict.fromkeys(entry.card.name for entry in results))
-    files = {"file": out, **options.files}
-    if as_json:
-        print_json({name: None if path is None else str(path) for name, path in files.items()} | {"codecs": names})
-    else:
-        written = ", ".join(plain_path(path) for path in files.values() if path is not None)
-        note(f"report on {count(len(names), 'codec')}: {written}")
+    files = {name: path for name, path in (asked | options.files).items() if name not in faults}
+    if as_json and (files or not faults):
+        told = {"file": files.get("out")} | {name: files.get(name) for name in options.files}
+        print_json({name: None if path is None else str(path) for name, path in told.items()} | {"codecs": names})
+    elif files:
+        note(f"report on {count(len(names), 'codec')}: {', '.join(map(plain_path, files.values()))}")
+    _raise_first(faults, alone=len(makers) == 1)
+
+
+def _make(makers: Mapping[str, Callable[[], list[str]]]) -> dict[str, WebError | PipelineError]:
+    """Write each file, print what was left out of it, and return the errors by option: one stops no other."""
+    from codec_superb.pipeline.errors import PipelineError
+    from codec_superb.web.errors import WebError
+
+    faults: dict[str, WebError | PipelineError] = {}
+    for name, make in makers.items():
+        try:
+            remarks = make()
+        except (WebError, PipelineError) as error:
+            faults[name] = error
+        else:
+            for remark in remarks:
+                note(remark)
+    return faults
+
+
+def _raise_first(faults: Mapping[str, WebError | PipelineError], *, alone: bool) -> None:
+    """Raise the error of the only file as it is, else those of all that were not written, with their options."""
+    from codec_superb.web.errors import PaperError
+
+    if faults and alone:
+        raise next(iter(faults.values()))
+    if faults:
+        told = "; ".join(f"--{name} was not written: {error}" for name, error in faults.items())
+        raise PaperError(told) from next(iter(faults.values()))
 
 
 def load(sources: Sequence[Path]) -> list[Results]:
-    """Load run folders (also folders of them) and submission files; one entry a codec and condition."""
+    """Load run folders (also folders of them) and submission files; one entry a codec and condition.
+
+    Runs that are not scored are left out with a message, unless there is nothing else: then the first is an error.
+    """
     from codec_superb.pipeline.comparison.results import combine, load_results
     from codec_superb.pipeline.runs.folder import find_runs
 
     files = [path for path in sources if path.is_file()]
     folders = [path for path in sources if not path.is_file()]
-    runs = [run.path for run in find_runs(folders)] if folders else []
-    return combine(load_results(path) for path in (*files, *runs))
+    runs = find_runs(folders) if folders else []
+    states = {run.path: run.info().status for run in runs}
+    waiting = {path: status for path, status in states.items() if status != "scored"}
+    if not files and len(waiting) == len(runs):
+        waiting = {}
+    found = combine(load_results(path) for path in (*files, *(run.path for run in runs if run.path not in waiting)))
+    for path, status in waiting.items():
+        first = "finish it with resynth or import, then " if status == "started" else ""
+        note(
+            f"left out, not scored ({status}): {plain_path(path)}; {first}codec-superb score {quote(plain_path(path))}"
+        )
+    return found
 
 
 def rank(results: Sequence[Results]) -> dict[Category, Ranking]:

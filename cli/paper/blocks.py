@@ -12,6 +12,7 @@ from codec_superb.cli.report_data import applications_of, result_of
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregates.summary import summarise_dataset
 from codec_superb.pipeline.comparison.results import Results
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.friedman import mean_ranks
 from codec_superb.pipeline.statistics.ranks import Rank, Ranking
 from codec_superb.web.applications import application_of
@@ -89,8 +90,9 @@ def _apart(results: Sequence[Results]) -> frozenset[str]:
 def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Category | None = None) -> RankSummary:
     """Rank lossy codecs by ``quantity`` on each category of each dataset, clean runs alone.
 
-    A codec that lacks a value, or of which clips failed or are others, is left out with the reason. Raises
-    PipelineError for fewer than three codecs or two datasets.
+    A codec that lacks a value, or of which clips failed or are others, is left out with the reason, and so is one whose
+    bits nobody counted, among codecs with measured ones. Raises PipelineError for fewer than three codecs or two
+    datasets.
     """
     clean = [entry for entry in results if entry.condition is None]
     parts = [with_figure(part, quantity) for part in paper_blocks(clean, {}, "dataset", only)]
@@ -101,15 +103,21 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
     for name, block in zip(names, blocks, strict=True):
         for row in block.results:
             by_codec.setdefault(row.codec, {})[name] = row
+    measured = any(not row.uncounted and not row.lossless for block in blocks for row in block.results)
+    apart = _apart(clean)
     left_out = {
         codec: reason
         for codec, rows in sorted(by_codec.items())
-        if (reason := _unfit(rows, names, quantity, codec in _apart(clean)))
+        if (reason := _unfit(rows, names, quantity, codec in apart) or _uncounted(rows) * measured)
     }
     kept = [codec for codec in sorted(by_codec) if codec not in left_out]
     values = [[_value(by_codec[codec][name], quantity) for codec in kept] for name in names]
     table = np.array(values, dtype=np.float64).reshape(len(names), len(kept))
-    found = mean_ranks(table, kept, names, higher_is_better=quantity.higher_is_better)
+    told = tuple(f"{codec} ({reason})" for codec, reason in left_out.items())
+    try:
+        found = mean_ranks(table, kept, names, higher_is_better=quantity.higher_is_better)
+    except PipelineError as error:
+        raise PipelineError(f"{error}; left out: {', '.join(told)}") if told else error from None
     titles = {codec: next(iter(rows.values())).title for codec, rows in by_codec.items()}
     return RankSummary(
         quantity=quantity.label,
@@ -117,7 +125,7 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
         rows=tuple(RankRow(of.name, titles[of.name], of.mean_rank, of.ranks) for of in found.systems),
         chi_square=found.chi_square, p=found.p, f=found.f, p_f=found.p_f, kendall_w=found.kendall_w,
         alpha=found.alpha, critical_difference=found.critical_difference, groups=found.groups, rough=found.rough,
-        left_out=tuple(f"{codec} ({reason})" for codec, reason in left_out.items()),
+        left_out=told,
     )  # fmt: skip
 
 
@@ -135,6 +143,10 @@ def _unfit(rows: Mapping[str, CodecResult], names: Sequence[str], quantity: Quan
         if _value(rows[name], quantity) is None:
             return f"no value on {name}"
     return ""
+
+
+def _uncounted(rows: Mapping[str, CodecResult]) -> str:
+    return next((row.uncounted for row in rows.values() if row.uncounted), "")
 
 
 def _value(row: CodecResult, quantity: Quantity) -> float | None:

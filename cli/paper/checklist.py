@@ -155,7 +155,8 @@ def _bitrates(results: _Results) -> Iterator[str]:
             f"{of.category} {NOT_STATED if of.kbps is None else kbps(of.kbps)}" for of in entry.aggregates.categories
         )
         note = f" ({entry.card.bitrate_note})" if entry.card.bitrate_note else ""
-        yield f"{entry.title}: nominal {nominal}, measured {measured}{note}"
+        source = _field(entry, "bit_source") or "measured"
+        yield f"{entry.title}: nominal {nominal}, {source} {measured}{note}"
 
 
 def _delays(results: _Results) -> Iterator[str]:
@@ -270,15 +271,23 @@ def _stamps(results: _Results) -> Iterator[Provenance]:
             yield from of.provenance
 
 
+_ELSEWHERE = "imported"
+"""Stage that took over sound: what it knows of this machine says nothing about that of the codec."""
+
+
 def _hardware(results: _Results) -> Iterator[str]:
     for stamp in _stamps(results):
+        if stamp.stage == _ELSEWHERE:
+            yield f"{stamp.stage}: resynthesised elsewhere, on hardware that is {NOT_STATED}"
+            continue
         batch = "" if stamp.batch_seconds is None else f", batches of up to {stamp.batch_seconds:g} s"
         yield f"{stamp.stage}: {stamp.processor}, {stamp.device}{batch}"
 
 
 def _systems(results: _Results) -> Iterator[str]:
     for stamp in _stamps(results):
-        yield f"{stamp.stage}: {stamp.platform}, Python {stamp.python}"
+        where = f"{stamp.platform}, Python {stamp.python}"
+        yield f"{stamp.stage}: {f'resynthesised elsewhere, {NOT_STATED}' if stamp.stage == _ELSEWHERE else where}"
 
 
 def _program(results: _Results) -> Iterator[str]:
@@ -289,7 +298,8 @@ def _program(results: _Results) -> Iterator[str]:
 
 def _packages(results: _Results) -> Iterator[str]:
     for stamp in _stamps(results):
-        yield f"{stamp.stage}: {', '.join(f'{name} {version}' for name, version in sorted(stamp.packages.items()))}"
+        stage = f"{stamp.stage} (resynthesised elsewhere)" if stamp.stage == _ELSEWHERE else stamp.stage
+        yield f"{stage}: {', '.join(f'{name} {version}' for name, version in sorted(stamp.packages.items()))}"
 
 
 def _commands(results: _Results) -> Iterator[str]:

@@ -15,9 +15,9 @@ from codec_superb.pipeline.output_file import write_output
 from codec_superb.pipeline.statistics.ranks import Ranking
 from codec_superb.web.applications import application_of
 from codec_superb.web.errors import PaperError
-from codec_superb.web.paper.columns import Block, with_figure
-from codec_superb.web.paper.drawing import Width, checked_format
-from codec_superb.web.paper.figure import rate_figure
+from codec_superb.web.paper.columns import Block, usual_columns, with_figure
+from codec_superb.web.paper.drawing import FORMATS, Width, checked_format
+from codec_superb.web.paper.figure import left_out, rate_figure
 from codec_superb.web.paper.grid import FORMS, written_grid
 from codec_superb.web.paper.latex import latex_table
 from codec_superb.web.paper.plain import csv_table, markdown_table
@@ -55,39 +55,63 @@ class PaperOptions:
         return {name: path for name in names if (path := getattr(self, name)) is not None}
 
 
+_ENDINGS = {
+    "out": (".html", ".htm"), "latex": (".tex", ".ltx"), "csv": (".csv",), "markdown": (".md", ".markdown"),
+    "checklist": (".md", ".markdown"),
+}  # fmt: skip
+"""Endings of the files of each option; ``figure`` and ``ranks`` choose their form by it."""
+_FORMS = {*(ending for endings in _ENDINGS.values() for ending in endings), *FORMATS}
+
+
+_WITH_INTERVALS = 6
+"""Columns of a LaTeX table with the ends of intervals where none are chosen: codec, bitrate, score and three metrics.
+The eight of speech and music are 599 pt wide in \\small, a page of two columns 516 pt."""
+
+
+def refuse_other_form(name: str, path: Path) -> None:
+    """Raise PaperError where a file's ending is that of a form which the option does not write."""
+    ending, own = path.suffix.lower(), _ENDINGS.get(name)
+    if own is not None and ending in _FORMS and ending not in own:
+        raise PaperError(f"{path.name}: expected a file that ends in {' or '.join(own)}, got {ending}")
+
+
 def write_paper(
-    results: Sequence[Results],
-    rankings: Mapping[Category, Ranking],
-    options: PaperOptions,
-    metrics: Mapping[str, Metric],
-) -> None:
-    """Make everything that is asked for, then write it: an error leaves no file of a half.
-
-    Raises WebError for what cannot be made, PipelineError for what cannot be written.
-    """
-    made = {path: _bytes(name, path, results, rankings, options, metrics) for name, path in options.files.items()}
-    for path, data in made.items():
-        write_output(path, data)
-
-
-def _bytes(
     name: str,
     path: Path,
     results: Sequence[Results],
     rankings: Mapping[Category, Ranking],
     options: PaperOptions,
     metrics: Mapping[str, Metric],
-) -> bytes:
+) -> list[str]:
+    """Make what one of the options asks for, then write it; return what was left out of it, a sentence each.
+
+    Raises WebError for what cannot be made, PipelineError for what cannot be written: no file of a half is left.
+    """
+    refuse_other_form(name, path)
+    data, remarks = _made(name, path, results, rankings, options, metrics)
+    write_output(path, data)
+    return remarks
+
+
+def _made(
+    name: str,
+    path: Path,
+    results: Sequence[Results],
+    rankings: Mapping[Category, Ranking],
+    options: PaperOptions,
+    metrics: Mapping[str, Metric],
+) -> tuple[bytes, list[str]]:
     if name == "checklist":
-        return as_markdown(checklist(results)).encode()
+        return as_markdown(checklist(results)).encode(), []
     if name == "ranks":
         return _ranks(path, results, options, metrics)
     blocks = paper_blocks(results, rankings, options.by, options.category)
     if name == "figure":
         quantity, intervals = _quantity(options.metric, metrics), options.uncertainty != "none"
         clean = [with_figure(block, quantity) for block in blocks if not block.condition]
-        return rate_figure(clean, quantity, options.width, checked_format(path.name), intervals=intervals)
-    return _table(name, blocks, results, options, metrics).encode()
+        drawn = rate_figure(clean, quantity, options.width, checked_format(path.name), intervals=intervals)
+        return drawn, [f"left out of the figure: {reason}" for reason in left_out(clean, quantity)]
+    return _table(name, blocks, results, options, metrics)
 
 
 def _table(
@@ -96,21 +120,33 @@ def _table(
     results: Sequence[Results],
     options: PaperOptions,
     metrics: Mapping[str, Metric],
-) -> str:
+) -> tuple[bytes, list[str]]:
     keys = tuple(key.strip() for key in options.columns.split(",") if key.strip())
+    remarks = []
+    if name == "latex" and not keys and options.uncertainty == "interval":
+        usual = usual_columns(blocks, metrics)
+        keys = usual[:_WITH_INTERVALS]
+        if usual[_WITH_INTERVALS:]:
+            others = ", ".join(usual[_WITH_INTERVALS:])
+            remarks = [f"left out of the LaTeX table, which intervals make wide: {others}; --columns chooses others"]
     table = paper_table(blocks, Choices(keys, options.uncertainty or "none", options.sort, options.second), metrics)
     if name == "latex":
-        return latex_table(table, _sources(results))
-    return csv_table(table) if name == "csv" else markdown_table(table)
+        text = latex_table(table, _sources(results))
+    else:
+        text = csv_table(table) if name == "csv" else markdown_table(table)
+    return text.encode(), remarks
 
 
-def _ranks(path: Path, results: Sequence[Results], options: PaperOptions, metrics: Mapping[str, Metric]) -> bytes:
+def _ranks(
+    path: Path, results: Sequence[Results], options: PaperOptions, metrics: Mapping[str, Metric]
+) -> tuple[bytes, list[str]]:
     is_table = path.suffix.lower() in FORMS
     format_ = "" if is_table else checked_format(path.name)
     found = ranks_over_datasets(results, _quantity(options.metric, metrics), options.category)
-    return (
+    data = (
         written_grid(rank_grid(found), path.name).encode() if is_table else rank_figure(found, options.width, format_)
     )
+    return data, [f"left out of the ranks: {reason}" for reason in found.left_out]
 
 
 def _quantity(key: str, metrics: Mapping[str, Metric]) -> Quantity:

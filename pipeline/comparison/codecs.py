@@ -33,6 +33,9 @@ class ComparisonReport(Record):
 
     first: str
     second: str
+    first_notes: tuple[str, ...] = ()
+    """What is to be said beside the first: ``imported``, ``bitrate declared``, ``bitrate not stated``."""
+    second_notes: tuple[str, ...] = ()
     datasets: tuple[PairedDataset, ...]
     """By dataset and category, with every metric that both have."""
     categories: tuple[PairedCategory, ...]
@@ -83,6 +86,8 @@ def compare_results(first: Results, second: Results, *, tests: bool = False) -> 
     return ComparisonReport(
         first=one,
         second=two,
+        first_notes=_beside(first),
+        second_notes=_beside(second),
         datasets=paired.datasets,
         categories=paired.categories,
         applications=applications,
@@ -97,6 +102,12 @@ def _names(first: Results, second: Results) -> tuple[str, str]:
         return first.title, second.title
     differ = _settings if one.settings != two.settings else _weights
     return f"{first.title} ({differ(one)})", f"{second.title} ({differ(two)})"
+
+
+def _beside(entry: Results) -> tuple[str, ...]:
+    """Say what a codec's figures rest on, where that is not a run of the benchmark with counted bits."""
+    rate = {"declared": "bitrate declared", "unknown": "bitrate not stated"}.get(entry.card.bit_source)
+    return (*(["imported"] if entry.imported else []), *([rate] if rate else []))
 
 
 def _settings(card: Card) -> str:

@@ -70,6 +70,11 @@ class Results:
         """Codec, with the condition where there is one."""
         return titled(self.card, self.condition)
 
+    @property
+    def imported(self) -> bool:
+        """Whether any of it was resynthesised elsewhere and taken over."""
+        return any(stamp.stage == "imported" for of in self.datasets for stamp in of.provenance)
+
     def table(self) -> dict[str, Metric]:
         """Return the metric table, and the custom metrics of these results as they describe themselves."""
         found = ((key, one.row(key, of.metrics[key])) for of in self.datasets for key, one in of.custom_metrics.items())

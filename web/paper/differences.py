@@ -35,16 +35,34 @@ class DifferenceRow:
     cohen_dz: float | None = None
 
 
-def difference_grid(first: str, second: str, rows: Sequence[DifferenceRow], explained: str) -> Grid:
-    """Make the table; ``explained`` says what the p-values and effects are."""
+def difference_grid(
+    codecs: tuple[str, str], described: tuple[str, str], rows: Sequence[DifferenceRow], explained: str
+) -> Grid:
+    """Make the table of two codecs; ``explained`` says what the p-values and effects are.
+
+    ``described`` has their names with what is to be said beside them, for people.
+    """
+    first, second = described
     names = DifferenceRow.__dataclass_fields__
     return Grid(
-        heads=("Dataset", "", "Figure", "First", "Second", "Difference", "95 % interval", "p", "r", "d_z", "Clips"),
+        heads=(
+            "Dataset",
+            "Category",
+            "Figure",
+            "First",
+            "Second",
+            "Difference",
+            "95 % interval",
+            "p",
+            "r",
+            "d_z",
+            "Clips",
+        ),
         rows=tuple(_cells(row) for row in rows),
         texts=frozenset({0, 1, 2}),
         notes=(f"First: {first}; second: {second}; differences are first minus second.", f"{explained}."),
         data_heads=("first_codec", "second_codec", *names),
-        data=tuple((first, second, *(getattr(row, name) for name in names)) for row in rows),
+        data=tuple((*codecs, *(getattr(row, name) for name in names)) for row in rows),
     )
 
 

@@ -1,7 +1,8 @@
 """Bitrate against the score or a metric, for a column of a paper: families, intervals, Pareto front.
 
 Colours and shapes of families are those of the report and the site; line styles differ too, so that a print in grey can
-be read. Lossless codecs are stars outside lines and front, open markers have failed clips.
+be read. Lossless codecs are stars outside lines and front, open markers have failed clips, and markers with a ring
+have a bitrate that nobody counted: they are not on the front either.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from codec_superb.web.paper.drawing import INCHES, LETTERS, Width, styled, writt
 from codec_superb.web.paper.table import heading
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import CodecResult
-from codec_superb.web.text import shortened
+from codec_superb.web.text import kbps, shortened
 from codec_superb.web.theme import LIGHT, Style, family_styles
 
 _MARKERS = {
@@ -52,9 +53,7 @@ def rate_figure(
     """
     panels = [(block, points) for block in blocks if (points := _points(block.results, quantity))]
     if not panels:
-        raise PaperError(
-            f"expected a codec with a bitrate and a value of {quantity.key}, got none: score the runs with it"
-        )
+        raise _nothing_drawn(blocks, quantity)
     families = sorted({row.family for _, points in panels for row, _ in points})
     # the styles of all codecs: a family keeps its colour whichever metric is drawn
     styles = family_styles(row.family for block in blocks for row in block.results)
@@ -62,9 +61,10 @@ def rate_figure(
     columns = 1 if width == "one" else min(3, len(panels))
     rows = ceil(len(panels) / columns)
     inches = INCHES[width]
-    # a key for each family, and one for the front
-    keys = max(1, min(len(families) + 1, floor(inches / (_LETTER * (6 + max(map(len, (*families, "Pareto front"))))))))
-    legend = _LEGEND_LINE * ceil((len(families) + 1) / keys) + 0.1
+    ringed = any(row.uncounted for _, points in panels for row, _ in points)
+    names = [*families, _SHOWN[_FRONT], *([_SHOWN[_RINGED]] if ringed else [])]
+    keys = max(1, min(len(names), floor(inches / (_LETTER * (6 + max(map(len, names)))))))
+    legend = _LEGEND_LINE * ceil(len(names) / keys) + 0.1
     height = _PANEL * rows + legend
     with styled("A figure for a paper") as figure_class:
         figure = figure_class(figsize=(inches, height), layout="constrained")
@@ -84,20 +84,46 @@ def rate_figure(
         handles = {
             label: handle for axes in places for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
-        order = sorted(handles, key=lambda label: (label == _FRONT, label))
+        order = sorted(handles, key=lambda label: (label in _SHOWN, label))
         figure.legend(
-            [handles[label] for label in order], [_shown(label) for label in order], loc="lower center", ncols=keys,
-            frameon=False, handlelength=2.4, columnspacing=1.0, handletextpad=0.4, borderpad=0.1, labelspacing=0.25,
+            [handles[label] for label in order], [_SHOWN.get(label, label) for label in order], loc="lower center",
+            ncols=keys, frameon=False, handlelength=2.4, columnspacing=1.0, handletextpad=0.4, borderpad=0.1,
+            labelspacing=0.25,
         )  # fmt: skip
         return written(figure, format_, f"Bitrate against {quantity.title}")
 
 
-_FRONT = "\uffff"
-"""Label of the front among those of families, which cannot be it."""
+def left_out(blocks: Sequence[Block], quantity: Quantity) -> list[str]:
+    """Name the codecs that have a value and no place on the axis of bitrates, each with the reason."""
+    drawn = [(row, _points([row], quantity)) for block in blocks for row in block.results if _known(row, quantity)]
+    return list(dict.fromkeys(f"{row.codec} ({_without_place(row)})" for row, points in drawn if not points))
 
 
-def _shown(label: str) -> str:
-    return "Pareto front" if label == _FRONT else label
+def _known(row: CodecResult, quantity: Quantity) -> bool:
+    found = quantity.of(row)
+    return found is not None and found.mean is not None
+
+
+def _without_place(row: CodecResult) -> str:
+    if row.summary.kbps is None:
+        return row.uncounted or "it has no bitrate"
+    return f"a logarithmic axis has no place for {kbps(row.kbps)} kbps"
+
+
+def _nothing_drawn(blocks: Sequence[Block], quantity: Quantity) -> PaperError:
+    """Say why no codec can be drawn: bitrates, values that are undefined, or none at all."""
+    reasons = ", ".join(left_out(blocks, quantity))
+    if not reasons and any(quantity.of(row) is not None for block in blocks for row in block.results):
+        reasons = "it is undefined on every clip"
+    return PaperError(
+        f"expected a codec with a bitrate and a value of {quantity.key}, got none: "
+        f"{reasons or 'score the runs with it'}"
+    )
+
+
+_FRONT, _RINGED = "\uffff", "\uffff\uffff"
+"""Labels of the front and of rings among those of families, which cannot be these."""
+_SHOWN = {_FRONT: "Pareto front", _RINGED: "Bitrate declared"}
 
 
 def _points(results: Sequence[CodecResult], quantity: Quantity) -> list[_Point]:
@@ -140,10 +166,16 @@ def _panel(
     axes.grid(visible=True, which="major", color=LIGHT.line, linewidth=0.5)
     axes.set_axisbelow(True)
     lossy = [point for point in points if not point[0].lossless]
-    _draw_front(axes, lossy, quantity)
+    _draw_front(axes, [point for point in lossy if not point[0].uncounted], quantity)
     order = sorted(points, key=lambda point: (point[0].family, point[0].lossless, point[0].kbps))
     for family, members in groupby(order, key=lambda point: point[0].family):
         _draw_family(axes, list(members), looks[family], intervals=intervals)
+    ringed = [(row.kbps, _mean(found)) for row, found in points if row.uncounted]
+    if ringed:
+        axes.plot(
+            *zip(*ringed, strict=True), color=LIGHT.ink, linestyle="none", marker="o", ms=7.5, markerfacecolor="none",
+            markeredgewidth=0.6, zorder=5, label=_RINGED,
+        )  # fmt: skip
     if not quantity.higher_is_better:
         axes.invert_yaxis()
 
@@ -153,12 +185,14 @@ def _value_title(quantity: Quantity) -> str:
 
 
 def _draw_front(axes: Any, lossy: Sequence[_Point], quantity: Quantity) -> None:
+    """Draw the front of codecs whose bits were counted."""
     values = [_mean(found) for _, found in lossy]
     front = pareto_front([row.kbps for row, _ in lossy], values, higher_is_better=quantity.higher_is_better)
     if front:
-        # the best value at a bitrate or less is constant until the next codec: a step, no slope
+        # the best value at a bitrate or less is constant until the next codec, or the last one: a step, no slope
+        rates = [*(lossy[n][0].kbps for n in front), max(row.kbps for row, _ in lossy)]
         axes.step(
-            [lossy[n][0].kbps for n in front], [values[n] for n in front], where="post", color=LIGHT.soft,
+            rates, [values[n] for n in (*front, front[-1])], where="post", color=LIGHT.soft,
             linewidth=3.2, solid_capstyle="butt", zorder=1, label=_FRONT,
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ _SPECIAL = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}",
     "−": "$-$", "–": r"\textendash{}", "—": r"\textemdash{}", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$",
-    "≤": r"$\leq$",
+    "≤": r"$\leq$", "¶": r"\P{}",
     "↑": r"$\uparrow$", "↓": r"$\downarrow$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "§": r"\S{}", "…": r"\ldots{}",
     "’": "'", "‘": "`", "“": "``", "”": "''", "µ": r"$\mu$", "α": r"$\alpha$", "\u00a0": "~",
 }  # fmt: skip

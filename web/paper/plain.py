@@ -60,14 +60,17 @@ def csv_table(table: PaperTable) -> str:
     writer = csv.writer(out)
     parts = _PARTS[table.uncertainty]
     heads = [f"{column.key}{part}" for column in table.columns for part in ("", *(parts if column.quantity else ()))]
-    writer.writerow(["category", "datasets", "condition", "lossless", "failed_clips", *map(escape_formula, heads)])
+    writer.writerow(
+        ["category", "datasets", "condition", "lossless", "failed_clips", "bit_source", *map(escape_formula, heads)]
+    )
     for made in table.blocks:
         where = made.block.category, ";".join(made.block.datasets), made.block.condition
         for row in made.rows:
             cells = zip(row.cells, table.columns, strict=True)
             values = [value for cell, column in cells for value in _csv_cells(cell.value, column, table.uncertainty)]
             texts = [escape_formula(value) if isinstance(value, str) else value for value in (*where, *values)]
-            writer.writerow([*texts[:3], int(row.result.lossless), row.result.summary.failed, *texts[3:]])
+            facts = int(row.result.lossless), row.result.summary.failed, row.result.bit_source
+            writer.writerow([*texts[:3], *facts, *texts[3:]])
     return out.getvalue()
 
 

@@ -100,9 +100,10 @@ def rank_figure(found: RankSummary, width: Width, format_: str) -> bytes:
         figure = figure_class(figsize=(INCHES[width], height), layout="constrained")
         axes = figure.subplots()
         means = [row.mean_rank for row in found.rows]
-        axes.errorbar(
-            means, places, xerr=half, fmt="o", color="#1c2430", ms=3.2, elinewidth=0.9, capsize=2, capthick=0.9
-        )
+        # no rank lies below 1 or above the number of codecs: bars end at the axes, points on their edge stay whole
+        axes.errorbar(means, places, xerr=half, fmt="none", ecolor="#1c2430", elinewidth=0.9, capsize=2, capthick=0.9)
+        axes.plot(means, places, "o", color="#1c2430", ms=3.2, clip_on=False)
+        axes.set_xlim(1, len(found.rows))
         axes.set_yticks(places, [shortened(row.title, 30) for row in found.rows])
         axes.set_ylim(len(found.rows) - 0.4, -0.6)
         axes.grid(visible=True, axis="x", color="#dcdcd4", linewidth=0.5)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
+from codec_superb.metrics.results import BitSource
 from codec_superb.metrics.table import Metric
 from codec_superb.web.errors import PaperError
 from codec_superb.web.paper.columns import MISSING_VALUE, Block, PaperColumn, Value, block_columns, usual_columns
@@ -76,6 +77,7 @@ class Choices:
 FAILED = "†"
 CEILING = "‡"
 OTHER = "§"
+UNCOUNTED = "¶"
 
 
 def paper_table(blocks: Sequence[Block], choices: Choices, metrics: Mapping[str, Metric]) -> PaperTable:
@@ -83,6 +85,7 @@ def paper_table(blocks: Sequence[Block], choices: Choices, metrics: Mapping[str,
 
     Of each block and column the best value is marked, as printed, so that equal digits are marked alike. A lossless
     codec is a ceiling, a codec with failed clips, or on other datasets than most, has other means: they are not marked.
+    Nor are codecs whose bits nobody counted.
     """
     labels = dict(_key_and_label(one) for one in choices.columns)
     keys = tuple(labels) or usual_columns(blocks, metrics)
@@ -90,9 +93,11 @@ def paper_table(blocks: Sequence[Block], choices: Choices, metrics: Mapping[str,
     columns = tuple({column.key: column for of in found for column in of}.values())
     wanted = [key for key in labels if not any(_is(column, key) for column in columns)]
     if wanted or not blocks:
+        scored = {key for block in blocks for row in block.results for key in row.summary.metrics}
+        done = "it is undefined on every clip:" if {*wanted} & scored else "score or probe the runs with it, or"
         raise PaperError(
             f"expected a value of {', '.join(wanted) or 'at least one codec'} in the results, got none: "
-            "score or probe the runs with it, or leave the column out"
+            f"{done} leave the column out"
         )
     # in the order asked for, whichever block has them
     columns = tuple(
@@ -161,10 +166,11 @@ def _ordered(block: Block, sort: str, metrics: Mapping[str, Metric]) -> list[Cod
 
 
 def _comparable(rows: Sequence[CodecResult], apart: frozenset[str]) -> list[bool]:
-    """Say which rows have means over the same clips as most."""
+    """Say which rows have means over the same clips as most, and bits that were counted."""
     usual = _usual(rows)
     return [
-        not row.lossless and not row.summary.failed and row.summary.datasets == usual and row.codec not in apart
+        not (row.lossless or row.uncounted or row.summary.failed or row.codec in apart)
+        and row.summary.datasets == usual
         for row in rows
     ]
 
@@ -213,7 +219,8 @@ def _marked(cells: Sequence[Cell], fair: Sequence[bool], choices: Choices, *, hi
 
 def _signs(row: CodecResult, block: Block, usual: tuple[str, ...]) -> str:
     other = row.summary.datasets != usual or row.codec in block.apart
-    return CEILING * row.lossless + FAILED * bool(row.summary.failed) + OTHER * other
+    signs = (CEILING, row.lossless), (FAILED, row.summary.failed), (UNCOUNTED, row.uncounted), (OTHER, other)
+    return "".join(sign for sign, holds in signs if holds)
 
 
 def _noted(row: CodecResult, cells: Sequence[Cell], sign: str, columns: Sequence[PaperColumn]) -> PaperRow:
@@ -229,6 +236,9 @@ _SPREADS: Mapping[Uncertainty, str] = {
 }
 
 
+_NOT_COUNTED: Mapping[BitSource, str] = {"declared": "declared", "unknown": "not stated"}
+
+
 def _notes(blocks: Sequence[PaperBlock], choices: Choices) -> tuple[str, ...]:
     rows = [row.result for made in blocks for row in made.rows]
     notes = ["Best value of each column in bold" + (", second best underlined" if choices.second else "")]
@@ -236,6 +246,10 @@ def _notes(blocks: Sequence[PaperBlock], choices: Choices) -> tuple[str, ...]:
         notes.append(f"{CEILING}: lossless, a ceiling, not marked")
     if any(row.summary.failed for row in rows):
         notes.append(f"{FAILED}: clips failed, the values rest on the others and are not marked")
+    sources = [words for source, words in _NOT_COUNTED.items() if any(row.bit_source == source for row in rows)]
+    if sources:
+        words = " or ".join(sources)
+        notes.append(f"{UNCOUNTED}: bitrate {words}, not measured: never ranked with measured ones, and not marked")
     if any(cell.note.endswith(OTHER) for made in blocks for row in made.rows for cell in row.cells):
         notes.append(f"{OTHER}: on other datasets, or other clips of them, than most; not marked")
     several = any(len(made.block.datasets) > 1 for made in blocks)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.pipeline.probed import probe_run
-from support.pipeline.stats import card, draw_rows, failed, write_run
+from support.pipeline.stats import card, draw_rows, failed, stamp, write_run
 
 from codec_superb.cli.commands.report import load, rank
 from codec_superb.cli.main import call
@@ -103,6 +103,61 @@ def test_ranks_over_datasets(results: list[Results]) -> None:
     assert found.datasets == ("one", "three", "two_2")
     assert found.kendall_w == pytest.approx(1.0)
     assert found.left_out == ("opus_48k (clips failed on one)",)
+
+
+def test_one_that_cannot_be_written_stops_no_other(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder's name, a contradicting ending and a figure without values fail; the table beside them is written."""
+    (tmp_path / "page.html").mkdir()
+    files = {"out": "page.html", "latex": "t.md", "figure": "f.pdf", "csv": "t.csv"}
+    options = [part for name, file in files.items() for part in (f"--{name}", str(tmp_path / file))]
+    assert call(["report", str(runs), *options, "--metric", "f0corr_praat"]) == 2
+    assert (tmp_path / "t.csv").is_file()
+    assert {path.name for path in tmp_path.iterdir()} == {"page.html", "t.csv"}
+    told = capsys.readouterr().err
+    assert "--out was not written: cannot write " in told
+    assert "--latex was not written: t.md: expected a file that ends in .tex or .ltx, got .md" in told
+    assert (
+        "--figure was not written: expected a codec with a bitrate and a value of f0corr_praat, got none: score" in told
+    )
+    assert "--csv" not in told
+
+
+def test_unscored_and_imported_runs(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An unscored run is named with its command; a declared bitrate is not ranked; imported sound has no hardware."""
+    rows = {
+        name: draw_rows(7, 6, quality=3.0, dataset=name, categories=["speech"]) for name in ("one", "two_2", "three")
+    }
+    mine = card("mine", nominal_kbps=3.0, bit_source="declared")
+    for of in rows.values():
+        run = write_run(tmp_path, of, card=mine)
+        taken = stamp("imported").model_copy(update={"processor": "My Processor", "platform": "MyOS"})
+        run.write_info(run.info().model_copy(update={"provenance": (taken, stamp())}))
+    late = write_run(tmp_path, rows["one"], card=card("late"), status="resynthesised")
+    assert call(["report", str(late.path), "--csv", str(tmp_path / "no.csv")]) == 2
+    assert "expected a scored run, got one that is resynthesised; call score first" in capsys.readouterr().err
+    ranks, checklist = tmp_path / "r.md", tmp_path / "c.md"
+    call(["report", str(runs), str(tmp_path), "--ranks", str(ranks), "--checklist", str(checklist)])
+    told = capsys.readouterr().err
+    assert f"left out, not scored (resynthesised): {late.path}; codec-superb score {late.path}" in told
+    assert "left out of the ranks: mine (its bitrate is declared, not measured)" in told
+    assert "mine (its bitrate is declared, not measured)" in ranks.read_text(encoding="utf-8")
+    text = checklist.read_text(encoding="utf-8")
+    assert "imported: resynthesised elsewhere" in text
+    assert "My Processor" not in text
+    assert "MyOS" not in text
+    assert "mine: nominal 3.00 kbps, declared speech" in text
+    wide = tmp_path / "w.tex"
+    call(["report", str(runs), "--latex", str(wide), "--csv", str(tmp_path / "w.csv"), "--uncertainty", "interval"])
+    assert "@{}lrrrrr@{}" in wide.read_text(encoding="utf-8")
+    assert "left out of the LaTeX table, which intervals make wide: stoi" in capsys.readouterr().err
+    assert "stoi_low" in (tmp_path / "w.csv").read_text(encoding="utf-8")
+    call(["compare", str(tmp_path / "mine"), str(runs / NAMES[1]), "--table", str(tmp_path / "d.md")])
+    assert "mine (first, imported, bitrate declared) against opus_24k (second);" in capsys.readouterr().out
+    assert "First: mine (imported, bitrate declared); second: opus\\_24k;" in (tmp_path / "d.md").read_text(
+        encoding="utf-8"
+    ).replace("opus_24k", "opus\\_24k")
 
 
 def test_cite_names_what_was_used(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

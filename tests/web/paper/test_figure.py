@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import sys
 import zlib
+from dataclasses import replace
 
 import pytest
 from support.web.report import make_points, make_results
+from support.web.results import changed, score
 
 from codec_superb.metrics.table import METRICS
 from codec_superb.web.errors import PaperError
 from codec_superb.web.paper.columns import Block
-from codec_superb.web.paper.drawing import checked_format
-from codec_superb.web.paper.figure import _looks, rate_figure
+from codec_superb.web.paper.drawing import checked_format, styled
+from codec_superb.web.paper.figure import _FRONT, _RINGED, _looks, _panel, _points, left_out, rate_figure
 from codec_superb.web.paper.grid import written_grid
 from codec_superb.web.paper.ranks import RankRow, RankSummary, rank_figure, rank_grid
 from codec_superb.web.quantity import SCORE, from_metric
@@ -59,6 +61,33 @@ def test_families_differ_without_colour() -> None:
     assert all(looks[name].colour == styles[name].colour for name in names)
 
 
+def test_the_front_is_of_counted_bits() -> None:
+    """A codec of a declared bitrate has a ring and is not on the front, which others keep; 0 kbps has no place."""
+    counted = [row for row in RESULTS if not row.lossless]
+    declared = replace(
+        changed(counted[0], kbps=0.5, score=score(0.99)), codec="declared", bit_source="declared", family="Mine"
+    )
+    families = sorted({row.family for row in (declared, *counted)})
+    with styled("A test") as figure_class:
+        axes = figure_class().subplots()
+        _panel(
+            axes, _points([declared, *counted], SCORE), SCORE, _looks(families, family_styles(families)), intervals=True
+        )
+        lines = {label: line for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    assert list(lines[_RINGED].get_xdata()) == [0.5]
+    front = lines[_FRONT]
+    assert min(front.get_xdata()) == min(row.kbps for row in counted)
+    assert max(front.get_xdata()) == max(row.kbps for row in counted)
+    assert 0.99 not in front.get_ydata()
+    silent = replace(changed(counted[0], kbps=0.0), codec="silent")
+    unknown = replace(changed(counted[0], kbps=None), codec="unknown", bit_source="unknown")
+    assert left_out([Block("speech", ("mini",), [declared, silent, unknown, *counted])], SCORE) == [
+        "silent (a logarithmic axis has no place for 0.00 kbps)", "unknown (its bitrate is not stated)",
+    ]  # fmt: skip
+    with pytest.raises(PaperError, match=r"a value of score, got none: silent \(a logarithmic axis"):
+        rate_figure([Block("speech", ("mini",), [silent])], SCORE, "one", "pdf")
+
+
 def test_what_cannot_be_drawn_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another ending, no value, and no matplotlib: one sentence each."""
     with pytest.raises(PaperError, match=r"expected a figure's file to end in \.pdf, \.svg, \.png, got \.eps"):
@@ -84,4 +113,10 @@ def test_ranks_in_every_form() -> None:
     assert table.splitlines()[1] == "x,1.0,1.0,1.0,1.0,a,6.0,0.0498,,0.0,1.0,0.05,1.91"
     png = rank_figure(RANKS, "one", "png")
     assert int.from_bytes(png[16:20], "big") == 2100
+    svg = rank_figure(RANKS, "one", "svg").decode()
+    axes = re.search(r'id="patch_2">\s*<path d="M ([\d.]+) [\d.]+\s+L ([\d.]+) ', svg)
+    assert axes is not None
+    points = [float(x) for x in re.findall(r'<use [^>]*x="([\d.]+)" y="[\d.]+" style="fill: #1c2430', svg)]
+    # the best of three on each dataset is at 1, where the axis begins, and the last at 3
+    assert (min(points), max(points)) == pytest.approx((float(axes[1]), float(axes[2])), abs=0.01)
     assert zlib.crc32(png) == zlib.crc32(rank_figure(RANKS, "one", "png"))

@@ -14,12 +14,15 @@ from support.profile import examples
 from support.web.report import make_points, make_results
 from support.web.results import application_row, changed, estimate, score
 
+from codec_superb.metrics.results import BitSource
 from codec_superb.metrics.table import METRICS
 from codec_superb.web.errors import PaperError
 from codec_superb.web.paper.columns import Block
+from codec_superb.web.paper.figure import rate_figure
 from codec_superb.web.paper.latex import latex_comment, latex_table, latex_text
 from codec_superb.web.paper.plain import csv_table, markdown_table, markdown_text
 from codec_superb.web.paper.table import Choices, PaperTable, paper_table
+from codec_superb.web.quantity import from_metric
 from codec_superb.web.rows import CodecResult, ProbeModel
 
 RESULTS = make_results(make_points("speech", 6))
@@ -70,6 +73,22 @@ def test_only_what_rests_on_the_same_clips_is_marked() -> None:
     signs = {row.result.codec: row.cells[0].note for row in table.blocks[0].rows}
     assert signs == {"a": "‡", "b": "†", "c": "§", "d": "§", "e": "", "f": ""}
     assert [note[0] for note in table.notes if note[0] in "†‡§"] == ["‡", "†", "§"]
+
+
+@pytest.mark.parametrize(("source", "words"), [("declared", "declared"), ("unknown", "not stated")])
+def test_a_bitrate_that_nobody_counted_is_no_best(source: BitSource, words: str) -> None:
+    """The best value of a declared bitrate is neither bold nor second; sign, footnote and CSV say why."""
+    best, *others = with_pesq({"a": 4.0, "b": 3.0, "c": 2.0})
+    rows = [replace(best, bit_source=source), *others]
+    table = paper_table([block(rows)], Choices(("codec", "pesq"), second=True), METRICS)
+    assert marks(table, "pesq") == {"a": "", "b": "best", "c": "second"}
+    assert [row.cells[0].note for row in table.blocks[0].rows if row.result.codec == "a"] == ["¶"]
+    note = f"¶: bitrate {words}, not measured: never ranked with measured ones, and not marked."
+    assert note in table.notes
+    assert r"a\P{}" in latex_table(table)
+    assert note in markdown_table(table)
+    data = {row["codec"]: row for row in csv.DictReader(io.StringIO(csv_table(table)))}
+    assert {name: row["bit_source"] for name, row in data.items()} == {"a": source, "b": "measured", "c": "measured"}
 
 
 def test_a_distance_is_best_when_it_is_smallest() -> None:
@@ -139,6 +158,11 @@ def test_a_wrong_column_and_one_without_values() -> None:
         paper_table([block()], Choices(("pesk",)), METRICS)
     with pytest.raises(PaperError, match="expected a value of asr_wer_pct in the results, got none"):
         paper_table([block()], Choices(("codec", "asr_wer_pct")), METRICS)
+    undefined = [changed(row, metrics={"pesq": estimate(undefined=10, mean=None)}) for row in RESULTS]
+    with pytest.raises(PaperError, match="got none: it is undefined on every clip: leave the column out"):
+        paper_table([block(undefined)], Choices(("codec", "pesq")), METRICS)
+    with pytest.raises(PaperError, match="a value of pesq, got none: it is undefined on every clip"):
+        rate_figure([block(undefined)], from_metric(METRICS["pesq"]), "one", "pdf")
     with pytest.raises(PaperError, match="expected a value of at least one codec"):
         paper_table([], Choices(), METRICS)
 
@@ -148,7 +172,7 @@ def test_a_wrong_column_and_one_without_values() -> None:
 def test_any_name_is_text(name: str) -> None:
     """No name is a command, a comment, a cell, a line or a formula, whatever it holds."""
     made = re.sub(
-        r"\\(?:[%&#_{}$S]|text\w+\{\}|ldots\{\})|\$[\\^\w-]+\$|\{[-\[*]\}", "", latex_text(name).replace(r"$-$", "")
+        r"\\(?:[%&#_{}$SP]|text\w+\{\}|ldots\{\})|\$[\\^\w-]+\$|\{[-\[*]\}", "", latex_text(name).replace(r"$-$", "")
     )
     assert not set(made.replace("{}", "")) & set("\\%&#_$^{}\n\r")
     assert "--" not in made
