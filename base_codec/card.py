@@ -112,9 +112,9 @@ class Card(BaseModel):
     """``lossless`` returns its input exactly and shows the highest score that can be reached."""
     standard: str = NOT_STATED
     """Standard or document that defines the codec."""
-    year: int | None = None
+    year: int | None = Field(default=None, ge=1900)
     """Year in which the standard or document was first published; None where it is not stated."""
-    sampling_rate: int
+    sampling_rate: int = Field(ge=1)
     """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
     encoder_rates: tuple[Annotated[int, Field(ge=1)], ...] = ()
     """Hz that the encoder takes as they are, ascending, where it takes more than ``sampling_rate``, which is then the
@@ -123,15 +123,15 @@ class Card(BaseModel):
     input_rate: bool = False
     """True for a codec that works at the rate of its input, without resampling (lossless codecs);
     ``sampling_rate`` is then only the rate at which frame rate and latency are stated."""
-    channels: tuple[int, ...] = (1,)
+    channels: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(1,), min_length=1)
     """Channel counts it takes; other counts are averaged to mono (or mono is doubled where it only takes stereo)."""
-    nominal_kbps: float | None = None
+    nominal_kbps: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Nominal bitrate in kbps; computed from the codebooks for a token codec; None for a lossless codec, and where it
     is not stated."""
     bit_source: Literal["measured", "declared", "unknown"] = "measured"
     """Where the bits of its clips come from. ``measured``: counted, clip by clip, from what is sent. ``declared``: from
     ``nominal_kbps`` and the clip's length, as nothing that is sent could be counted. ``unknown``: clips have none."""
-    nominal_tolerance: float | None = 0.15
+    nominal_tolerance: float | None = Field(default=0.15, ge=0, allow_inf_nan=False)
     """Largest |measured / nominal - 1| on ten seconds of speech or more (on shorter clips the silence that fills
     the last frame counts too); None when ``bitrate_note`` says why."""
     bitrate_note: str | None = None
@@ -139,11 +139,11 @@ class Card(BaseModel):
     level_note: str | None = None
     """How the codec changes a clip's level, or which level change of the publisher's own pipeline is not done here;
     None where neither changes it."""
-    frame_rate: float | None = None
+    frame_rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Frames per second; None where there are none, or it is not stated."""
-    codebooks: int | None = None
+    codebooks: int | None = Field(default=None, ge=1)
     """Codebooks in each frame; None for a codec without tokens."""
-    codebook_size: int | None = None
+    codebook_size: int | None = Field(default=None, ge=1)
     """Entries of a codebook; None where the codebooks differ."""
     codebook_sizes: tuple[Annotated[int, Field(ge=1)], ...] | None = None
     """Entries of each codebook, first to last, where they differ; else None."""
@@ -151,17 +151,17 @@ class Card(BaseModel):
     """Frames that are coded together: the last block of a clip is padded with silence. 1 where single frames are."""
     causal: bool | None = None
     """Whether it can run on a stream, with a look-ahead of at most ``latency_ms``; None where it is not stated."""
-    delay_samples: int | float | None = None
+    delay_samples: int | Annotated[float, Field(allow_inf_nan=False)] | None = None
     """Algorithmic delay of encoder and decoder in samples at ``sampling_rate``; the wrapper removes it. The fractional
     part is removed only where the clip's rate is higher than the codec's. None where it is not stated: runs find it."""
     delay_source: Literal["declared", "found"] = "declared"
     """``found``: ``delay_samples`` is the lag of the first clips of the run, measured and not stated by anybody."""
-    latency_ms: float | None = None
+    latency_ms: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Algorithmic latency in milliseconds from a sample going in to the same sample coming out: the frame length plus
     the look-ahead of a frame's first sample through encoder and decoder (decision 13). None: the codec needs the whole
     clip (attention over the clip, a backward layer, normalisation over the clip), or its look-ahead is unknown. A
     causal codec has a number."""
-    parameters: int | None = None
+    parameters: int | None = Field(default=None, ge=0)
     """Number of trained parameters."""
     training_data: str | None = None
     """What a neural codec was trained on."""

@@ -30,12 +30,11 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from codec_superb import strict_yaml
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CatalogueError
 from codec_superb.field_faults import sentences
 
-# PyYAML has the C loader only where it was built with libyaml; both construct plain data only.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 EXAMPLE = 'card = Card(name="mine", sampling_rate=24000)'
 """The least that a class states, as errors show it."""
 _PLACE = re.compile(r"\{(version:)?([A-Za-z0-9_.-]+)\}")
@@ -79,7 +78,7 @@ def read_catalogue(text: str, origin: str, distribution: str = "") -> list[Catal
     Raises :class:`CatalogueError` naming the file, the codec and the field.
     """
     try:
-        file = CatalogueFile.model_validate(yaml.load(text, Loader=_Loader))  # noqa: S506 - both loaders are safe
+        file = CatalogueFile.model_validate(strict_yaml.load(text))
     except yaml.YAMLError as error:
         raise CatalogueError(f"{origin} is not YAML: {error}") from error
     except ValidationError as error:

@@ -92,10 +92,13 @@ def protocol(
 ) -> tuple[list[str], list[str]]:
     """Return the datasets and applications of a suite, with what was named beside it; without a suite, that alone.
 
-    Raises DatasetNotPrepared where datasets of the suite are not here, after a table of them, their sizes and the
-    commands; ``available`` leaves them out instead, unless none is here.
+    Raises PipelineError for ``available`` without a suite, and DatasetNotPrepared where datasets of the suite are not
+    here, after a table of them, their sizes and the commands; ``available`` leaves them out instead, unless none is
+    here.
     """
     if name is None:
+        if available:
+            raise PipelineError("--available runs what is here of a suite: name it with --suite, or take it out")
         return list(datasets), list(applications)
     from codec_superb.data_manifests.errors import DatasetNotPrepared
     from codec_superb.data_manifests.published.suites import missing, suite

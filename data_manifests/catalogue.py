@@ -65,7 +65,7 @@ def load_manifest(name: str) -> Manifest:
         return _read(path, path.stat().st_mtime_ns)
     if name in others:
         return _announced(others[name])
-    near = difflib.get_close_matches(name, [*own, *others], n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, [*own, *others], n=3, cutoff=0.6)
     hint = f"did you mean {', '.join(near)}? " if near else ""
     total = len({*own, *others})
     raise UnknownDataset(
@@ -128,9 +128,9 @@ def _parse(path: Path) -> Manifest:
 def _load_yaml(path: Path) -> Any:
     import yaml
 
-    # libyaml's C parser reads the list of `mini` ten times as fast; PyYAML may be built without it.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    from codec_superb import strict_yaml
+
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - both are safe loaders
+        return strict_yaml.load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ManifestError(f"{path} is no YAML: {error}") from error

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NOTED_LAG_MS = 0.5
 """Lag from which on the terminal mentions it, in milliseconds: metrics that compare samples suffer from less."""
+_DIGITS = 9
+"""Of a codebook's size: tokens are below 2**31."""
 
 
 def command(
@@ -91,8 +93,12 @@ def _sizes(given: str | None) -> tuple[int, ...]:
     if given is None:
         return ()
     parts = [part.strip() for part in given.split(",")]
-    if not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts):  # noqa: PLR2004 - below 2**31
-        raise typer.BadParameter(f"--codebook-size: expected whole numbers such as 1024 or 1024,512, got {given!r}")
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        raise typer.BadParameter(
+            f"--codebook-size: expected whole numbers such as 1024 or 1024,512, got {given[:80]!r}"
+        )
+    if max(map(len, parts)) > _DIGITS:
+        raise typer.BadParameter(f"--codebook-size: expected {10**_DIGITS - 1} entries at most, got {given[:80]!r}")
     return tuple(map(int, parts))
 
 

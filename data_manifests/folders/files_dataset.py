@@ -40,8 +40,11 @@ class FilesDataset(FolderDataset):
         Raises UnknownDataset for what is missing or no audio, ManifestError for a file that is named twice.
         """
         place = file.expanduser().absolute()
-        files = [place] if is_audio_name(str(file)) else _read_list(place)
-        _refuse_missing(files)
+        single = is_audio_name(str(file))
+        files = [place] if single else _read_list(place)
+        _refuse_missing(
+            files, "" if single or place.parent == _lists() else "; paths in a list are relative to its folder"
+        )
         folder = Path(os.path.commonpath([path.parent for path in files]))
         paths: dict[str, bytes] = {}
         for path, number in Counter(files).items():
@@ -122,10 +125,10 @@ def _lines(content: bytes) -> list[bytes]:
     return [line.rstrip(b"\r") for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
 
 
-def _refuse_missing(files: Sequence[Path]) -> None:
+def _refuse_missing(files: Sequence[Path], hint: str = "") -> None:
     """Refuse what is no file and what is no audio, naming the first few. Raises UnknownDataset."""
     if missing := [str(file) for file in files if not file.is_file()]:
-        raise UnknownDataset(f"there is no file {_named(missing)}; paths in a list are relative to its folder")
+        raise UnknownDataset(f"there is no file {_named(missing)}{hint}")
     if other := [str(file) for file in files if file.suffix.lower() not in AUDIO_SUFFIXES]:
         endings = " ".join(sorted(AUDIO_SUFFIXES))
         raise UnknownDataset(f"expected audio files in the list, got {_named(other)}; audio ends in one of {endings}")

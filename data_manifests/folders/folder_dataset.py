@@ -14,6 +14,7 @@ import functools
 import hashlib
 import os
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -172,6 +173,13 @@ def add_clip(clips: dict[str, bytes], path: bytes) -> None:
 
 
 def safe_name(name: str) -> str:
-    """Return the name of a dataset for the name of a folder or file: characters replaced that are no letters."""
-    name = os.fsencode(name).decode("utf-8", "replace")
-    return re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._-")[:64] or "folder"
+    """Return the name of a dataset for the name of a folder or file: characters replaced that are no letters.
+
+    A name that is not ASCII gets digits of its SHA-256, since others would lose the same letters. Composed and
+    decomposed letters (macOS) are the same.
+    """
+    written = unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "backslashreplace"))
+    plain = re.sub(r"[^\w.-]+", "_", written, flags=re.ASCII).strip("._-")
+    if name.isascii():
+        return plain[:64] or "folder"
+    return f"{plain[:55] or 'folder'}_{hashlib.sha256(written.encode()).hexdigest()[:8]}"

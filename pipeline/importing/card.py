@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from pydantic import ValidationError
 
+from codec_superb import strict_yaml
 from codec_superb.base_codec.card import Card
+from codec_superb.base_codec.catalogue_file import card_from
+from codec_superb.base_codec.errors import CatalogueError
 from codec_superb.base_codec.registry import names
-from codec_superb.data_manifests.clip_list import describe
 from codec_superb.pipeline.errors import PipelineError
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.]*")
@@ -36,13 +37,14 @@ def read_fields(file: Path | None) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        fields = yaml.safe_load(file.read_text(encoding="utf-8"))
+        fields = strict_yaml.load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise PipelineError(f"the card {file} is no YAML: {' '.join(str(error).split())[:200]}") from error
     except OSError as error:
         raise PipelineError(f"cannot read the card {file}: {error.strerror or error}") from error
+    got = "an empty file" if fields is None else type(fields).__name__
     if not isinstance(fields, dict) or not all(isinstance(name, str) for name in fields):
-        raise PipelineError(f"the card {file}: expected lines such as `licence: MIT`, got {type(fields).__name__}")
+        raise PipelineError(f"the card {file}: expected lines such as `licence: MIT`, got {got}")
     return fields
 
 
@@ -71,9 +73,12 @@ def imported_card(stated: Stated, rate: int, *, codebooks: int | None, measured:
     fields |= _codebooks(stated.codebook_sizes, fields, codebooks)
     fields |= _bit_source(stated, fields, measured=measured)
     try:
-        return Card.model_validate(fields)
-    except ValidationError as error:
-        raise PipelineError(f"the card of {str(name)[:80]!r} is not valid: {describe(error)}") from error
+        card = card_from(fields, f"--name {name}" if stated.file is None else str(stated.file))
+    except CatalogueError as error:
+        raise PipelineError(str(error)) from error
+    if codebooks is not None and not card.frame_bits:
+        raise PipelineError("expected codebooks of 2 entries or more, got 1 in each: such tokens have no bits")
+    return card
 
 
 def _bit_source(stated: Stated, fields: dict[str, Any], *, measured: bool) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -58,8 +58,12 @@ class ImportedClip(NamedTuple):
     fitted: Fitted | None = None
 
 
-class _AnotherRate(Exception):
+class AnotherRate(Exception):
     """The resynthesis has not the rate of the reference."""
+
+
+class AnotherLength(Exception):
+    """The resynthesis, or its tokens, are longer or shorter than the reference by more than can be fitted."""
 
 
 def import_clip(task: ImportTask) -> Iterator[ImportedClip]:
@@ -69,15 +73,12 @@ def import_clip(task: ImportTask) -> Iterator[ImportedClip]:
         reference, rate = load_mono(dataset_of(task.dataset).clip(task.clip.id))
         stage = "decode"
         audio, fitted = _read(task, rate, reference.size)
-        tokens = _tokens(task.source.tokens, task.card.codebook_entries or ())
+        tokens = _tokens(task, reference.size / rate)
         lag = residual_lag(reference, audio, rate)
         stage = "write"
         if tokens is not None:
             write_tokens(Path(task.tokens), tokens)
         stored = write_audio(Path(task.audio), audio, rate)
-    except RunFolderError as error:  # its length; any other PipelineError ends the run
-        yield ImportedClip(_failed(task, stage, error))
-        return
     except PipelineError:
         raise
     except Exception as error:
@@ -122,20 +123,34 @@ def _read(task: ImportTask, rate: int, samples: int) -> tuple[NDArray[np.float32
     """Return the resynthesis as mono ``(samples,)`` at ``rate`` Hz, and what was done to it."""
     audio, its_rate = read_audio(Path(task.source.audio))
     if its_rate != rate and not task.resample:
-        raise _AnotherRate(
+        raise AnotherRate(
             f"expected {rate} Hz, as its reference has, got {its_rate} Hz: resample the file, or import with --resample"
         )
-    return fit_to_reference(to_mono(audio), its_rate, rate, samples, longest_s=task.longest_s)
-
-
-def _tokens(path: str, sizes: Sequence[int]) -> NDArray[np.integer[Any]] | None:
-    if not path:
-        return None
-    tokens = read_tokens(Path(path))
     try:
-        check_tokens(tokens, sizes)
+        return fit_to_reference(to_mono(audio), its_rate, rate, samples, longest_s=task.longest_s)
+    except RunFolderError as error:  # any other PipelineError ends the run
+        raise AnotherLength(str(error)) from error
+
+
+def _tokens(task: ImportTask, seconds: float) -> NDArray[np.integer[Any]] | None:
+    """Return the tokens of a clip of ``seconds``; None where none are taken."""
+    if not task.source.tokens:
+        return None
+    path, card = Path(task.source.tokens), task.card
+    tokens = read_tokens(path)
+    try:
+        check_tokens(tokens, card.codebook_entries or ())
     except ValueError as error:
-        raise WrongTokens(f"{Path(path).name}: {error}") from error
+        raise WrongTokens(f"{path.name}: {error}") from error
+    if card.frame_rate is not None:
+        frames, expected = tokens.shape[1], seconds * card.frame_rate
+        # encoders pad to a whole block, some by one more, and the sound may differ by longest_s
+        if abs(frames - expected) > 2 * card.block_frames + task.longest_s * card.frame_rate:
+            raise AnotherLength(
+                f"{path.name}: expected about {expected:.0f} frames, as the card's frame_rate {card.frame_rate:g} "
+                f"gives for {seconds:.3f} s, got {frames} ({frames / seconds:.5g} a second): correct the card or the "
+                "tokens"
+            )
     return tokens
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mode
 
 from codec_superb.data_manifests import Dataset
 from codec_superb.data_manifests.audio.audio_file import AUDIO_SUFFIXES, read_audio, read_header
+from codec_superb.data_manifests.errors import AudioFileError
 from codec_superb.data_manifests.files import file_stamp
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.importing.bits import read_bits
@@ -54,10 +56,15 @@ class Sources:
 
     def highest_rate(self) -> int:
         """Return the highest rate of the files in Hz. Raises AudioFileError where none can be read."""
-        rates = [header[0] for name in self.audio.files.values() if (header := _header(self.folder / name))]
-        if not rates:
-            rates = [read_audio(self.folder / next(iter(self.audio.files.values())))[1]]
-        return max(rates)
+        files = [self.folder / name for name in self.audio.files.values()]
+        rates = [header[0] for file in files if (header := _header(file))]
+        if rates:
+            return max(rates)
+        # not of libsndfile's formats, damaged, or gone: the last one's error is as good as any
+        for file in files[:-1]:
+            with suppress(AudioFileError):
+                return read_audio(file)[1]
+        return read_audio(files[-1])[1]
 
     def codebooks(self) -> int | None:
         """Return the usual number of codebooks in the tokens of the first clips; None where no tokens are taken.
@@ -125,8 +132,16 @@ def _one(pairing: Pairing, clip: str, what: str, folder: Path) -> tuple[str, str
 
 def source_text(source: Source, *, resample: bool) -> str:
     """Describe what a row is made of, so that it is made again when that changes."""
-    files = [[path, *file_stamp(Path(path))] for path in (source.audio, source.tokens) if path]
+    files = [[path, *_stamp(Path(path))] for path in (source.audio, source.tokens) if path]
     return json.dumps([files, source.bits, resample])
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return nothing for a dangling link and a file that has vanished: whoever reads it says so in the clip's row."""
+    try:
+        return file_stamp(path)
+    except OSError:
+        return ()
 
 
 def _header(path: Path) -> tuple[int, int] | None:

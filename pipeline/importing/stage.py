@@ -14,6 +14,7 @@ from statistics import median
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.options import DEFAULT_OPTIONS
+from codec_superb.base_codec.returned import BEYOND_S
 from codec_superb.data_manifests import Category, open_dataset
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.importing.card import Stated, imported_card
@@ -44,7 +45,8 @@ from codec_superb.pipeline.workers.progress import Progress, SilentProgress
 
 LONGEST_S = 0.04
 """Largest difference in length that is fitted, in seconds, where no frame of the codec is longer: frames of speech
-coders have 10 to 40 ms, and a decoder that gives whole frames is up to one longer than its input."""
+coders have 10 to 40 ms, and a decoder that gives whole frames is up to one longer than its input. A card widens it to
+:data:`~codec_superb.base_codec.returned.BEYOND_S` at most."""
 COUNTED_ENTRIES = 1 << 22
 """Entries of all codebooks together up to which their use is counted."""
 _SOURCE = b"imported"
@@ -105,8 +107,8 @@ def import_sound(
     ``bits`` is a table of the bits of each clip, ``tokens`` a folder of token arrays ``(codebooks, frames)``, by
     default ``folder`` itself; without both the bits are those of ``stated.kbps``, or unknown. A file of another rate
     than its reference fails, or is resampled (soxr VHQ) with ``resample``. Lengths that differ by at most
-    :data:`LONGEST_S`, or one block of the codec where its card states a longer one, are fitted at the end. Clips
-    without a resynthesis become failed rows; the next call tries them again.
+    :data:`LONGEST_S`, or one block of the codec where its card states a longer one (200 ms at most), are fitted at the
+    end. Clips without a resynthesis become failed rows; the next call tries them again.
 
     Raises PipelineError, DatasetError for what cannot be a run at all.
     """
@@ -135,7 +137,8 @@ def import_sound(
         None,
         sources.tokens is not None,
     )
-    longest_s = max(LONGEST_S, card.block_frames / card.frame_rate if card.frame_rate else 0.0)
+    block_s = card.block_frames / card.frame_rate if card.frame_rate else 0.0
+    longest_s = max(LONGEST_S, min(block_s, BEYOND_S))
     with ExitStack() as stack:
         pool = executor or stack.enter_context(Executor(workers))
         return _run(_Job(plan, sources, resample, longest_s, pool, progress), overwrite=overwrite)

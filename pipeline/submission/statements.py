@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from codec_superb import strict_yaml
 from codec_superb.base_codec.card import NOT_STATED, Card
 from codec_superb.base_codec.catalogue_file import card_from
 from codec_superb.base_codec.errors import CatalogueError
@@ -84,7 +85,7 @@ def _is_open(card: Card, name: str) -> bool:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        stated = yaml.safe_load(file.read_text(encoding="utf-8"))
+        stated = strict_yaml.load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SubmissionError(f"{file} cannot be read as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(stated, dict) or not all(isinstance(name, str) for name in stated):

@@ -11,6 +11,8 @@ from support.codecs.cards import make_card
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import EVIDENCE, NOT_STATED, Card
+from codec_superb.base_codec.catalogue_file import card_from, read_catalogue
+from codec_superb.base_codec.errors import CatalogueError
 from codec_superb.cli.main import call
 from codec_superb.pipeline.runs.info import spec_hash
 
@@ -32,6 +34,34 @@ def test_name_and_rate_are_enough() -> None:
 def test_the_catalogue_states_everything() -> None:
     """No card of the program leaves out what a public board asks for."""
     assert {name: found for name in registry.names() if (found := registry.card(name).missing_statements())} == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("sampling_rate", 0, "greater than or equal to 1"),
+        ("channels", [0], "greater than or equal to 1"),
+        ("nominal_kbps", 0, "greater than 0"),
+        ("nominal_kbps", float("inf"), "a finite number"),
+        ("frame_rate", -75, "greater than 0"),
+        ("codebooks", 0, "greater than or equal to 1"),
+        ("delay_samples", float("nan"), "a finite number"),
+        ("latency_ms", -1, "greater than or equal to 0"),
+        ("year", -2026, "greater than or equal to 1900"),
+    ],
+)
+def test_numbers_that_no_codec_has_are_refused(field: str, value: object, expected: str) -> None:
+    """One sentence names the field, what it takes, and what came."""
+    with pytest.raises(CatalogueError, match=rf"{field}[.\w]*: expected {expected}, got "):
+        card_from({"name": "mine", "sampling_rate": 16000, field: value}, "mine.py")
+
+
+def test_a_key_that_is_given_twice_is_refused() -> None:
+    """In a catalogue file too; a key beside `<<` replaces what is merged, as YAML says."""
+    text = "{{family: f, target: 'm:C', card: {{{}}}, codecs: {{f_1: {{sampling_rate: 8000}}}}}}"
+    assert read_catalogue(text.format("<<: {causal: true}, causal: false, latency_ms: 1"), "f.yaml")
+    with pytest.raises(CatalogueError, match="the key year is given twice"):
+        read_catalogue(text.format("year: 2000, year: 2001"), "f.yaml")
 
 
 def test_a_found_delay_is_no_part_of_the_identity() -> None:

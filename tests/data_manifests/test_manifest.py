@@ -53,6 +53,8 @@ def test_an_unknown_name_answers_with_near_ones() -> None:
     told = rf"no dataset is called 'minni'.*did you mean mini.*`codec-superb datasets list` names all {total}$"
     with pytest.raises(UnknownDataset, match=told):
         load_manifest("minni")
+    with pytest.raises(UnknownDataset, match="folder exists: `codec-superb datasets list`"):
+        load_manifest("nonsense")
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,9 @@ def test_several_files_have_ids_and_hash_of_a_folder_with_them(files: Path, monk
 @pytest.mark.parametrize(
     ("specs", "listed", "told"),
     [
-        (["nothing.wav"], b"", "there is no file .*nothing.wav"),
-        (["a.wav", "nothing.wav"], b"", "there is no file .*nothing.wav"),
+        (["nothing.wav"], b"", r"there is no file .*nothing\.wav$"),
+        (["a.wav", "nothing.wav"], b"", r"there is no file .*nothing\.wav$"),
+        (["lost.txt"], b"", r"there is no file .*nothing\.wav; paths in a list are relative to its folder$"),
         (["-"], b"\n \n", "on standard input, a path a line; got nothing"),
         (["-"], b"a.wav\nnotes.md\n", "expected audio files in the list, got .*notes.md"),
         (["a.wav", "./a.wav"], b"", "a.wav is named 2 times"),
@@ -76,5 +77,6 @@ def test_a_list_that_cannot_be_a_dataset_is_refused(
     """One sentence says what was expected."""
     monkeypatch.chdir(files)
     (files / "empty.txt").touch()
+    (files / "lost.txt").write_text("nothing.wav")
     with pytest.raises(DatasetError, match=told):
         open_dataset(_gathered(*specs, listed=listed)[0])

@@ -221,7 +221,15 @@ def test_a_file_that_cannot_be_read_has_a_place_in_the_hash(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("folder", "name"), [("my songs (live)!", "my_songs_live"), ("...", "folder"), ("größe", "gr_e")]
+    ("folder", "name"),
+    [
+        ("my songs (live)!", "my_songs_live"),
+        ("...", "folder"),
+        # printf größe | sha256sum, in UTF-8; decomposed the same
+        ("größe", "gr_e_d353a267"),
+        ("gro\u0308ße", "gr_e_d353a267"),
+        ("音", "folder_bec69dd9"),
+    ],
 )
 def test_the_name_of_the_dataset_is_safe_for_a_file(tmp_path: Path, folder: str, name: str) -> None:
     """Run folders are called by it."""

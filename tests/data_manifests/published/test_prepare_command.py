@@ -18,6 +18,7 @@ from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, writ
 from codec_superb.data_manifests.errors import DatasetNotPrepared
 from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.published.suites import suite
+from codec_superb.pipeline.errors import PipelineError
 
 _NAME = "test-clean.tar.gz"
 
@@ -108,3 +109,5 @@ def test_what_is_here_of_a_suite_is_run(capsys: pytest.CaptureFixture[str]) -> N
     )
     assert protocol("mini", (), (), available=False) == (list(bench.DATASETS), [])
     assert protocol(None, (), ["asr"], available=False) == ([], ["asr"])
+    with pytest.raises(PipelineError, match="name it with --suite"):
+        protocol(None, ["mini"], (), available=True)

@@ -132,6 +132,12 @@ def test_lengths_within_a_frame_are_fitted_and_noted(sounds: Path, made: Path, p
     card.write_text("{frame_rate: 12.5, title: Mine}")
     slower = _import(sounds, made, pool, stated=Stated("mine", card))
     assert {failed.clip for failed in slower.outcome.failed} == {"clip04.wav"}
+    # however long the blocks of a card: 200 ms
+    _write(made / "clip02.wav", np.pad(whole["clip02.wav"], (0, RATE // 5 + 1)))
+    card.write_text("{frame_rate: 0.001, block_frames: 600, title: Mine}")
+    widest = _import(sounds, made, pool, stated=Stated("mine", card))
+    assert {failed.clip for failed in widest.outcome.failed} == {"clip02.wav", "clip04.wav"}
+    assert widest.outcome.failed[0].reason.startswith("AnotherLength: expected a resynthesis of")
 
 
 def test_another_rate_is_refused_or_resampled_on_request(sounds: Path, made: Path, pool: Executor) -> None:
@@ -140,8 +146,9 @@ def test_another_rate_is_refused_or_resampled_on_request(sounds: Path, made: Pat
     _write(made / "clip00.wav", other, 24000)
     refused = _import(sounds, made, pool)
     (failed,) = refused.outcome.failed
-    assert failed.reason.endswith(
-        "expected 16000 Hz, as its reference has, got 24000 Hz: resample the file, or import with --resample"
+    assert failed.reason == (
+        "AnotherRate: expected 16000 Hz, as its reference has, got 24000 Hz: resample the file, or import with "
+        "--resample"
     )
     done = _import(sounds, made, pool, resample=True)
     assert done.complete
@@ -159,6 +166,8 @@ def test_what_is_missing_doubled_damaged_or_strange_is_listed(sounds: Path, made
     _write(made / "clip03.wav", nothing)
     (made / "notes.txt").write_text("no sound")
     _write(made / "clip99.wav", nothing)
+    (made / "clip04.wav").unlink()
+    (made / "clip04.wav").symlink_to(made / "nowhere")
     done = _import(sounds, made, pool)
     reasons = {failed.clip: failed.reason for failed in done.outcome.failed}
     assert not done.complete
@@ -166,14 +175,16 @@ def test_what_is_missing_doubled_damaged_or_strange_is_listed(sounds: Path, made
     assert "several files may be its resynthesis: clip01.flac, clip01.wav; keep one" in reasons["clip01.wav"]
     assert "cannot read clip02.wav as audio: truncated" in reasons["clip02.wav"]
     assert "NaN" in reasons["clip03.wav"]
+    assert reasons["clip04.wav"] == "AudioFileError: cannot read clip04.wav: no such file or directory"
     assert not any(str(made) in reason for reason in reasons.values())
     assert done.strangers == ["clip99.wav: the file belongs to no clip"]
     (made / "clip01.flac").unlink()
     (made / "clip99.wav").unlink()
-    for clip in ("clip00.wav", "clip02.wav", "clip03.wav"):
+    (made / "clip04.wav").unlink()
+    for clip in ("clip00.wav", "clip02.wav", "clip03.wav", "clip04.wav"):
         _write(made / clip, _coded(_sound(sounds / clip)))
     mended = _import(sounds, made, pool)
-    assert (mended.complete, mended.outcome.done, mended.outcome.reused) == (True, 4, 2)
+    assert (mended.complete, mended.outcome.done, mended.outcome.reused) == (True, 5, 1)
     _write(made / "clip05.wav", 0.5 * _coded(_sound(sounds / "clip05.wav")))
     assert _import(sounds, made, pool).outcome.done == 1  # a file that has changed
 
@@ -198,6 +209,11 @@ def test_tokens_give_bits_and_the_use_of_codebooks(sounds: Path, made: Path, poo
     assert "from 4 to 4" in reasons["clip01.wav"]
     assert "there is no file of tokens for it in made" in reasons["clip02.wav"]
     assert told.outcome.reused == 3
+    card = sounds.parent / "card.yaml"
+    card.write_text("{frame_rate: 400, codebooks: 2, codebook_sizes: [1024, 4]}")
+    other = _import(sounds, made, pool, stated=Stated("mine", card))
+    reasons = {failed.clip: failed.reason for failed in other.outcome.failed}
+    assert reasons["clip05.wav"].startswith("AnotherLength: clip05.npy: expected about 104 frames, as the card's")
 
 
 def test_bits_of_a_table_are_measured_and_no_bits_are_unknown(sounds: Path, made: Path, pool: Executor) -> None:

@@ -35,6 +35,9 @@ _LONG = "x" * 230
         (["a", "a.wav"], "a.wav.wav", "a.wav"),
         (["50%25/a%3Fb"], "50%/a?b.wav", "50%25/a%3Fb"),
         (["50%25/a%3Fb"], "50%25/a%3Fb.wav", "50%25/a%3Fb"),
+        (["caf\xe9.wav"], "cafe\u0301.wav", "caf\xe9.wav"),
+        (["cafe\u0301.wav"], "caf\xe9.flac", "cafe\u0301.wav"),
+        (["caf\xe9", "cafe\u0301"], "cafe\u0301.wav", "cafe\u0301"),
         (["a"], "../a.wav", None),
         (["a"], "", None),
     ],
@@ -56,15 +59,18 @@ def test_what_is_exported_and_what_a_run_stores_comes_back(tmp_path: Path) -> No
 def test_doubled_and_extra_files_are_listed(tmp_path: Path) -> None:
     """Nothing is chosen between two files; other endings do not count."""
     sounds, made = tmp_path / "sounds", tmp_path / "made"
-    for name in ("a.wav", "b.wav", "x/c.wav"):
+    for name in ("a.wav", "b.wav", "caf\xe9.wav", "x/c.wav"):
         (sounds / name).parent.mkdir(parents=True, exist_ok=True)
         soundfile.write(sounds / name, noise(100), 8000)
     export_references(str(sounds), made)
     soundfile.write(made / "b.flac", noise(100), 8000)
     soundfile.write(made / "z.wav", noise(100), 8000)
+    soundfile.write(made / "cafe\u0301.wav", noise(100), 8000)
+    for name in ("._z.wav", ".hidden.wav", "x/._c.wav"):
+        (made / name).write_bytes(b"\0\5\x16\7")
     pairing = pair_files(made, ClipNames(open_dataset(sounds).clip_ids()), AUDIO_SUFFIXES)
     assert pairing.files == {"a.wav": "a.wav", "x/c.wav": "x/c.wav"}
-    assert pairing.doubled == {"b.wav": ["b.flac", "b.wav"]}
+    assert pairing.doubled == {"b.wav": ["b.flac", "b.wav"], "caf\xe9.wav": ["cafe\u0301.wav", "caf\xe9.wav"]}
     assert pairing.extra == ["z.wav"]
     with pytest.raises(PipelineError, match="there is no such folder"):
         pair_files(tmp_path / "nothing", ClipNames([]), AUDIO_SUFFIXES)
