@@ -114,8 +114,8 @@ class Card(BaseModel):
     """Standard or document that defines the codec."""
     year: int | None = Field(default=None, ge=1900)
     """Year in which the standard or document was first published; None where it is not stated."""
-    sampling_rate: int = Field(ge=1)
-    """Hz at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
+    sampling_rate: int = Field(ge=1000)
+    """Hz (not kHz) at which the codec itself works; other input is resampled to it and back (soxr VHQ)."""
     encoder_rates: tuple[Annotated[int, Field(ge=1)], ...] = ()
     """Hz that the encoder takes as they are, ascending, where it takes more than ``sampling_rate``, which is then the
     decoder's, or the highest of them where the decoder answers at the encoder's: a clip is encoded at the lowest not

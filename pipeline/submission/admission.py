@@ -31,7 +31,7 @@ _TOKEN_TOLERANCE = 0.15
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _RANGES: dict[str, tuple[float, float]] = {
     "year": (1900, 2100),
-    "sampling_rate": (1, 1e6),
+    "sampling_rate": (1000, 1e6),
     "nominal_kbps": (1e-6, 1e6),
     "nominal_tolerance": (0, 10),
     "frame_rate": (1e-6, 1e6),

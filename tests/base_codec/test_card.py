@@ -39,7 +39,7 @@ def test_the_catalogue_states_everything() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        ("sampling_rate", 0, "greater than or equal to 1"),
+        ("sampling_rate", 16, "greater than or equal to 1000"),
         ("channels", [0], "greater than or equal to 1"),
         ("nominal_kbps", 0, "greater than 0"),
         ("nominal_kbps", float("inf"), "a finite number"),

@@ -94,7 +94,7 @@ def test_a_file_that_nobody_signed_is_noted(packed: OpenedSubmission) -> None:
 @pytest.mark.parametrize(
     ("field", "least", "most"),
     [
-        ("year", 1900, 2100), ("sampling_rate", 1, 10**6), ("nominal_kbps", 1e-6, 1e6),
+        ("year", 1900, 2100), ("sampling_rate", 1000, 10**6), ("nominal_kbps", 1e-6, 1e6),
         ("nominal_tolerance", 0.0, 10.0), ("frame_rate", 1e-6, 1e6), ("codebooks", 1, 10**6),
         ("codebook_size", 1, 10**12), ("delay_samples", 0, 10**8), ("latency_ms", 0.0, 1e7),
         ("block_frames", 1, 10**6), ("parameters", 0, 10**15),
