@@ -51,13 +51,40 @@ def names() -> list[str]:
 def card(name: str) -> Card:
     """Return the card of codec ``name`` (or of ``path/to/file.py:NAME``) without importing its packages.
 
-    Raises UnknownCodec with near matches; a Python file is imported, and raises what importing it raises.
+    Raises UnknownCodec with near matches, RefusedSetting for a codec of one's own that takes a name of the catalogue; a
+    Python file is imported, and raises what importing it raises.
     """
     if is_live(name):
-        return live(name).codec.card
+        return _live_card(live(name).codec)
     if plugins.is_file_name(name):
-        return _file_card(name)
+        return _untaken(_file_card(name))
     return _entry(name).card
+
+
+def taken_name(name: str, what: str, suffix: str) -> str:
+    """Return the sentence that refuses ``what`` a name of the catalogue, whose results it would replace; '' if free."""
+    if name not in _catalogue():
+        return ""
+    return (
+        f"{name} is a codec of the catalogue, which is run by `resynth --codec {name}`: name {what} otherwise, such as "
+        f"{name}.{suffix}"
+    )
+
+
+def _untaken(own_card: Card) -> Card:
+    if told := taken_name(own_card.name, "your own codec", "mine"):
+        raise RefusedSetting(told)
+    return own_card
+
+
+def _live_card(codec: Codec) -> Card:
+    entry, own_card = _catalogue().get(codec.card.name), codec.card
+    if entry is not None and entry.target == f"{type(codec).__module__}:{type(codec).__qualname__}":
+        # a codec of the catalogue that somebody opened, with weights and a precision of their choice
+        same = own_card.nominal_kbps == entry.card.nominal_kbps
+        if same and entry.card.settings.items() <= own_card.settings.items():
+            return own_card
+    return _untaken(own_card)
 
 
 def distribution(name: str) -> str:

@@ -14,6 +14,7 @@ from codec_superb.base_codec.adapting import as_codec
 from codec_superb.base_codec.errors import CodecError, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec
+from codec_superb.base_codec.live import registered
 from codec_superb.base_codec.options import CodecOptions
 
 pytest.importorskip("torch")
@@ -201,3 +202,22 @@ def test_a_function_and_a_module_carry_a_card(mine: Path) -> None:
     assert cards["Net"].weights
     assert cards["Stated"].weights.sha256 == cards["Net"].weights.sha256
     assert coded(registry.open_codec(f"{mine}:Stated"))[0] == 8 * 16_000
+
+
+def test_a_name_of_the_catalogue_is_refused(tmp_path: Path) -> None:
+    """Neither a file's card nor a live object takes one; a codec of the catalogue that somebody opened is itself."""
+    (tmp_path / "taken.py").write_text(
+        "from codec_superb.base_codec.card import Card\n\n\ndef f(audio, rate):\n    return audio\n\n\n"
+        'f.card = Card(name="opus_12k", sampling_rate=16000)\n'
+    )
+    said = "opus_12k is a codec of the catalogue.*: name your own codec otherwise, such as opus_12k.mine"
+    with pytest.raises(RefusedSetting, match=said):
+        registry.card(f"{tmp_path / 'taken.py'}:f")
+    live = as_codec(lambda audio, _rate: audio, name="opus_12k")
+    with registered(live, b"") as known, pytest.raises(RefusedSetting, match=said):
+        registry.card(known)
+    opened = registry.open_codec("opus_12k")
+    with registered(opened, b"") as known:
+        assert registry.card(known) == opened.card
+    with registered(as_codec(opened, name="opus_6k"), b"") as known, pytest.raises(RefusedSetting, match="opus_6k is a"):
+        registry.card(known)
