@@ -146,9 +146,7 @@ class Codec(ABC):
 
     def _encoded(self, packets: Packets, audio: Audio, rate: int) -> Encoded:
         """Add to the packets of ``audio`` what the decoder needs to restore the clip."""
-        if not isinstance(packets, Packets):
-            remedy = "end it with `return Packets(payload)`" if packets is None else "return Packets(payload)"
-            raise CodingFailed(f"{self.card.name}: _encode returned {type(packets).__name__}: {remedy}")
+        self._check_packets(packets)
         channels, samples = fitting.channels_out(audio.shape[0], self.card.channels), audio.shape[1]
         bits = self._payload_bits(packets, samples / rate)
         rest = (packets.frames, packets.side, packets.one_step)
@@ -280,6 +278,12 @@ class Codec(ABC):
     def _delay(self, rate: int) -> float:  # noqa: ARG002 - for codecs whose delay depends on it
         """Delay of the chain for audio of ``rate``, in samples at the decoder's rate."""
         return self.card.delay_samples or 0
+
+    def _check_packets(self, made: Any) -> None:
+        """Raise :class:`CodingFailed` unless the encoder returned Packets."""
+        if not isinstance(made, Packets):
+            remedy = "end it with `return Packets(payload)`" if made is None else "return Packets(payload)"
+            raise CodingFailed(f"{self.card.name}: _encode returned {type(made).__name__}: {remedy}")
 
     def _check_decoded(self, decoded: Any, channels: int, samples: int) -> None:
         """Raise :class:`CodingFailed` unless ``decoded`` is finite, ``(channels, at least samples)``, float32."""
