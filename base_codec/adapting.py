@@ -83,7 +83,13 @@ def settled(card: Card, options: CodecOptions) -> Card:
 
 
 def _label_of(thing: object) -> str:
-    return str(getattr(thing, "__name__", "") or type(thing).__name__)
+    # TorchScript knows the class that it was made of
+    name = str(getattr(thing, "__name__", "") or getattr(thing, "original_name", "") or type(thing).__name__)
+    if name != "<lambda>":
+        return name
+    known = getattr(thing, "__globals__", {})
+    line = getattr(getattr(thing, "__code__", None), "co_firstlineno", "")
+    return next((key for key, value in known.items() if value is thing), f"lambda_{line}")
 
 
 def _name_of(thing: object, label: str) -> str:
@@ -117,9 +123,25 @@ def _made(thing: object, label: str, device: str) -> object:
 def _of_class(codec_class: type[Codec], label: str) -> Codec:
     if issubclass(codec_class, CheckpointCodec):
         raise RefusedSetting(f"{label}: expected a codec with its folder of weights: give {label}(card, folder)")
+    own = class_card(codec_class, label)
+    check_methods(codec_class, label)
+    return codec_class(own)
+
+
+def check_methods(codec_class: type[Codec], label: str) -> None:
+    """Refuse a class that lacks a method of the interface, or whose methods take others. Raises RefusedSetting."""
     if unwritten := sorted(codec_class.__abstractmethods__):
-        raise RefusedSetting(f"{label}: expected a class with _encode and _decode, got none of {', '.join(unwritten)}")
-    return codec_class(class_card(codec_class, label))
+        raise RefusedSetting(f"{label}: expected a class with _encode and _decode, it lacks {', '.join(unwritten)}")
+    for name, taken in (("_encode", ("self", "audio")), ("_decode", ("self", "packets", "channels"))):
+        own = inspect.getattr_static(codec_class, name)
+        if not inspect.isfunction(own):  # a static method, say
+            continue
+        signature = inspect.signature(own)
+        try:
+            signature.bind(*taken)
+        except TypeError as error:
+            named = ", ".join(map(str, signature.parameters.values()))
+            raise RefusedSetting(f"{label}: expected {name}({', '.join(taken)}), got {name}({named})") from error
 
 
 def class_card(codec_class: type[Codec], label: str) -> Card:

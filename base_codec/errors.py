@@ -1,5 +1,16 @@
 """Exceptions of codecs; each message says what was expected, what came, and what to do."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+def called_exit(error: SystemExit) -> str:
+    """Say what a user's code did that ended itself, which would end the program's process."""
+    code = "" if error.code is None else repr(error.code)
+    return f"called sys.exit({code}): raise an error that says why, or `return`"
+
 
 class CodecError(Exception):
     """Base of every error of this package that a user can act on; its text is shown without a traceback."""
@@ -19,6 +30,15 @@ class RefusedSetting(CodecError):
 
 class CodingFailed(CodecError):
     """The codec could not encode or decode this audio; the text says why."""
+
+
+@contextmanager
+def exit_fails(what: str) -> Iterator[None]:
+    """Turn an exit that the code of ``what`` calls into CodingFailed: it costs a clip, never the process."""
+    try:
+        yield
+    except SystemExit as error:
+        raise CodingFailed(f"{what} {called_exit(error)}") from error
 
 
 class CodecUnusable(CodecError):

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from codec_superb.base_codec import fitting
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.counting import Counted, OperationCounter
-from codec_superb.base_codec.errors import CodingFailed, RefusedSetting
+from codec_superb.base_codec.errors import CodingFailed, RefusedSetting, exit_fails
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.packets import arrived, last_arrived
 
@@ -131,7 +131,10 @@ class Codec(ABC):
         Raises :class:`RefusedSetting` for a wrong type, shape or rate, :class:`CodingFailed` for an empty clip,
         for NaN or Inf, and for what the codec itself cannot encode.
         """
-        return self._encoded(self._encode_at(self._coded(audio, rate), self._encoder_rate(rate)), audio, rate)
+        coded = self._coded(audio, rate)
+        with exit_fails(self.card.name):
+            packets = self._encode_at(coded, self._encoder_rate(rate))
+        return self._encoded(packets, audio, rate)
 
     def _coded(self, audio: Audio, rate: int) -> Audio:
         """Check a clip and convert it to the encoder's rate and channels, padded at its end by the codec's delay."""
@@ -143,6 +146,7 @@ class Codec(ABC):
 
     def _encoded(self, packets: Packets, audio: Audio, rate: int) -> Encoded:
         """Add to the packets of ``audio`` what the decoder needs to restore the clip."""
+        self._check_packets(packets)
         channels, samples = fitting.channels_out(audio.shape[0], self.card.channels), audio.shape[1]
         bits = self._payload_bits(packets, samples / rate)
         rest = (packets.frames, packets.side, packets.one_step)
@@ -175,7 +179,9 @@ class Codec(ABC):
         if self.card.encode_only:
             raise RefusedSetting(f"{self.card.name} only encodes: it has tokens but no resynthesis")
         packets, channels = self._received(encoded)
-        return self._restored(self._decode(packets, channels), encoded)
+        with exit_fails(self.card.name):
+            decoded = self._decode(packets, channels)
+        return self._restored(decoded, encoded)
 
     def latents(self, audio: Audio, rate: int) -> Latents:
         """Return the latents of a clip, a row for each frame of the tokens that :meth:`encode` gives.
@@ -273,12 +279,18 @@ class Codec(ABC):
         """Delay of the chain for audio of ``rate``, in samples at the decoder's rate."""
         return self.card.delay_samples or 0
 
+    def _check_packets(self, made: Any) -> None:
+        """Raise :class:`CodingFailed` unless the encoder returned Packets."""
+        if not isinstance(made, Packets):
+            remedy = "end it with `return Packets(payload)`" if made is None else "return Packets(payload)"
+            raise CodingFailed(f"{self.card.name}: _encode returned {type(made).__name__}: {remedy}")
+
     def _check_decoded(self, decoded: Any, channels: int, samples: int) -> None:
         """Raise :class:`CodingFailed` unless ``decoded`` is finite, ``(channels, at least samples)``, float32."""
         expected = f"{self.card.name}: expected float32 ({channels}, at least {samples}) from the decoder"
         shape = np.shape(decoded)
         if getattr(decoded, "dtype", None) != np.float32 or len(shape) != 2 or shape[0] != channels:  # noqa: PLR2004 - two axes
-            raise CodingFailed(f"{expected}, got {getattr(decoded, 'dtype', type(decoded).__name__)} {shape}")
+            raise CodingFailed(f"{expected}, got {_got(decoded)}")
         if shape[1] < samples:
             raise CodingFailed(f"{expected}, got {shape}: it lost audio")
         if fitting.non_finite(decoded):
@@ -309,17 +321,19 @@ class Codec(ABC):
     def encode_batch(self, audios: Sequence[Audio], rate: int) -> list[Encoded]:
         """Encode several clips of one rate; the payloads are the same as those of single calls of :meth:`encode`."""
         coded = [self._coded(audio, rate) for audio in audios]
-        if self.card.encoder_rates or self.card.input_rate:  # a model that gains from batches has one rate
-            packets = [self._encode_at(each, self._encoder_rate(rate)) for each in coded]
-        else:
-            packets = self._encode_batch(coded)
+        with exit_fails(self.card.name):
+            if self.card.encoder_rates or self.card.input_rate:  # a model that gains from batches has one rate
+                packets = [self._encode_at(each, self._encoder_rate(rate)) for each in coded]
+            else:
+                packets = self._encode_batch(coded)
         return [self._encoded(its, audio, rate) for its, audio in zip(packets, audios, strict=True)]
 
     def decode_batch(self, batch: Sequence[Encoded]) -> list[Audio]:
         """Decode several payloads; the audio is the same as that of single calls of :meth:`decode`."""
         if self.card.encode_only:
             raise RefusedSetting(f"{self.card.name} only encodes: it has tokens but no resynthesis")
-        decoded = self._decode_batch([self._received(encoded) for encoded in batch])
+        with exit_fails(self.card.name):
+            decoded = self._decode_batch([self._received(encoded) for encoded in batch])
         return [self._restored(audio, encoded) for audio, encoded in zip(decoded, batch, strict=True)]
 
     def _encode_batch(self, audios: Sequence[Audio]) -> list[Packets]:
@@ -329,6 +343,18 @@ class Codec(ABC):
     def _decode_batch(self, received: Sequence[tuple[Packets, int]]) -> list[Audio]:
         """Decode several payloads as ``_decode`` does each; codecs that gain from a batch override this."""
         return [self._decode(packets, channels) for packets, channels in received]
+
+
+def _got(decoded: Any) -> str:
+    """Describe what a decoder returned that is no float32 of two axes, and say what to change."""
+    if decoded is None:
+        return "None: end _decode with `return`"
+    dtype, shape = getattr(decoded, "dtype", None), np.shape(decoded)
+    if not isinstance(decoded, np.ndarray):
+        return f"{type(decoded).__name__} {shape}: return an array of numpy"
+    remedy = ": return it as .astype('float32')" if decoded.dtype.kind == "f" and dtype != np.float32 else ""
+    remedy = ": return samples with full scale 1.0 as float32" if decoded.dtype.kind in "iu" else remedy
+    return f"{dtype} {shape}{remedy or (': return it as array[None]' if decoded.ndim == 1 else '')}"
 
 
 class CheckpointCodec(Codec):

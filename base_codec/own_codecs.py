@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codec_superb.base_codec.card import Card
-from codec_superb.base_codec.errors import CodecError, CodingFailed
+from codec_superb.base_codec.errors import CodecError, CodingFailed, called_exit
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec, Packets
 from codec_superb.base_codec.returned import FRAME_S, Wanted, sound_of
@@ -44,6 +44,8 @@ class _OwnCodec(Codec):
             return action(*given)
         except (CodecError, MemoryError):
             raise
+        except SystemExit as error:
+            raise CodingFailed(f"{what} {called_exit(error)}") from error
         except Exception as error:
             raise CodingFailed(f"{what} raised {fault(self._file, error)}") from error
 
@@ -91,7 +93,8 @@ class ModuleCodec(_OwnCodec):
     """A torch module with ``encode`` and ``decode``, else with ``forward``."""
 
     def __init__(self, card: Card, module: Any, label: str) -> None:
-        super().__init__(card, label, _file_of(type(module).forward))
+        # static: what TorchScript has in its place fails where it is asked of a class
+        super().__init__(card, label, _file_of(inspect.getattr_static(type(module), "forward")))
         self._module = module
         self._device = "cpu"
 
@@ -105,9 +108,9 @@ class ModuleCodec(_OwnCodec):
         with _inference():
             sound = self._tensor(audio)
             if not has_codes(self._module):
-                made = self._called(f"{self._label}: forward", self._module, sound)
+                made = self._called(f"{self._label}: forward, given {_described(sound)},", self._module, sound)
                 return self._in_one_step(made, "forward", audio)
-            codes = self._called(f"{self._label}: encode", self._module.encode, sound)
+            codes = self._called(f"{self._label}: encode, given {_described(sound)},", self._module.encode, sound)
             if (tokens := _tokens(codes)) is not None:
                 return self._packets(tokens, codes.ndim, audio.shape[1])
             if self.card.bit_source == "measured":
@@ -155,9 +158,8 @@ class ModuleCodec(_OwnCodec):
         axes, samples = struct.unpack("<BQ", packets.side)
         with _inference():
             codes = torch.from_numpy(np.ascontiguousarray(packets.payload)).to(self._device)
-            made = self._called(
-                f"{self._label}: decode", self._module.decode, codes[None] if axes == _BATCHED else codes
-            )
+            codes = codes[None] if axes == _BATCHED else codes
+            made = self._called(f"{self._label}: decode, given {_described(codes)},", self._module.decode, codes)
         return self._sound(_first(made), f"{self._label}: decode", (channels, samples), self.card.sampling_rate)
 
     def _tensor(self, audio: Audio) -> Any:

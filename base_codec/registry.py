@@ -12,6 +12,7 @@ import copy
 import difflib
 import functools
 import importlib
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from typing import Any, TypeGuard
 
 from codec_superb import plugins
 from codec_superb.base_codec import weights
-from codec_superb.base_codec.adapting import as_codec, class_card, settled
+from codec_superb.base_codec.adapting import as_codec, check_methods, class_card, settled
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import CatalogueEntry, merge, read_catalogue
 from codec_superb.base_codec.errors import (
@@ -31,6 +32,7 @@ from codec_superb.base_codec.errors import (
     MissingDependency,
     RefusedSetting,
     UnknownCodec,
+    called_exit,
 )
 from codec_superb.base_codec.file_weights import card_with_files, declared
 from codec_superb.base_codec.interface import CheckpointCodec, Codec
@@ -41,6 +43,8 @@ from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
 from codec_superb.missing_package import not_installed
 
 ENTRY_POINT_GROUP = "codec_superb.codecs"
+_PATH = re.compile(r"/|\.(?:py|wav|flac|mp3|ogg|oga|opus|m4a|aiff?|txt|zip|ya?ml|pth?|npy)$", re.IGNORECASE)
+"""What only paths have; names of codecs have dots too, as lyra_3.2k has."""
 
 
 def names() -> list[str]:
@@ -51,13 +55,40 @@ def names() -> list[str]:
 def card(name: str) -> Card:
     """Return the card of codec ``name`` (or of ``path/to/file.py:NAME``) without importing its packages.
 
-    Raises UnknownCodec with near matches; a Python file is imported, and raises what importing it raises.
+    Raises UnknownCodec with near matches, RefusedSetting for a codec of one's own that takes a name of the catalogue; a
+    Python file is imported, and raises what importing it raises.
     """
     if is_live(name):
-        return live(name).codec.card
+        return _live_card(live(name).codec)
     if plugins.is_file_name(name):
-        return _file_card(name)
+        return _untaken(_file_card(name))
     return _entry(name).card
+
+
+def taken_name(name: str, what: str, suffix: str) -> str:
+    """Return the sentence that refuses ``what`` a name of the catalogue, whose results it would replace; '' if free."""
+    if name not in _catalogue():
+        return ""
+    return (
+        f"{name} is a codec of the catalogue, which is run by `resynth --codec {name}`: name {what} otherwise, such as "
+        f"{name}.{suffix}"
+    )
+
+
+def _untaken(own_card: Card) -> Card:
+    if told := taken_name(own_card.name, "your own codec", "mine"):
+        raise RefusedSetting(told)
+    return own_card
+
+
+def _live_card(codec: Codec) -> Card:
+    entry, own_card = _catalogue().get(codec.card.name), codec.card
+    if entry is not None and entry.target == f"{type(codec).__module__}:{type(codec).__qualname__}":
+        # a codec of the catalogue that somebody opened, with weights and a precision of their choice
+        same = own_card.nominal_kbps == entry.card.nominal_kbps
+        if same and entry.card.settings.items() <= own_card.settings.items():
+            return own_card
+    return _untaken(own_card)
 
 
 def distribution(name: str) -> str:
@@ -130,8 +161,7 @@ def _open_file(name: str, device: str, options: CodecOptions) -> Codec:
         if not _is_codec(thing):
             return as_codec(thing, device=device, label=_label(name)).load(device)
         own_card = _class_card(thing, name)
-        if unwritten := sorted(thing.__abstractmethods__):
-            raise CatalogueError(f"{name}: expected a class with _encode and _decode, it lacks {', '.join(unwritten)}")
+        check_methods(thing, name)
         if issubclass(thing, CheckpointCodec) and not _of_transformers(thing, own_card):
             own_card, folder = card_with_files(own_card, thing.weights_files(), file, options.weights)
             return thing(own_card, folder).load(device)
@@ -145,6 +175,8 @@ def _faults_of(name: str) -> Iterator[None]:
         yield
     except (CodecError, MemoryError):
         raise
+    except SystemExit as error:
+        raise CodecUnusable(f"{name} cannot be loaded: it {called_exit(error)}") from error
     except Exception as error:
         fault = plugins.fault(plugins.file_of(name), error)
         raise CodecUnusable(f"{name} cannot be loaded: {fault}; mend it and call again") from error
@@ -180,18 +212,28 @@ def _file_thing(name: str) -> Any:
     a package that the file lacks.
     """
     path, _, attribute = name.rpartition(":")
+    module = _file_module(name)
+    if not hasattr(module, attribute):
+        raise UnknownCodec(f"{path} has no {attribute}; it has: {_contents(module)}")
+    return getattr(module, attribute)
+
+
+def _file_module(name: str) -> ModuleType:
+    """Import the file of a name, and raise as :func:`_file_thing` does."""
     try:
-        module = plugins.import_file(plugins.file_of(name))
+        return plugins.import_file(plugins.file_of(name))
     except plugins.UnknownPlugin as error:
         raise UnknownCodec(str(error)) from error
     except plugins.PluginError as error:
         raise CatalogueError(str(error)) from error
     except ModuleNotFoundError as error:
         raise MissingDependency(not_installed(name, error.name, str(error.name))) from error
-    if not hasattr(module, attribute):
-        found = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
-        raise UnknownCodec(f"{path} has no {attribute}; it has: {', '.join(found) or 'no class and no function'}")
-    return getattr(module, attribute)
+
+
+def _contents(module: ModuleType) -> str:
+    """Name what a file defines."""
+    found = [key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+    return ", ".join(found) or "no class and no function"
 
 
 def _file_card(name: str) -> Card:
@@ -271,14 +313,30 @@ def _entry(name: str) -> CatalogueEntry:
     family = [known for known in names() if catalogue[known].card.family == name.lower()]
     if family:
         raise UnknownCodec(f"{name!r} is a family and no codec; its codecs are {', '.join(family)}")
+    if told := _about_a_path(name):
+        raise UnknownCodec(told)
     # names are lower case by the card's pattern
     near = difflib.get_close_matches(name.lower(), catalogue, n=5, cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}? " if near else ""
+    hint = f"did you mean {', '.join(near)}? There" if near else "there"
     families = sorted({entry.card.family for entry in catalogue.values()})
     raise UnknownCodec(
-        f"no codec is named {name!r}: {hint}There are {len(catalogue)}, which `codec-superb codecs list` names, in "
-        f"{len(families)} families: {', '.join(families)}"
+        f"no codec is named {name!r}: {hint} are {len(catalogue)} in {len(families)} families, which "
+        f"`codec-superb codecs list` names: {', '.join(families)}"
     )
+
+
+def _about_a_path(name: str) -> str:
+    """Return what to write in place of the path of a file or folder; '' for what looks like the name of a codec."""
+    path, _, attribute = name.rpartition(":") if ":" in name else (name, "", "")
+    if not path.endswith(".py") and attribute.isidentifier() and Path(f"{path}.py").expanduser().is_file():
+        return f"{name} names no file: write {path}.py:{attribute}"
+    if path.endswith(".py") and Path(path).expanduser().is_file():
+        return f"{name} names nothing in the file: write {path}:NAME; it has: {_contents(_file_module(f'{path}:'))}"
+    if not _PATH.search(path):
+        return ""
+    if Path(path).expanduser().exists():
+        return f"{path} is no codec: give sound as a dataset, --dataset {path}; a codec of your own is file.py:NAME"
+    return f"there is no file {path}: a codec is a name that `codec-superb codecs list` shows, or path/to/file.py:NAME"
 
 
 @functools.cache

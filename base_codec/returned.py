@@ -19,6 +19,8 @@ FRAME_S = 0.04
 """Seconds that may be missing at the end: a frame of most codecs; or a frame of the card, where it states a longer."""
 BEYOND_S = 0.2
 """Seconds that may come behind the end: what fills the last frame or block of frames."""
+_NEAR, _NEAR_S = 0.8, 1.0
+"""Lengths of this ratio or nearer, and at most these seconds apart, differ by frames; others by the rate."""
 _INT16 = "divide by 32768 and return float32"
 
 
@@ -118,10 +120,18 @@ def _check_values(sound: Audio, what: str) -> None:
 def _fitted(sound: Audio, what: str, wanted: Wanted) -> Audio:
     """Cut or fill the end by a frame at most."""
     got, samples = sound.shape[1], wanted.samples
-    if got < samples - max(wanted.frame_s, FRAME_S) * wanted.rate or got > samples + BEYOND_S * wanted.rate:
+    missing, beyond = max(wanted.frame_s, FRAME_S) * wanted.rate, BEYOND_S * wanted.rate
+    if samples - missing <= got <= samples + beyond:
+        return np.pad(sound[:, :samples], ((0, 0), (0, max(0, samples - got))))
+    if abs(got - samples) > _NEAR_S * wanted.rate or not _NEAR < got / samples < 1 / _NEAR:
         raise _refused(
             what,
             f"{got} samples for {samples}, {got / samples:.3g} times as many",
             f"return as many as were given, at the same {wanted.rate} Hz, or state its own rate as `sampling_rate`",
         )
-    return np.pad(sound[:, :samples], ((0, 0), (0, max(0, samples - got))))
+    if got < samples:
+        allowed = f"at most {missing:.0f} ({1000 * missing / wanted.rate:.0f} ms) may be missing at the end"
+        remedy = f"{allowed}: pad the sound to whole frames, or state the model's frame_rate in its card"
+    else:
+        remedy = f"at most {beyond:.0f} ({1000 * BEYOND_S:.0f} ms) may come behind the end: cut off what was padded"
+    raise _refused(what, f"{got} samples for {samples}", remedy)

@@ -61,11 +61,21 @@ WeightsOption = Annotated[
 ]
 DtypeOption = Annotated[Dtype, typer.Option("--dtype", help="Precision in which neural codecs compute.")]
 CompileOption = Annotated[bool, typer.Option("--compile", help="Run neural codecs through torch.compile.")]
+
+
+def _kbps(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"expected a number in kbps, such as 6 or 1.5, got {text!r}") from error
+
+
 KbpsOption = Annotated[
     float | None,
     typer.Option(
         "--kbps",
         metavar="K",
+        parser=_kbps,
         help="Declare the bitrate of codecs of your own that do not count their bits; shown as declared, never ranked "
         "with measured ones.",
     ),

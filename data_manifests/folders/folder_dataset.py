@@ -139,16 +139,27 @@ class FolderDataset:
     def _path(self, clip_id: str) -> Path:
         return self.folder / os.fsdecode(self._paths[clip_id])
 
+    @property
+    def assumed_category(self) -> Category | None:
+        """Category of the clips of which nobody states one; None where each has one."""
+        unstated = (
+            clip_id
+            for clip_id in self._ids
+            if not self._rows.get(clip_id, _NOTHING).category and not _category_of_path(clip_id)
+        )
+        return DEFAULT_CATEGORY if self._category is None and any(unstated) else None
+
     def _category_of(self, clip_id: str) -> Category:
-        top = clip_id.split("/", 1)[0]
-        for category in CATEGORIES:
-            if category == top and "/" in clip_id:
-                return category
-        return self._category or DEFAULT_CATEGORY
+        return _category_of_path(clip_id) or self._category or DEFAULT_CATEGORY
 
     def _common_licence(self) -> str:
         licences = {self._rows.get(clip_id, _NOTHING).licence or UNSTATED for clip_id in self._ids}
         return licences.pop() if len(licences) == 1 else "several, stated clip by clip"
+
+
+def _category_of_path(clip_id: str) -> Category | None:
+    top, below, _ = clip_id.partition("/")
+    return next((category for category in CATEGORIES if below and category == top), None)
 
 
 def _list_clips(root: Path) -> tuple[dict[str, bytes], int]:

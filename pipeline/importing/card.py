@@ -14,7 +14,7 @@ from codec_superb import strict_yaml
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.catalogue_file import card_from
 from codec_superb.base_codec.errors import CatalogueError
-from codec_superb.base_codec.registry import names
+from codec_superb.base_codec.registry import taken_name
 from codec_superb.pipeline.errors import PipelineError
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.]*")
@@ -64,11 +64,8 @@ def imported_card(stated: Stated, rate: int, *, codebooks: int | None, measured:
         raise PipelineError(
             f"expected a name of lower-case letters, digits, _ and dots, such as my_codec, got {str(name)[:80]!r}"
         )
-    if name in names():
-        raise PipelineError(
-            f"{name} is a codec of the catalogue, which is run by `resynth --codec {name}`: name what was made "
-            f"elsewhere otherwise, such as {name}.imported"
-        )
+    if told := taken_name(name, "what was made elsewhere", "imported"):
+        raise PipelineError(told)
     fields |= {"name": name, "sampling_rate": fields.get("sampling_rate", rate)}
     fields |= _codebooks(stated.codebook_sizes, fields, codebooks)
     fields |= _bit_source(stated, fields, measured=measured)

@@ -12,6 +12,7 @@ from codec_superb.base_codec.registry import card as card_of
 from codec_superb.base_codec.registry import configure
 from codec_superb.base_codec.weights import check_options_apply
 from codec_superb.data_manifests import Category, Dataset, open_dataset
+from codec_superb.data_manifests.folders.folder_dataset import FolderDataset
 from codec_superb.pipeline.conditions.record import Condition, suffix_of
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.readiness import is_finished, make_ready
@@ -96,7 +97,20 @@ def plan_runs(
     for spec, dataset in opened:
         refuse_output_inside(spec, dataset, asked.out)
     _refuse_twins(plans)
+    _tell_assumed(plans, progress)
     return plans
+
+
+def _tell_assumed(plans: Sequence[Plan], progress: Progress) -> None:
+    """Say of folders and files without a category which one is taken, where a run begins: it decides on the metrics."""
+    begun = {plan.dataset.name for plan in plans if plan.folder.exists()}
+    for name, dataset in {plan.dataset.name: plan.dataset for plan in plans}.items():
+        if name in begun:
+            continue
+        if isinstance(dataset, FolderDataset) and (category := dataset.assumed_category) is not None:
+            progress.message(
+                f"{name}: no category is stated, taken as {category}; say --category audio or music if it is not"
+            )
 
 
 def _refuse_encoders(cards: Sequence[Card]) -> None:

@@ -272,6 +272,9 @@ def import_file(full: Path) -> ModuleType:
                 f"{full} imports {error.name}, which lies beside it, where Python does not look: put "
                 "sys.path.insert(0, str(Path(__file__).parent)) before that import"
             ) from error
+        if isinstance(error, SystemExit):
+            told = 'it calls sys.exit while it is imported: put that below `if __name__ == "__main__":`'
+            raise PluginError(f"{full} cannot be imported: {told}") from error
         if isinstance(error, ModuleNotFoundError) or not isinstance(error, Exception):
             raise
         raise PluginError(f"{full} cannot be imported: {fault(full, error)}; mend it and call again") from error
@@ -290,6 +293,7 @@ def fault(file: Path, error: Exception) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
     if isinstance(error, SyntaxError) and error.filename == str(file):
         lines, said = [error.lineno], error.msg
+    said = " ".join(said.split())  # torch writes a listing of the code around
     return f"{type(error).__name__}: {said}" + (f" (line {lines[-1]})" if lines else "")
 
 

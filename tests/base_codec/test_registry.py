@@ -93,7 +93,7 @@ def test_an_unknown_name_answers_with_near_matches_and_what_exists() -> None:
             ask("Opus_12")
         families = str(raised.value).rpartition(": ")[2].split(", ")
         assert {registry.card(name).family for name in registry.names()} == set(families)
-    with pytest.raises(UnknownCodec, match=r"named '~~~': There are \d+, which .* names, in \d+ families: aac, "):
+    with pytest.raises(UnknownCodec, match=r"named '~~~': there are \d+ in \d+ families, which .* names: aac, "):
         registry.card("~~~")
     with pytest.raises(UnknownCodec, match=r"'sqcodec' is a family and no codec; its codecs are sqcodec_16k_0k75bps, "):
         registry.card("sqcodec")

@@ -67,3 +67,9 @@ def test_one_value_is_one(arguments: list[str], told: str, capsys: pytest.Captur
     assert str(caught.value) == f"{told}; keep one of them"
     assert call(arguments) == 2
     assert capsys.readouterr().err == f"codec-superb: {told}; keep one of them\n"
+
+
+def test_a_bitrate_in_words_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    """What was expected, with an example, and what came."""
+    assert call(["bench", "--codec", "my.py:f", "--kbps", "six"]) == 2
+    assert "'--kbps': expected a number in kbps, such as 6 or 1.5, got 'six'" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from codec_superb.base_codec.adapting import as_codec
 from codec_superb.base_codec.errors import CodecError, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Codec
+from codec_superb.base_codec.live import registered
 from codec_superb.base_codec.options import CodecOptions
 
 pytest.importorskip("torch")
@@ -121,6 +122,16 @@ MISTAKES = {
     "batches": r"returned the shape \(2, 1, 8005\): return \(samples,\) or",
     "too_short": "returned 8005 samples for 16010, 0.5 times as many: return as many as were given, at the same 16000",
     "too_long": "returned 32020 samples for 16010, 2 times as many: .* or state its own rate as `sampling_rate`",
+    "bit_short": r"15310 samples for 16010: at most 640 \(40 ms\) may be missing at the end: pad .* frame_rate",
+    "bit_long": r"19310 samples for 16010: at most 3200 \(200 ms\) may come behind the end: cut off what was padded",
+    "exits": r"my.py:exits called sys.exit\(3\): raise an error that says why, or `return`",
+    "exits_when_made": r"my.py:exits_when_made cannot be loaded: it called sys.exit\('no licence'\)",
+    "Exits": r"least called sys.exit\(\): raise an error that says why",
+    "Flat": r"my.py:Flat: forward, given float32 \(1, 1, 24015\), raised ValueError: too many values .* \(line \d+\)",
+    "RawBytes": r"least: _encode returned bytes: return Packets\(payload\)",
+    "Forgets": r"expected float32 \(1, at least 16010\) from the decoder, got None: end _decode with `return`",
+    "Doubles": r"got float64 \(1, 16010\): return it as \.astype\('float32'\)",
+    "NoSelf": r"my.py:NoSelf: expected _encode\(self, audio\), got _encode\(audio\)",
     "without_data": "returned a Tensor that has no samples",
     "raises": r"my.py:raises raised KeyError: 'key' \(line \d+\)",
     "rate_in_words": "sampling_rate: expected a valid integer.* got '24k'",
@@ -201,3 +212,91 @@ def test_a_function_and_a_module_carry_a_card(mine: Path) -> None:
     assert cards["Net"].weights
     assert cards["Stated"].weights.sha256 == cards["Net"].weights.sha256
     assert coded(registry.open_codec(f"{mine}:Stated"))[0] == 8 * 16_000
+
+
+def test_a_name_of_the_catalogue_is_refused(tmp_path: Path) -> None:
+    """Neither a file's card nor a live object takes one; a codec of the catalogue that somebody opened is itself."""
+    (tmp_path / "taken.py").write_text(
+        "from codec_superb.base_codec.card import Card\n\n\ndef f(audio, rate):\n    return audio\n\n\n"
+        'f.card = Card(name="opus_12k", sampling_rate=16000)\n'
+    )
+    said = "opus_12k is a codec of the catalogue.*: name your own codec otherwise, such as opus_12k.mine"
+    with pytest.raises(RefusedSetting, match=said):
+        registry.card(f"{tmp_path / 'taken.py'}:f")
+    live = as_codec(lambda audio, _rate: audio, name="opus_12k")
+    with registered(live, b"") as known, pytest.raises(RefusedSetting, match=said):
+        registry.card(known)
+    opened = registry.open_codec("opus_12k")
+    with registered(opened, b"") as known:
+        assert registry.card(known) == opened.card
+    with (
+        registered(as_codec(opened, name="opus_6k"), b"") as known,
+        pytest.raises(RefusedSetting, match="opus_6k is a"),
+    ):
+        registry.card(known)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+def test_torchscript_is_a_module(tmp_path: Path) -> None:
+    """A scripted module runs in place and as a file, and its failure is one line with the shape that it was given."""
+    import torch
+
+    (tmp_path / "net.py").write_text(
+        "import torch\n\n\nclass Half(torch.nn.Module):\n    def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
+        "        return x.reshape(1, 1, -1, 10)[0, 0].flatten() / 2\n\n\n"
+        "def scripted():\n    net = torch.jit.script(Half())\n    net.sampling_rate = 16000\n    return net\n"
+    )
+    codec = registry.open_codec(f"{tmp_path / 'net.py'}:scripted")
+    assert np.array_equal(coded(codec)[1], clip() / 2)
+    made = as_codec(codec._module, sampling_rate=8000)  # type: ignore[attr-defined]
+    assert made.card.name == "half"
+    with pytest.raises(
+        CodecError, match=r"Half: forward, given float32 \(1, 1, 7\), raised .*: shape .* is invalid"
+    ) as raised:
+        made.encode(clip()[:, :7], 8000)
+    assert "\n" not in str(raised.value)
+    assert isinstance(made._module, torch.jit.ScriptModule)  # type: ignore[attr-defined]
+
+
+halved = lambda audio, _rate: audio / 2  # noqa: E731 - what is tested
+
+
+def test_a_lambda_has_the_name_that_it_is_known_by() -> None:
+    """Two lambdas of one file are two codecs; one without a name goes by its line."""
+    assert as_codec(halved).card.name == "halved"
+    first, second = (as_codec(each).card.name for each in (
+        lambda audio, _rate: audio,
+        lambda audio, _rate: audio / 2,
+    ))  # fmt: skip
+    assert re.fullmatch(r"lambda_\d+", first)
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("{0}", r"write {0}:NAME; it has: f, Mine$"),
+        ("{0}:", r"write {0}:NAME; it has: f, Mine$"),
+        ("{0}:a-b", r"write {0}:NAME; it has: f, Mine$"),
+        ("{1}:f", r"names no file: write {0}:f$"),
+        ("{1}.wav", r"is no codec: give sound as a dataset, --dataset {1}.wav"),
+        ("none.py", r"^there is no file none.py: .* path/to/file.py:NAME$"),
+        ("none.wav", r"^there is no file none.wav: "),
+        ("{0}:exits", r"{0} has no exits; it has: f, Mine$"),
+    ],
+)
+def test_a_path_is_answered_with_what_to_write(tmp_path: Path, given: str, said: str) -> None:
+    """A file without a name in it, or sound in place of a codec, is not met with the families of the catalogue."""
+    file = tmp_path / "own.py"
+    file.write_text("def f(audio, rate):\n    return audio\n\n\nclass Mine:\n    pass\n")
+    file.with_suffix(".wav").write_bytes(b"")
+    places = (str(file), str(file.with_suffix("")))
+    with pytest.raises(CodecError, match=said.format(*map(re.escape, places))):
+        registry.card(given.format(*places))
+
+
+def test_a_file_that_exits_while_it_is_imported_says_so(tmp_path: Path) -> None:
+    """A script without a guard does not end the program."""
+    (tmp_path / "script.py").write_text("import sys\n\nsys.exit(0)\n")
+    with pytest.raises(CodecError, match=r"it calls sys.exit while it is imported: put that below `if __name__"):
+        registry.card(f"{tmp_path / 'script.py'}:f")

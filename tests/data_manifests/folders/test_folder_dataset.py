@@ -126,6 +126,10 @@ def test_the_category_is_the_first_that_is_known(tmp_path: Path, given: str | No
     (tmp_path / "labels.csv").write_text("path,category\nx/c.wav,audio\n")
     dataset = open_dataset(tmp_path, category=cast("Category | None", given))
     assert {clip_id: dataset.clip(clip_id).category for clip_id in dataset.clip_ids()} == expected
+    assert isinstance(dataset, FolderDataset)
+    assert dataset.assumed_category == (None if given else "speech")
+    (tmp_path / "labels.csv").write_text("path,category\nx/c.wav,audio\nx/b.wav,speech\nspeech.wav,speech\n")
+    assert FolderDataset(tmp_path).assumed_category is None
 
 
 def test_labels_come_from_the_csv_file(tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def test_a_run_finds_its_delay_once_whenever_it_is_stopped(tmp_path: Path) -> No
     late = [said for said in whole.said if "late: removed" in said]
     what = "5 of its first 5 clips come 70 samples at 8000 Hz late: removed, and kept as found"
     assert late == [f"my_late: its delay is not declared, and {what}"]
+    assert whole.said[0] == "clips: no category is stated, taken as speech; say --category audio or music if it is not"
     assert again.said == []
     conditioned = RunFolder(tmp_path / "whole" / "my_late@repeat_2" / "clips")
     for folder in (undisturbed, resumed, conditioned):

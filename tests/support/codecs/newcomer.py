@@ -45,6 +45,31 @@ class Least(Codec):
         return np.frombuffer(packets.payload, np.int8).reshape(channels, -1).astype(np.float32) / 127
 
 
+class RawBytes(Least):
+    def _encode(self, audio):
+        return super()._encode(audio).payload
+
+
+class Forgets(Least):
+    def _decode(self, packets, channels):
+        super()._decode(packets, channels)
+
+
+class Doubles(Least):
+    def _decode(self, packets, channels):
+        return super()._decode(packets, channels).astype(float)
+
+
+class NoSelf(Least):
+    def _encode(audio):
+        return Packets(b"")
+
+
+class Exits(Least):
+    def _decode(self, packets, channels):
+        raise SystemExit
+
+
 class Net(torch.nn.Module):
     """8 bits a sample in frames of 160."""
 
@@ -96,6 +121,11 @@ class Few(Net):
 class Small(Net):
     def __init__(self):
         super().__init__(size=100)
+
+
+class Flat(Forward):
+    def forward(self, x):
+        (samples,) = x.shape
 
 
 class NoRate(torch.nn.Module):
@@ -189,6 +219,24 @@ def batches(audio, rate):
 
 def too_short(audio, rate):
     return audio[: audio.size // 2]
+
+
+def bit_short(audio, rate):
+    return audio[:-700]
+
+
+def bit_long(audio, rate):
+    return np.pad(audio, (0, 3300))
+
+
+def exits(audio, rate):
+    import sys
+
+    sys.exit(3)
+
+
+def exits_when_made():
+    raise SystemExit("no licence")
 
 
 def too_long(audio, rate):
