@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from codec_superb.api.live import generators_kept
 from codec_superb.api.progress import bars, prepare_fetched
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
@@ -77,6 +78,7 @@ class AudioDataset:
         return f"<dataset {self.name}: {len(self)} clips>"
 
 
+@generators_kept()
 def open_dataset(dataset: str | Path, *, category: Category | None = None, progress: bool = True) -> AudioDataset:
     """Open a dataset by name, or a folder of audio; one that is fetched, such as ``mini``, is fetched first.
 

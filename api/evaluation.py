@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from codec_superb.api.live import device_of, identity, modules_of, no_identity, undisturbed
+from codec_superb.api.folder import Folder
+from codec_superb.api.live import device_of, generators_kept, identity, modules_of, no_identity, undisturbed
 from codec_superb.api.opened import OpenedCodec
 from codec_superb.api.pool import workers_for
 from codec_superb.api.progress import bars, prepare_fetched
@@ -45,6 +43,7 @@ class _Codec(NamedTuple):
     """Whether workers that ran it may stay."""
 
 
+@generators_kept()
 def evaluate(
     codec: object,
     dataset: Place | Sequence[Place] = "mini",
@@ -89,7 +88,7 @@ def evaluate(
     conditions = conditions_of(_names(condition), "clean")
     find_metrics(keys or ())
     choices = choose(adopt(probes), models or ())
-    folder = _Folder(out)
+    folder = Folder(out)
     with ExitStack() as stack:
         bar = stack.enter_context(bars(shown=progress))
         its = stack.enter_context(_ready(codec, name, sampling_rate, kbps, device))
@@ -110,6 +109,7 @@ def evaluate(
     return probe(result, probes, backends=models, workers=workers, progress=progress) if probes else result
 
 
+@generators_kept()
 def probe(
     result: Result,
     applications: Names,
@@ -182,15 +182,6 @@ def _ready(
                 yield _Codec(known, on, live=True, holds_nothing=True)
             finally:
                 let_go()
-
-
-class _Folder:
-    """A folder of runs; a temporary one is removed with this object."""
-
-    def __init__(self, out: Place | None) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="codec_superb-")) if out is None else Path(out).expanduser()
-        if out is None:
-            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def _several(given: Place | Sequence[Place]) -> list[Place]:

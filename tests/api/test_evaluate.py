@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import runpy
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +31,14 @@ from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
 
 QUICK: dict[str, Any] = {"metrics": ["mel", "stoi"], "progress": False, "workers": 0}
+FIRST_CALL = """
+import os, random, signal, sys
+state = random.getstate()
+import codec_superb as cs
+result = cs.evaluate(sys.argv[1], sys.argv[2], metrics=["mel"], progress=False, workers=0, limit=1)
+print(random.getstate() == state, "rich" in sys.modules, result.home.path, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 TYPED = Path(__file__).parents[1] / "typed/python_user.py"
 
 
@@ -195,3 +208,27 @@ def test_a_typed_script_of_a_user_runs(clips: Path) -> None:
     """The script that mypy reads in strict mode uses every name, and runs."""
     result = runpy.run_path(str(TYPED))["main"](str(clips))
     assert result.codecs == ("halve",)
+
+
+def test_a_first_call_draws_nothing_and_a_killed_process_leaves_nothing(
+    clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Imports draw from ``random`` too; the next call removes the folder of a process that is no more, and only it."""
+    temporary = os.environ | {"TMPDIR": str(tmp_path)}
+    program = [sys.executable, "-c", FIRST_CALL, "g711_alaw", str(clips)]
+    done = subprocess.run(program, check=False, capture_output=True, text=True, env=temporary)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    same, drawn, folder = done.stdout.split()
+    assert (same, drawn) == ("True", "True")  # rich draws when it is imported
+    assert Path(folder).is_dir()
+    (tmp_path / "codec_superb-mine").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    alive = cs.evaluate("g711_alaw", clips, limit=1, **QUICK)
+    assert not Path(folder).exists()
+    cs.evaluate("g711_alaw", clips, limit=1, **QUICK)
+    assert alive.folders[0].is_dir()
+    clip = alive.clips[0]
+    del alive
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["codec_superb-mine"]
+    with pytest.raises(PipelineError, match="temporary folder ended with its result: keep the result, or use out="):
+        clip.resynthesis()
