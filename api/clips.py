@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codec_superb.api.folder import PREFIX
+from codec_superb.api.given import check_there
 from codec_superb.data_manifests import Category
 from codec_superb.pipeline.comparison.results import ResultDataset
 from codec_superb.pipeline.errors import PipelineError
@@ -66,12 +66,7 @@ class Clip:
             raise PipelineError(f"{self.codec}: {self.id} has no resynthesis: {self.row.error}")
         if self.origin.source.is_file():
             raise PipelineError(f"{self.origin.source} is a submission, which holds no sound: load the run folder")
-        if not self.origin.source.exists():
-            raise PipelineError(
-                f"{self.codec}: {self.id}: its temporary folder ended with its result: keep the result, or use out="
-                if any(part.startswith(PREFIX) for part in self.origin.source.parts)
-                else f"{self.origin.source} is not there any more: {self.id} has no sound without its run folder"
-            )
+        check_there(self.origin.source)
         return read_audio(RunFolder(self.origin.source).audio_path(self.id), self.row.resynthesis_sha256)
 
     def __repr__(self) -> str:

@@ -139,6 +139,15 @@ def device_of(modules: Iterable[Any]) -> str | None:
     return None if not kinds else "cuda" if "cuda" in kinds else "cpu"
 
 
+def cuda_here() -> bool:
+    """Whether torch finds a CUDA device; without torch there is none."""
+    try:
+        import torch
+    except ImportError:
+        return False
+    return bool(torch.cuda.is_available())
+
+
 @contextmanager
 def generators_kept() -> Iterator[None]:
     """Give random generators back as they were: packages draw from them too, some when they are imported."""

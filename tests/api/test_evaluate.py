@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from codec_superb.base_codec.errors import CodecError, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Packets
 from codec_superb.base_codec.live import live
+from codec_superb.data_manifests import DatasetError
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
@@ -202,6 +203,36 @@ def test_what_cannot_be_evaluated_is_said(clips: Path) -> None:
         cs.evaluate(Quantiser(), clips, device="cuda")
     with pytest.raises(PipelineError, match="limit"):
         cs.evaluate(Plain, clips, limit=0, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda clips: cs.evaluate(Plain, clips, category="spech"), PipelineError, "speech, audio or music"),  # type: ignore[arg-type]
+        (lambda clips: cs.evaluate(Plain, clips, limit=2.5), PipelineError, "whole number of clips"),  # type: ignore[arg-type]
+        (lambda clips: cs.evaluate(np.abs, clips, kbps="6"), RefusedSetting, "bitrate as a number above 0, got '6'"),  # type: ignore[arg-type]
+        (lambda clips: cs.evaluate(Plain, clips, workers=-1), PipelineError, "or 0 for this process alone, got -1"),
+        (lambda clips: cs.evaluate([Plain, Plain], clips), RefusedSetting, "one at a time, then add"),
+        (lambda clips: cs.evaluate(Plain, clips, device="gpu"), RefusedSetting, "auto, cpu or cuda, got 'gpu'"),  # type: ignore[arg-type]
+        (lambda clips: cs.load([clips, clips]), PipelineError, "got a list: of several write load"),  # type: ignore[arg-type]
+        (lambda _: cs.load("nix"), PipelineError, "no file or folder nix"),
+        (lambda clips: cs.open_dataset(clips)[0], DatasetError, "no clip 0: a clip is taken by its id"),  # type: ignore[index]
+        (lambda clips: cs.open_dataset(clips, category="spech"), PipelineError, "speech, audio or music"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_is_answered_with_a_sentence(
+    clips: Path, call: Callable[[Path], object], error: type[Exception], words: str
+) -> None:
+    """Never an error of Python's own."""
+    with pytest.raises(error, match=words):
+        call(clips)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is here")
+def test_an_object_is_not_sent_to_a_device_that_is_not_there(clips: Path) -> None:
+    """It stays where it is."""
+    with pytest.raises(RefusedSetting, match="no CUDA device here; leave device out, an object stays where it is"):
+        cs.evaluate(lambda audio, rate: audio, clips, device="cuda")
 
 
 def test_a_typed_script_of_a_user_runs(clips: Path) -> None:
