@@ -16,17 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    "",
-    "first",
-    "second",
-    "difference",
-    "95 % interval",
-    "first better",
-    "clips",
-    "wins/losses",
-    "p",
-    "effect r",
-)
+    "", "first", "second", "difference", "95 % interval", "first better", "clips", "wins/losses", "p", "effect r",
+)  # fmt: skip
 DECIMALS = 3
 SCORE = "overall score"
 
@@ -102,5 +93,5 @@ def _cells(row: _Row) -> tuple[tuple[str, str], ...]:
     better = text.percent(result.first_better if known else None)
     numbers = (*means, text.signed(result.difference, DECIMALS), ends, better)
     counts = "" if row.wins is None else f"{row.wins}/{row.losses}"
-    tested = ("", "") if row.test is None else (text.p_value(row.test.p), text.number(row.test.rank_biserial, 2))
+    tested = ("", "") if row.test is None else (text.p_value(row.test.p), text.signed(row.test.rank_biserial, 2))
     return tuple((cell, "") for cell in (row.figure, *numbers, str(row.clips), counts, *tested))

@@ -16,9 +16,7 @@ from codec_superb.pipeline.workers.devices import Device
 def check_codec(codec: object) -> None:
     """Refuse several codecs at once."""
     if isinstance(codec, list | tuple | set | dict):
-        raise RefusedSetting(
-            f"expected one codec, got a {type(codec).__name__}: evaluate one at a time, then add: a + b"
-        )
+        raise RefusedSetting(f"expected one codec, got a {type(codec).__name__}: evaluate one at a time, then a + b")
 
 
 def check_category(category: object) -> None:

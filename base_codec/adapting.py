@@ -73,9 +73,7 @@ def settled(card: Card, options: CodecOptions) -> Card:
     """
     if options.kbps is not None:
         if card.bit_source == "measured":
-            raise RefusedSetting(
-                f"{card.name} counts the bits of each clip: leave out the bitrate (kbps {options.kbps:g})"
-            )
+            raise RefusedSetting(f"{card.name} counts the bits of each clip: leave out kbps {options.kbps:g}")
         if not 0 < options.kbps < float("inf"):
             raise RefusedSetting(f"{card.name}: expected a bitrate (kbps) above 0, got {options.kbps:g}")
         card = card.model_copy(update={"nominal_kbps": float(options.kbps), "bit_source": "declared"})

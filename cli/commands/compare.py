@@ -9,7 +9,7 @@ import typer
 
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
-from codec_superb.web.text import MISSING, number, p_value, percent, signed
+from codec_superb.web.text import number, p_value, percent, signed
 
 if TYPE_CHECKING:
     from codec_superb.pipeline.comparison.codecs import ComparisonReport
@@ -80,7 +80,7 @@ def _compare_published(path: Path, *, as_json: bool) -> None:
             (
                 f"{entry.where}: {entry.figure}", f"{entry.ours:.3f}",
                 f"[{entry.low:.3f}, {entry.high:.3f}]" if entry.low is not None and entry.high is not None else "–",
-                f"{entry.published:.3f}", f"{entry.difference:+.3f}",
+                f"{entry.published:.3f}", signed(entry.difference, 3),
             )
             for entry in report.figures
             if entry.table == table
@@ -126,7 +126,7 @@ def print_comparison(report: ComparisonReport) -> None:
 def _tested(test: PairedTest | None) -> tuple[str, ...]:
     if test is None:
         return ("–",) * len(TESTED)
-    effects = (MISSING if value is None else f"{value:+.2f}" for value in (test.rank_biserial, test.cohen_dz))
+    effects = (signed(value, 2) for value in (test.rank_biserial, test.cohen_dz))
     return p_value(test.p), *effects, str(test.clusters)
 
 

@@ -212,7 +212,7 @@ def test_what_cannot_be_evaluated_is_said(clips: Path) -> None:
         (lambda clips: cs.evaluate(Plain, clips, limit=2.5), PipelineError, "whole number of clips"),  # type: ignore[arg-type]
         (lambda clips: cs.evaluate(np.abs, clips, kbps="6"), RefusedSetting, "bitrate as a number above 0, got '6'"),  # type: ignore[arg-type]
         (lambda clips: cs.evaluate(Plain, clips, workers=-1), PipelineError, "or 0 for this process alone, got -1"),
-        (lambda clips: cs.evaluate([Plain, Plain], clips), RefusedSetting, "one at a time, then add"),
+        (lambda clips: cs.evaluate([Plain, Plain], clips), RefusedSetting, "one at a time, then a"),
         (lambda clips: cs.evaluate(Plain, clips, device="gpu"), RefusedSetting, "auto, cpu or cuda, got 'gpu'"),  # type: ignore[arg-type]
         (lambda clips: cs.load([clips, clips]), PipelineError, "got a list: of several write load"),  # type: ignore[arg-type]
         (lambda _: cs.load("nix"), PipelineError, "no file or folder nix"),
