@@ -25,15 +25,15 @@ def check_category(category: object) -> None:
         raise PipelineError(f"category: expected {_either(CATEGORIES)}, got {category!r}")
 
 
-def check_limit(limit: object) -> None:
+def check_limit(limit: Any) -> None:
     """Refuse a limit that is no number of clips."""
-    if limit is not None and (not _is_whole(limit) or int(limit) < 1):
+    if limit is not None and (not _is_whole(limit) or limit < 1):
         raise PipelineError(f"limit: expected a whole number of clips, at least 1, got {limit!r}")
 
 
-def check_workers(workers: object) -> None:
+def check_workers(workers: Any) -> None:
     """Refuse what is no number of processes."""
-    if workers is not None and (not _is_whole(workers) or int(workers) < 0):
+    if workers is not None and (not _is_whole(workers) or workers < 0):
         raise PipelineError(f"workers: expected a number of processes, or 0 for this process alone, got {workers!r}")
 
 
