@@ -45,9 +45,15 @@ def taken(sound: Sound, name: str = "sound") -> NDArray[np.floating[Any]]:
     if array.dtype not in (np.float32, np.float64):
         raise InvalidAudio(
             f"The {name} must be an array of float32 or float64 in [-1, 1]; got {_kind(sound)}: "
-            f"{_remedy(str(array.dtype))}."
+            f"{_remedy(str(array.dtype)) if array.ndim and array.dtype.kind in 'biufc' else 'read it first'}."
         )
     return array
+
+
+def check_axes(array: NDArray[Any], name: str) -> None:
+    """Refuse ``(samples, 1)`` and ``(samples, 2)``: what stands first is no channel. Raises InvalidAudio."""
+    if array.ndim > 1 and array.shape[-1] <= 2 < array.shape[-2]:  # noqa: PLR2004 - channels
+        raise InvalidAudio(f"The {name} has the shape {array.shape}, samples first; give its transpose, array.T.")
 
 
 def _kind(sound: object) -> str:
@@ -65,5 +71,6 @@ def as_channels(sound: Sound, name: str = "sound") -> tuple[NDArray[np.float32],
     array = taken(sound, name)
     if array.ndim not in (1, 2) or not array.size:
         raise InvalidAudio(f"The {name} must be (samples,) or (channels, samples); got shape {array.shape}.")
+    check_axes(array, name)
     form = Form(array.ndim, sound if hasattr(sound, "detach") else None)
     return np.ascontiguousarray(np.atleast_2d(array), dtype=np.float32), form

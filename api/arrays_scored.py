@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, overload
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codec_superb.api.arrays import Sound, taken
+from codec_superb.api.arrays import Sound, check_axes, taken
 from codec_superb.metrics.errors import InvalidAudio, MetricError
 from codec_superb.metrics.plugged import find_metrics
 from codec_superb.metrics.score import MetricResult, score_pair
-from codec_superb.metrics.table import Category, Metric, metrics_for
+from codec_superb.metrics.table import CATEGORIES, Category, Metric, metrics_for
 
 Batch: TypeAlias = NDArray[np.float64]
 Errors = Literal["raise", "nan"]
@@ -56,6 +56,10 @@ def score(
     A metric without a meaning on a pair is NaN. One that crashes raises MetricError with its reason; with
     ``errors="nan"`` it is NaN too, and a warning says why. Raises InvalidAudio for what is no pair, UnknownMetric.
     """
+    if category not in CATEGORIES:
+        raise MetricError(f"category: expected {', '.join(CATEGORIES)}, got {category!r}")
+    if errors not in get_args(Errors):
+        raise MetricError(f"errors: expected 'raise' or 'nan', got {errors!r}")
     keys = metrics_for(category) if metrics is None else [metrics] if isinstance(metrics, str) else metrics
     rows = find_metrics(keys)
     given = scored(reference, resynthesis, rate, rows)
@@ -89,12 +93,14 @@ def _sounds(given: Sound, name: str) -> tuple[list[NDArray[Any]], bool]:
         raise InvalidAudio(
             f"The {name} must be (samples,), (batch, samples) or (batch, channels, samples); got shape {array.shape}."
         )
+    check_axes(array, name)
     return [_mono(each, name) for each in array], True
 
 
 def _mono(array: NDArray[Any], name: str) -> NDArray[Any]:
     if array.ndim not in (1, 2) or not array.size:
         raise InvalidAudio(f"A {name} in a batch must be (samples,) or (channels, samples); got shape {array.shape}.")
+    check_axes(array, name)
     return array if array.ndim == 1 else np.asarray(array.mean(axis=0, dtype=array.dtype))
 
 

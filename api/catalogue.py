@@ -7,10 +7,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from codec_superb.api.given import check_category
+from codec_superb.api.live import generators_kept
 from codec_superb.api.progress import bars, prepare_fetched
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
-from codec_superb.data_manifests import Category, Dataset, Labels, Manifest, list_manifests
+from codec_superb.data_manifests import Category, Dataset, DatasetError, Labels, Manifest, list_manifests
 from codec_superb.data_manifests import open_dataset as open_listed
 from codec_superb.data_manifests.catalogue import announced_manifests
 from codec_superb.metrics.plugged import known_metrics
@@ -65,8 +67,11 @@ class AudioDataset:
         return len(self.dataset)
 
     def __getitem__(self, clip: str) -> DatasetClip:
-        """Decode a clip. Raises KeyError for an unknown id, AudioFileError for a file that cannot be decoded."""
-        found = self.dataset.clip(clip)
+        """Decode a clip. Raises DatasetError for an unknown id, AudioFileError for a file that cannot be decoded."""
+        try:
+            found = self.dataset.clip(clip)
+        except (KeyError, TypeError, AttributeError):
+            raise DatasetError(f"{self.name} has no clip {clip!r}: a clip is taken by its id, one of .ids") from None
         audio, rate = found.load()
         return DatasetClip(found.id, audio, rate, found.category, found.labels)
 
@@ -77,11 +82,13 @@ class AudioDataset:
         return f"<dataset {self.name}: {len(self)} clips>"
 
 
+@generators_kept()
 def open_dataset(dataset: str | Path, *, category: Category | None = None, progress: bool = True) -> AudioDataset:
     """Open a dataset by name, or a folder of audio; one that is fetched, such as ``mini``, is fetched first.
 
     Raises DatasetError with what to do for one that is not on this machine.
     """
+    check_category(category)
     with bars(shown=progress) as bar:
         prepare_fetched([str(dataset)], bar)
     return AudioDataset(open_listed(dataset, category=category))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codec_superb.api.given import check_there
 from codec_superb.data_manifests import Category
 from codec_superb.pipeline.comparison.results import ResultDataset
 from codec_superb.pipeline.errors import PipelineError
@@ -63,8 +64,9 @@ class Clip:
         """
         if self.row.resynthesis_sha256 is None:
             raise PipelineError(f"{self.codec}: {self.id} has no resynthesis: {self.row.error}")
-        if not self.origin.source.is_dir():
+        if self.origin.source.is_file():
             raise PipelineError(f"{self.origin.source} is a submission, which holds no sound: load the run folder")
+        check_there(self.origin.source)
         return read_audio(RunFolder(self.origin.source).audio_path(self.id), self.row.resynthesis_sha256)
 
     def __repr__(self) -> str:

@@ -15,7 +15,9 @@ from codec_superb.web import text
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("", "first", "second", "difference", "95 % interval", "clips", "wins/losses", "p", "effect r")
+COLUMNS = (
+    "", "first", "second", "difference", "95 % interval", "first better", "clips", "wins/losses", "p", "effect r",
+)  # fmt: skip
 DECIMALS = 3
 SCORE = "overall score"
 
@@ -85,8 +87,11 @@ class Comparison:
 
 def _cells(row: _Row) -> tuple[tuple[str, str], ...]:
     result = row.result
-    numbers = (text.number(value, DECIMALS) for value in (result.first, result.second, result.difference))
-    ends = text.interval(result.low, result.high, DECIMALS)
+    means = (text.number(value, DECIMALS) for value in (result.first, result.second))
+    known = result.low is not None and result.high is not None  # a single clip has no interval
+    ends = f"[{text.signed(result.low, DECIMALS)}, {text.signed(result.high, DECIMALS)}]" if known else ""
+    better = text.percent(result.first_better if known else None)
+    numbers = (*means, text.signed(result.difference, DECIMALS), ends, better)
     counts = "" if row.wins is None else f"{row.wins}/{row.losses}"
-    tested = ("", "") if row.test is None else (text.p_value(row.test.p), text.number(row.test.rank_biserial, 2))
-    return tuple((cell, "") for cell in (row.figure, *numbers, ends, str(row.clips), counts, *tested))
+    tested = ("", "") if row.test is None else (text.p_value(row.test.p), text.signed(row.test.rank_biserial, 2))
+    return tuple((cell, "") for cell in (row.figure, *numbers, str(row.clips), counts, *tested))

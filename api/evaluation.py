@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from codec_superb.api.live import device_of, identity, modules_of, no_identity, undisturbed
+from codec_superb.api.folder import Folder
+from codec_superb.api.given import check_category, check_codec, check_device, check_kbps, check_limit, paths
+from codec_superb.api.live import cuda_here, device_of, generators_kept, identity, modules_of, no_identity, undisturbed
 from codec_superb.api.opened import OpenedCodec
 from codec_superb.api.pool import workers_for
 from codec_superb.api.progress import bars, prepare_fetched
@@ -45,6 +44,7 @@ class _Codec(NamedTuple):
     """Whether workers that ran it may stay."""
 
 
+@generators_kept()
 def evaluate(
     codec: object,
     dataset: Place | Sequence[Place] = "mini",
@@ -84,12 +84,17 @@ def evaluate(
     from codec_superb.pipeline.resynthesis.stage import resynthesise
     from codec_superb.pipeline.scoring.stage import score
 
+    check_codec(codec)
+    check_limit(limit)
+    check_kbps(kbps)
+    check_category(category)
+    check_device(device)
     datasets = [str(each) for each in _several(dataset)]
     keys, probes, models = _names(metrics), application_names(_names(applications) or ()), _names(backends)
     conditions = conditions_of(_names(condition), "clean")
     find_metrics(keys or ())
     choices = choose(adopt(probes), models or ())
-    folder = _Folder(out)
+    folder = Folder(out)
     with ExitStack() as stack:
         bar = stack.enter_context(bars(shown=progress))
         its = stack.enter_context(_ready(codec, name, sampling_rate, kbps, device))
@@ -110,6 +115,7 @@ def evaluate(
     return probe(result, probes, backends=models, workers=workers, progress=progress) if probes else result
 
 
+@generators_kept()
 def probe(
     result: Result,
     applications: Names,
@@ -143,9 +149,9 @@ def load(*sources: Place) -> Result:
     Raises RunFolderError for a run that is not scored, SubmissionError for a file that does not pass its check,
     PipelineError where one codec has a dataset twice.
     """
-    paths = [Path(source).expanduser() for source in sources]
-    files = [path for path in paths if path.is_file()]
-    folders = [path for path in paths if not path.is_file()]
+    given = paths(sources)
+    files = [path for path in given if path.is_file()]
+    folders = [path for path in given if not path.is_file()]
     runs = [run.path for run in find_runs(folders)] if folders or not files else []
     return Result(combine(load_results(path) for path in (*files, *runs)), None, evaluate)
 
@@ -171,6 +177,10 @@ def _ready(
     place = device_of(modules)
     if device not in {"auto", place or device}:
         raise RefusedSetting(f"device={device!r}: the model lies on {place}; move it yourself, or leave device out")
+    if device == "cuda" and place is None and not cuda_here():
+        raise RefusedSetting(
+            "device='cuda': torch finds no CUDA device here; leave device out, an object stays where it is"
+        )
     on: Device = "cuda" if "cuda" in {place, device} else "cpu"
     made = as_codec(codec, name=name, sampling_rate=sampling_rate, kbps=kbps, device=on)
     with undisturbed(modules):
@@ -182,15 +192,6 @@ def _ready(
                 yield _Codec(known, on, live=True, holds_nothing=True)
             finally:
                 let_go()
-
-
-class _Folder:
-    """A folder of runs; a temporary one is removed with this object."""
-
-    def __init__(self, out: Place | None) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="codec_superb-")) if out is None else Path(out).expanduser()
-        if out is None:
-            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def _several(given: Place | Sequence[Place]) -> list[Place]:

@@ -139,15 +139,32 @@ def device_of(modules: Iterable[Any]) -> str | None:
     return None if not kinds else "cuda" if "cuda" in kinds else "cpu"
 
 
+def cuda_here() -> bool:
+    """Whether torch finds a CUDA device; without torch there is none."""
+    try:
+        import torch
+    except ImportError:
+        return False
+    return bool(torch.cuda.is_available())
+
+
 @contextmanager
-def undisturbed(modules: Iterable[Any]) -> Iterator[None]:
-    """Put modules into evaluation mode, and gradients off; afterwards modes and random generators are as before."""
+def generators_kept() -> Iterator[None]:
+    """Give random generators back as they were: packages draw from them too, some when they are imported."""
     with ExitStack() as stack:
         stack.callback(random.setstate, random.getstate())
         stack.callback(np.random.set_state, np.random.get_state())  # noqa: NPY002 - the generator that others share
         if (torch := sys.modules.get("torch")) is not None:
             on_cuda = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
             stack.enter_context(torch.random.fork_rng(devices=on_cuda))
+        yield
+
+
+@contextmanager
+def undisturbed(modules: Iterable[Any]) -> Iterator[None]:
+    """Put modules into evaluation mode, and gradients off; afterwards modes are as before."""
+    with ExitStack() as stack:
+        if (torch := sys.modules.get("torch")) is not None:
             stack.enter_context(torch.no_grad())
         for module in modules:
             for part in module.modules():  # one by one: a frozen layer stays in evaluation mode

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from codec_superb.api.arrays import Sound, as_channels
+from codec_superb.api.live import generators_kept
 from codec_superb.api.progress import bars
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.interface import Codec, Encoded
@@ -61,6 +62,7 @@ class OpenedCodec:
         return f"<codec {self.card.name}: {self.card.title}>"
 
 
+@generators_kept()
 def open_codec(
     codec: object,
     *,

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from codec_superb.api.given import check_workers
 from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.in_process import InProcessExecutor
 
@@ -23,6 +24,7 @@ def workers_for(count: int | None, *, keep: bool) -> Iterator[Executor]:
     With ``keep`` they stay, idle, for the next call in the same circumstances; an error ends them. Models and the
     user's own files are no work for workers that stay: memory would not be free, and an edited file not be read.
     """
+    check_workers(count)
     if count == 0:
         with InProcessExecutor() as here:
             yield here

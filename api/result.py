@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from codec_superb.api.clips import Clip
 from codec_superb.api.comparison import Comparison
+from codec_superb.api.given import check_category, check_there
 from codec_superb.api.rendering import data_frame
 from codec_superb.api.result_tables import application_rows, clip_rows, codec_rows, tables
 from codec_superb.base_codec.card import Card
@@ -67,7 +68,9 @@ class Result:
     def folders(self) -> list[Path]:
         """Run folders. Raises PipelineError where some of it was loaded from submission files."""
         found = [of.source for entry in self.entries for of in entry.datasets]
-        if files := [path for path in found if not path.is_dir()]:
+        for path in found:
+            check_there(path)
+        if files := [path for path in found if path.is_file()]:
             raise PipelineError(f"{files[0]} is a submission, which holds no sound: load the run folders for this")
         return found
 
@@ -176,6 +179,7 @@ class Result:
         from codec_superb.web.theme import family_styles
 
         results = codec_results(self.entries, {})
+        check_category(category)
         shown = category or next((row.summary.category for row in results), "speech")
         rows = [row for row in results if row.summary.category == shown]
         table = {key: row for entry in self.entries for key, row in entry.table().items() if key in entry.metrics}

@@ -73,9 +73,9 @@ def settled(card: Card, options: CodecOptions) -> Card:
     """
     if options.kbps is not None:
         if card.bit_source == "measured":
-            raise RefusedSetting(f"{card.name} counts the bits of each clip: leave out --kbps {options.kbps:g}")
+            raise RefusedSetting(f"{card.name} counts the bits of each clip: leave out kbps {options.kbps:g}")
         if not 0 < options.kbps < float("inf"):
-            raise RefusedSetting(f"{card.name}: expected --kbps above 0, got {options.kbps:g}")
+            raise RefusedSetting(f"{card.name}: expected a bitrate (kbps) above 0, got {options.kbps:g}")
         card = card.model_copy(update={"nominal_kbps": float(options.kbps), "bit_source": "declared"})
     if options.delay is not None and card.delay_samples is None:
         card = card.model_copy(update={"delay_samples": options.delay, "delay_source": "found"})

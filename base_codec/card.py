@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from math import ceil, log2
-from typing import Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
+
+from codec_superb.base_codec.errors import CardError
+from codec_superb.field_faults import sentences
 
 Kind = Literal["classical", "neural", "lossless", "not stated"]
 KINDS = ("classical", "neural", "lossless")
@@ -196,6 +207,19 @@ class Card(BaseModel):
     conceals_loss: str | None = None
     """What the codec's own decoder does about a lost packet, one sentence; None where it does nothing, and silence, or
     the last frame of tokens, takes the packet's place."""
+
+    if not TYPE_CHECKING:  # the fields are the parameters
+
+        def __init__(self, *unnamed: object, **fields: object) -> None:
+            if unnamed:
+                raise CardError('a card takes its fields by name: Card(name="mine", sampling_rate=24000)')
+            try:
+                super().__init__(**fields)
+            except ValidationError as error:
+                raise CardError(f"the card is not valid: {sentences(error)}") from error
+
+        # pydantic's own mark: files are validated as before, without a call of this
+        __init__.__pydantic_base_init__ = True
 
     @model_serializer(mode="wrap")
     def _without_usual_sources(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -49,5 +49,9 @@ class CatalogueError(CodecError):
     """A catalogue file does not follow its form, or two of them claim one name; the text shows both targets."""
 
 
+class CardError(CatalogueError, ValueError):
+    """A card was made with a field that is missing, unknown or wrong; the text has a sentence for each."""
+
+
 class MissingWeights(CodecError):
     """The codec's trained weights were not found; the text names the files, the command and the folder."""

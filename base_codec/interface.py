@@ -86,7 +86,13 @@ class Codec(ABC):
 
     card: Card
 
-    def __init__(self, card: Card) -> None:
+    def __init__(self, card: Card | None = None) -> None:
+        card = getattr(type(self), "card", None) if card is None else card
+        if not isinstance(card, Card):
+            raise RefusedSetting(
+                f"{type(self).__name__}: expected a card, as a class attribute or as its first argument, such as "
+                f'card = Card(name="mine", sampling_rate=24000), got {type(card).__name__}'
+            )
         if card.encoder_rates and not self._overrides("_encode_at"):
             raise RefusedSetting(
                 f"{card.name}: expected no encoder_rates, since {type(self).__name__} encodes at the card's rate alone "

@@ -55,7 +55,7 @@ def check_options_apply(options: CodecOptions, cards: Sequence[Card]) -> None:
     names = ", ".join(card.name for card in cards)
     if options.kbps is not None and not any(card.bit_source != "measured" for card in cards):
         raise RefusedSetting(
-            f"--kbps declares the bitrate of a codec that does not count its bits; {names}: counted, leave it out"
+            f"kbps declares the bitrate of a codec that does not count its bits; {names}: counted, leave it out"
         )
     model = options._replace(weights=None, kbps=None, delay=None)
     if model != DEFAULT_OPTIONS and not any(map(takes_options, cards)):

@@ -111,7 +111,7 @@ def _checked(audio: ArrayLike, name: str) -> NDArray[np.float64]:
 
 def _checked_rate(rate: int) -> int:
     low, high = _RATE_RANGE
-    if int(rate) != rate or not low <= rate <= high:
+    if not isinstance(rate, int | float | np.integer | np.floating) or int(rate) != rate or not low <= rate <= high:
         raise InvalidAudio(f"The sampling rate must be a whole number of Hz from {low} to {high}; got {rate!r}.")
     return int(rate)
 

@@ -19,6 +19,17 @@ def number(value: float | None, decimals: int) -> str:
     return text.replace("-", _MINUS)
 
 
+def signed(value: float | None, decimals: int) -> str:
+    """Write a difference as ``number`` does, with a sign before all but 0; a dash for None."""
+    text = number(value, decimals)
+    return f"+{text}" if value is not None and value > 0 and float(text) > 0 else text
+
+
+def percent(share: float | None) -> str:
+    """Write a share of 1 in whole per cent: ``97 %``; a dash for None."""
+    return MISSING if share is None else f"{100 * share:.0f} %"
+
+
 def significant(value: float | None, digits: int = 2) -> str:
     """Write ``value`` with significant ``digits`` and no exponent; a dash for None. ``0.00417`` gives ``0.0042``."""
     if value is None:

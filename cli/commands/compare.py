@@ -9,7 +9,7 @@ import typer
 
 from codec_superb.cli.console import print_json, print_table
 from codec_superb.cli.options import JsonOption
-from codec_superb.web.text import MISSING, p_value
+from codec_superb.web.text import number, p_value, percent, signed
 
 if TYPE_CHECKING:
     from codec_superb.pipeline.comparison.codecs import ComparisonReport
@@ -84,7 +84,7 @@ def _compare_published(path: Path, *, as_json: bool) -> None:
             (
                 f"{entry.where}: {entry.figure}", f"{entry.ours:.3f}",
                 f"[{entry.low:.3f}, {entry.high:.3f}]" if entry.low is not None and entry.high is not None else "–",
-                f"{entry.published:.3f}", f"{entry.difference:+.3f}",
+                f"{entry.published:.3f}", signed(entry.difference, 3),
             )
             for entry in report.figures
             if entry.table == table
@@ -131,7 +131,7 @@ def print_comparison(report: ComparisonReport) -> None:
 def _tested(test: PairedTest | None) -> tuple[str, ...]:
     if test is None:
         return ("–",) * len(TESTED)
-    effects = (MISSING if value is None else f"{value:+.2f}" for value in (test.rank_biserial, test.cohen_dz))
+    effects = (signed(value, 2) for value in (test.rank_biserial, test.cohen_dz))
     return p_value(test.p), *effects, str(test.clusters)
 
 
@@ -154,6 +154,8 @@ def _cells(result: Difference | None) -> tuple[str, ...]:
     if result is None:
         return ("–",) * 5
     known = result.low is not None and result.high is not None  # a single clip has no interval
-    interval = f"[{result.low:+.3f}, {result.high:+.3f}]" if known else "–"
-    better = f"{100 * result.first_better:.0f} %" if known else "–"
-    return f"{result.first:.3f}", f"{result.second:.3f}", f"{result.difference:+.3f}", interval, better
+    interval = f"[{signed(result.low, 3)}, {signed(result.high, 3)}]" if known else "–"
+    return (
+        number(result.first, 3), number(result.second, 3), signed(result.difference, 3), interval,
+        percent(result.first_better if known else None),
+    )  # fmt: skip

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -95,6 +96,8 @@ class _Worker:
             raise PipelineError(f"cannot start a worker process ({error}); try fewer workers") from error
         finally:
             its.close()
+        # reaped as it ends: a kernel of Jupyter that is to end waits for its children, zombies too, and is then killed
+        threading.Thread(target=process.wait, daemon=True).start()
         with suppress(BrokenPipeError, ConnectionResetError):  # a dead worker is detected when its answer is read
             # tests and plug-ins may have changed it; functions are pickled by name and must be found
             mine.send(sys.path)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 import runpy
-from collections.abc import Sequence
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +25,21 @@ from codec_superb.base_codec.errors import CodecError, RefusedSetting
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Packets
 from codec_superb.base_codec.live import live
+from codec_superb.data_manifests import DatasetError
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.resynthesis.stage import resynthesise
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.scoring.stage import score
 
 QUICK: dict[str, Any] = {"metrics": ["mel", "stoi"], "progress": False, "workers": 0}
+FIRST_CALL = """
+import os, random, signal, sys
+state = random.getstate()
+import codec_superb as cs
+result = cs.evaluate(sys.argv[1], sys.argv[2], metrics=["mel"], progress=False, workers=0, limit=1)
+print(random.getstate() == state, "rich" in sys.modules, result.home.path, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 TYPED = Path(__file__).parents[1] / "typed/python_user.py"
 
 
@@ -191,7 +205,61 @@ def test_what_cannot_be_evaluated_is_said(clips: Path) -> None:
         cs.evaluate(Plain, clips, limit=0, progress=False)
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda clips: cs.evaluate(Plain, clips, category="spech"), PipelineError, "speech, audio or music"),  # type: ignore[arg-type]
+        (lambda clips: cs.evaluate(Plain, clips, limit=2.5), PipelineError, "whole number of clips"),  # type: ignore[arg-type]
+        (lambda clips: cs.evaluate(np.abs, clips, kbps="6"), RefusedSetting, "bitrate as a number above 0, got '6'"),  # type: ignore[arg-type]
+        (lambda clips: cs.evaluate(Plain, clips, workers=-1), PipelineError, "or 0 for this process alone, got -1"),
+        (lambda clips: cs.evaluate([Plain, Plain], clips), RefusedSetting, "one at a time, then a"),
+        (lambda clips: cs.evaluate(Plain, clips, device="gpu"), RefusedSetting, "auto, cpu or cuda, got 'gpu'"),  # type: ignore[arg-type]
+        (lambda clips: cs.load([clips, clips]), PipelineError, "got a list: of several write load"),  # type: ignore[arg-type]
+        (lambda _: cs.load("nix"), PipelineError, "no file or folder nix"),
+        (lambda clips: cs.open_dataset(clips)[0], DatasetError, "no clip 0: a clip is taken by its id"),  # type: ignore[index]
+        (lambda clips: cs.open_dataset(clips, category="spech"), PipelineError, "speech, audio or music"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_is_answered_with_a_sentence(
+    clips: Path, call: Callable[[Path], object], error: type[Exception], words: str
+) -> None:
+    """Never an error of Python's own."""
+    with pytest.raises(error, match=words):
+        call(clips)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is here")
+def test_an_object_is_not_sent_to_a_device_that_is_not_there(clips: Path) -> None:
+    """It stays where it is."""
+    with pytest.raises(RefusedSetting, match="no CUDA device here; leave device out, an object stays where it is"):
+        cs.evaluate(lambda audio, rate: audio, clips, device="cuda")
+
+
 def test_a_typed_script_of_a_user_runs(clips: Path) -> None:
     """The script that mypy reads in strict mode uses every name, and runs."""
     result = runpy.run_path(str(TYPED))["main"](str(clips))
     assert result.codecs == ("halve",)
+
+
+def test_a_first_call_draws_nothing_and_a_killed_process_leaves_nothing(
+    clips: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Imports draw from ``random`` too; the next call removes the folder of a process that is no more, and only it."""
+    temporary = os.environ | {"TMPDIR": str(tmp_path)}
+    program = [sys.executable, "-c", FIRST_CALL, "g711_alaw", str(clips)]
+    done = subprocess.run(program, check=False, capture_output=True, text=True, env=temporary)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    same, drawn, folder = done.stdout.split()
+    assert (same, drawn) == ("True", "True")  # rich draws when it is imported
+    assert Path(folder).is_dir()
+    (tmp_path / "codec_superb-mine").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    alive = cs.evaluate("g711_alaw", clips, limit=1, **QUICK)
+    assert not Path(folder).exists()
+    cs.evaluate("g711_alaw", clips, limit=1, **QUICK)
+    assert alive.folders[0].is_dir()
+    clip = alive.clips[0]
+    del alive
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["codec_superb-mine"]
+    with pytest.raises(PipelineError, match="temporary folder ended with its result: keep the result, or use out="):
+        clip.resynthesis()

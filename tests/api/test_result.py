@@ -14,6 +14,7 @@ from codec_superb.pipeline.comparison.codecs import compare
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.runs.folder import RunFolder
 from codec_superb.pipeline.submission.check import check
+from codec_superb.web.text import percent, signed
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,14 @@ def test_a_comparison_is_that_of_the_command_line(both: cs.Result, runs: Path) -
     assert (frame.difference == frame["first"] - frame["second"]).all()
     assert "plain (first) against g711_alaw (second)" in repr(comparison)
     assert "stoi" in comparison._repr_html_()
+    assert "first better" in repr(comparison)
+    cells = {line.split()[0]: line for line in repr(comparison).splitlines() if line.startswith(("mel", "stoi"))}
+    for one in expected.datasets[0].metrics:
+        assert one.result is not None
+        assert f" {signed(one.result.difference, 3)} " in cells[one.metric]  # as the command line writes it
+        assert f" {percent(one.result.first_better)} " in cells[one.metric]
+    with pytest.raises(PipelineError, match="speech, audio or music, got 'foo'"):
+        both.plot("mel", "foo")  # type: ignore[arg-type]
 
 
 def test_clips_have_their_sound(both: cs.Result) -> None:

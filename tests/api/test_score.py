@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -150,3 +151,22 @@ def test_pairs_without_a_value_are_counted_beside_the_mean() -> None:
     assert (first.scored, first.undefined, first.failed) == (1, 1, 0)
     with pytest.raises(AttributeError, match="SI_SDR"):
         ours.NOTHING  # noqa: B018 - the attribute is what is tested
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cs.score(REFERENCE[0][:, None], RESYNTHESIS[0][:, None], RATE, "mel"), "samples first.*transpose"),
+        (lambda: cs.score([REFERENCE[:2].T], [RESYNTHESIS[:2].T], RATE, "mel"), "samples first.*transpose"),
+        (lambda: cs.open_codec("g711_alaw")(REFERENCE[0][:, None], RATE), "samples first.*transpose"),
+        (lambda: cs.score(REFERENCE[0], RESYNTHESIS[0], "16k", "mel"), "whole number of Hz.*'16k'"),  # type: ignore[call-overload]
+        (lambda: cs.score(REFERENCE[0], RESYNTHESIS[0], category="spech"), "speech.*got 'spech'"),  # type: ignore[call-overload]
+        (lambda: cs.score(REFERENCE[0], RESYNTHESIS[0], errors="ignore"), "'raise' or 'nan', got 'ignore'"),  # type: ignore[call-overload]
+        (lambda: cs.score("a.wav", "b.wav"), "got str: read it first"),
+        (lambda: cs.score(None, None), "got NoneType: read it first"),
+    ],
+)
+def test_wrong_arguments_are_answered_with_a_sentence(call: Callable[[], object], words: str) -> None:
+    """Of the error that all faults of arrays and metrics have."""
+    with pytest.raises(MetricError, match=words):
+        call()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 from support.codecs.cards import make_card
+from support.pipeline.run_codecs import Plain
 
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import EVIDENCE, NOT_STATED, Card
 from codec_superb.base_codec.catalogue_file import card_from, read_catalogue
-from codec_superb.base_codec.errors import CatalogueError
+from codec_superb.base_codec.errors import CardError, CatalogueError, CodecError, RefusedSetting
 from codec_superb.cli.main import call
 from codec_superb.pipeline.runs.info import spec_hash
 
@@ -82,7 +84,7 @@ def test_a_card_is_written_as_by_earlier_versions() -> None:
 
 def test_declared_bits_need_a_bitrate() -> None:
     """Bits cannot be computed from nothing."""
-    with pytest.raises(ValidationError, match="expected nominal_kbps above 0, since its bits are declared"):
+    with pytest.raises(CardError, match="expected nominal_kbps above 0, since its bits are declared"):
         Card(name="mine", sampling_rate=24_000, bit_source="declared")
 
 
@@ -131,3 +133,32 @@ def test_listings_say_what_was_checked(capsys: pytest.CaptureFixture[str]) -> No
         assert expected in " ".join(capsys.readouterr().out.split())
     assert call(["codecs", "show", "opus_12k"]) == 0
     assert "evidence" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "fields", "words"),
+    [
+        ((), {"name": "MyCodec", "sampling_rate": 24000}, "lower-case letters.*my_codec_6k, got 'MyCodec'"),
+        ((), {"name": "mine", "sample_rate": 24000}, "sampling_rate is missing: state it; sample_rate is unknown"),
+        (("mine", 16000), {}, "takes its fields by name: Card"),
+    ],
+)
+def test_a_wrong_card_is_answered_with_sentences(given: tuple[Any, ...], fields: dict[str, Any], words: str) -> None:
+    """One error of codecs, which is a ValueError, without the form of pydantic."""
+    with pytest.raises(CardError, match=words) as caught:
+        Card(*given, **fields)
+    assert isinstance(caught.value, CodecError)
+    assert isinstance(caught.value, ValueError)
+    assert "pydantic" not in str(caught.value)
+
+
+def test_a_codec_takes_the_card_of_its_class() -> None:
+    """An instance needs no argument where the class has a card; without one the sentence says where it goes."""
+    assert Plain().card is Plain.card
+    assert Plain(make_card("other")).card.name == "other"
+
+    class Cardless(Plain):
+        card = None  # type: ignore[assignment]
+
+    with pytest.raises(RefusedSetting, match="Cardless: expected a card, as a class attribute or"):
+        Cardless()

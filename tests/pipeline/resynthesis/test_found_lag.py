@@ -114,7 +114,5 @@ def test_a_run_finds_its_delay_once_whenever_it_is_stopped(tmp_path: Path) -> No
         match=r"my_broken fails on all of its first 5 clips: my.py:broken returned .* as many as were given",
     ):
         resynthesise([f"{code}:broken"], [str(clips)], out=tmp_path / "whole", workers=1)
-    with pytest.raises(
-        RefusedSetting, match="--kbps declares the bitrate of a codec that does not count its bits; opus"
-    ):
+    with pytest.raises(RefusedSetting, match="kbps declares the bitrate of a codec that does not count its bits; opus"):
         resynthesise(["opus_12k"], [str(clips)], out=tmp_path / "whole", options=CodecOptions(kbps=6))
