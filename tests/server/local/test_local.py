@@ -15,6 +15,7 @@ from support.pipeline.stats import KEYS, card, draw_rows, write_run
 from support.server.ingest import categories, register
 from support.timing import wait_for
 
+from codec_superb.base_codec.card import Card
 from codec_superb.cli.local_runs import RunsOnDisk
 from codec_superb.cli.main import call
 from codec_superb.server.app import create_app
@@ -100,6 +101,22 @@ def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
     shutil.rmtree(run.path.parent)
     wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
     assert "opus_16k" not in shown(client)
+
+
+def test_a_card_that_leaves_much_open_is_no_reason_here(client: TestClient, runs: Path) -> None:
+    """A codec of a name and a rate is shown with its marks, and the board says why nobody has a rank."""
+    own = Card(name="mine", sampling_rate=16000, bit_source="unknown", delay_samples=0, delay_source="found")
+    run = write_run(runs, [row.model_copy(update={"bits": None}) for row in ROWS], card=own)
+    wait_for(lambda: "mine" in (told := shown(client)) and WAITING not in told["mine"], "expected the run")
+    assert "yes" in shown(client)["mine"]
+    (row,) = client.get("/api/v1/leaderboard?source=runs").json()["rows"]
+    assert (row["codec"], row["bit_source"], row["unranked"]) == ("mine", "unknown", "its bitrate is not stated")
+    board, codec = (client.get(path, headers={"accept": "text/html"}).text for path in ("/", "/codecs/mine"))
+    assert "No codec shown here has a rank: its bitrate is not stated (1 codec)." in board
+    assert "Ranks are ranges" not in board
+    assert "not stated, first published not stated" in codec
+    shutil.rmtree(run.path.parent)
+    wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
 
 
 def test_own_sound_is_heard_whatever_its_licence(client: TestClient) -> None:
