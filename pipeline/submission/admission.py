@@ -16,7 +16,7 @@ from codec_superb.pipeline.submission.check import Known, OpenedSubmission
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.samples import playback_problem
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
-from codec_superb.pipeline.submission.statements import unstated
+from codec_superb.pipeline.submission.statements import is_imported, unstated
 from codec_superb.pipeline.tables.rows import ClipRow
 
 # headers and the first frames of short clips raise a measured bitrate
@@ -52,8 +52,8 @@ def check_admission(
     """Add what a leaderboard would refuse.
 
     ``known`` answers for the leaderboard's datasets, as in ``check``; None where none is known here. Custom datasets,
-    which are shown apart, are not asked for. A board of one machine, which is not ``public``, shows its own runs whatever
-    their cards leave open.
+    which are shown apart, are not asked for. A board of one machine, which is not ``public``, shows its own runs
+    whatever their cards leave open.
     """
     submission = opened.submission
     if submission.kind == "named" and known is not None:
@@ -64,7 +64,7 @@ def check_admission(
             findings.add(where, "at least one clip", 0, "leave the dataset out, or run it")
     _check_card(submission.codec, findings)
     if public:
-        _check_statements(submission.codec, findings)
+        _check_statements(submission, findings)
     _check_bitrates(submission, opened.rows, findings)
     _check_texts(submission.model_dump(mode="json"), findings)
     _check_sound(opened, findings)
@@ -104,9 +104,10 @@ def _check_card(card: Card, findings: Findings) -> None:
         findings.add(f"{_CARD}.homepage", "an address that begins with https:// or http://", card.homepage, fix)
 
 
-def _check_statements(card: Card, findings: Findings) -> None:
+def _check_statements(submission: Submission, findings: Findings) -> None:
     """Expect a card that says what the codec is to people who have only the board."""
-    if missing := unstated(card):
+    imported = is_imported(stamp for dataset in submission.datasets for stamp in dataset.provenance)
+    if missing := unstated(submission.codec, imported=imported):
         fix = "state them in its card, or in a file: codec-superb pack --card FILE.yaml"
         findings.add(_CARD, "a card that says what the codec is", f"no {', no '.join(missing)}", fix)
 

@@ -35,8 +35,8 @@ def take_file(
 ) -> tuple[Receipt, bool]:
     """Check and store a copy of ``path``; return its receipt and whether it is new.
 
-    ``public`` as in ``check_admission``. Raises Refused with all problems, Conflict for a codec's name of another account, TooLarge, and BadRequest for a
-    file that cannot be read.
+    ``public`` as in ``check_admission``. Raises Refused with all problems, Conflict for a codec's name of another
+    account, TooLarge, and BadRequest for a file that cannot be read.
     """
     upload = Upload(settings.incoming / secrets.token_hex(16), settings.upload_limit)
     try:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fastapi import Request
 
 from codec_superb import __version__
+from codec_superb.server.board.current import board_of
 from codec_superb.server.people.csrf import issue
 from codec_superb.server.people.sessions import session_of
 from codec_superb.web.site.page import PageContext
@@ -23,5 +24,8 @@ def page_context_of(request: Request, title: str) -> PageContext:
 def public_page_context(request: Request, title: str) -> PageContext:
     """Return the context of a page that is the same for everybody."""
     runs = request.app.state.runs
-    local = None if runs is None else str(runs.place)
-    return PageContext(title=title, path=request.scope["path"], version=__version__, local=local)
+    path = request.scope["path"]
+    if runs is None:
+        return PageContext(title=title, path=path, version=__version__)
+    revision = str(board_of(request).current.revision)
+    return PageContext(title=title, path=path, version=__version__, local=str(runs.place), revision=revision)

@@ -82,7 +82,7 @@ def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
     found = shown(client)
     assert "unfinished 0 of 12 clips resynthesised" in found["begun"]
     assert re.search(r"broken .*run\.json is not what this version writes", found["broken"])
-    assert re.search(r"finished 12 clips no .*clips\.parquet", found["cut"])
+    assert re.search(r"broken .*clips\.parquet", found["cut"])
     assert "finished 2 clips as custom" in found["g711_alaw"]
     assert on_board(client) == set()
 
@@ -95,6 +95,9 @@ def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
     assert {**state_of(runs), str(runs): None} == {**before, **added, str(runs): None}
 
     first = client.get("/local/revision").text
+    # a page carries what it shows, so that no change between it and its first question is missed
+    assert f'data-revision="{first}"' in client.get("/local").text
+    assert f'data-revision="{first.partition(" ")[0]}"' in client.get("/").text
     run.write_rows(draw_rows(2, 12), KEYS)
     wait_for(lambda: client.get("/api/v1/codecs/opus_16k").json()["submission"]["version"] == 2, "expected new rows")
     assert client.get("/local/revision").text != first

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from codec_superb.metrics.table import CATEGORIES, Category
+from codec_superb.web.figures.rate import rate_notes
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.address import Addresses
@@ -58,6 +59,7 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], page_context: P
         table=board_table(view, addresses),
         front=in_words(front, quantity),
         drawn=bool(front) or any(_can_be_drawn(row, quantity) for row in view.rows),
+        rate_notes=rate_notes([row.result for row in view.rows if value_of(row, quantity) is not None]),
         intervals=view.rank_basis != "values",
         comparable=any(row.submission for row in view.rows),
         more_open=_narrowed(state),
