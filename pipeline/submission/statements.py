@@ -78,7 +78,7 @@ def completed(card: Card, file: Path | None) -> Card:
         if own != value and (name not in _MAY_BE_STATED or not _is_open(card, name)):
             raise SubmissionError(
                 f"{file}: {name} is {NOT_STATED if own is None else own} on the card of the run, got {value}: a file "
-                "completes a card and changes no row; leave it out, or correct the codec's own card and make the run again"
+                "completes a card and changes no row; leave it out, or correct the codec's card and make the run again"
             )
     try:
         return card_from(card.model_dump() | stated, str(file))

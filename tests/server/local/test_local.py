@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 from support.pipeline.runs import speech_folder
-from support.pipeline.stats import KEYS, card, draw_rows, write_run
+from support.pipeline.stats import KEYS, card, draw_rows, failed, write_run
 from support.server.ingest import categories, register
 from support.timing import wait_for
 
@@ -81,7 +81,7 @@ def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
     """Runs appear, change and go while it stands; what is unfinished or broken is named; no file is touched."""
     found = shown(client)
     assert "unfinished 0 of 12 clips resynthesised" in found["begun"]
-    assert re.search(r"broken .*run\.json is not what this version writes", found["broken"])
+    assert re.search(r"broken .*run\.json is not what this version writes: Invalid JSON", found["broken"])
     assert re.search(r"broken .*clips\.parquet", found["cut"])
     assert "finished 2 clips as custom" in found["g711_alaw"]
     assert on_board(client) == set()
@@ -169,6 +169,19 @@ def test_what_others_could_see_is_refused(
     """A folder of runs is for this machine alone."""
     assert call(["serve", str(tmp_path), *options]) == 2
     assert words in re.sub(r"[\s│]+", " ", capsys.readouterr().err)
+
+
+def test_failures_are_counted(tmp_path: Path) -> None:
+    """Clips that failed are named beside those that are done, of a finished run and of one that is under way."""
+    write_run(tmp_path, [*ROWS[1:], failed(ROWS[0].clip)], card=card("done"))
+    begun = write_run(tmp_path, ROWS, card=card("begun"), status="started")
+    journal = begun.path / "journal" / "resynth.jsonl"
+    journal.parent.mkdir(exist_ok=True)
+    lines = [("a", "failed"), ("b", "failed"), ("a", "ok")]
+    journal.write_text("".join(f'{{"clip": "{clip}", "status": "{status}"}}\n' for clip, status in lines))
+    details = {found.name: found.runs[0].detail for found in RunsOnDisk(tmp_path).look()}
+    assert details["done"] == "12 clips, 1 failed"
+    assert details["begun"].startswith("2 of 12 clips resynthesised, 1 failed; ")
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,7 +159,7 @@ def test_a_chart_without_values_says_so() -> None:
 def test_declared_bitrates_have_a_mark_of_their_own() -> None:
     """Open with a dot, outside the front, and named by axis and caption; a codec without a bitrate is named too."""
     measured, declared = one("a", 12.0, 0.6), replace(one("mine", 6.0, 0.9), bit_source="declared")
-    unknown = replace(one("theirs", 1.0, 0.9, kbps=None), bit_source="unknown")
+    unknown = replace(changed(one("theirs", 1.0, 0.9), kbps=None), bit_source="unknown")
     rows = [measured, declared, unknown]
     figure = chart(rows)
     assert traces(figure, "family")["mine"]["marker"]["symbol"][0].endswith("-open-dot")
