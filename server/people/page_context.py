@@ -7,7 +7,6 @@ from dataclasses import replace
 from fastapi import Request
 
 from codec_superb import __version__
-from codec_superb.server.board.current import board_of
 from codec_superb.server.people.csrf import issue
 from codec_superb.server.people.sessions import session_of
 from codec_superb.web.site.page import PageContext
@@ -27,5 +26,5 @@ def public_page_context(request: Request, title: str) -> PageContext:
     path = request.scope["path"]
     if runs is None:
         return PageContext(title=title, path=path, version=__version__)
-    revision = str(board_of(request).current.revision)
+    revision = str(request.app.state.board.current.revision)
     return PageContext(title=title, path=path, version=__version__, local=str(runs.place), revision=revision)
