@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,17 +125,33 @@ def _read(path: Path, folder: Path) -> tuple[LocalRun, RunInfo | None]:
         return LocalRun(place, "broken", str(error)), None
     selected, clips = info.dataset.selected, count(info.dataset.clips, "clip")
     if info.status == "scored" and run.has_table():
-        return LocalRun(place, "finished", clips if selected == info.dataset.clips else f"{selected} of {clips}"), info
+        try:
+            failed = sum(row.status != "ok" for row in run.rows())
+        except (PipelineError, OSError) as error:
+            return LocalRun(place, "broken", str(error)), info
+        whole = clips if selected == info.dataset.clips else f"{selected} of {clips}"
+        return LocalRun(place, "finished", whole + _of_them(failed)), info
     stage = "score" if info.status != "started" and run.has_table() else "resynth"
-    done = min(_lines(path / "journal" / f"{stage}.jsonl"), selected)
+    done, failed = _done(path / "journal" / f"{stage}.jsonl")
     words = "scored" if stage == "score" else "resynthesised"
-    detail = f"{done} of {count(selected, 'clip')} {words}; codec-superb {stage} goes on with it, unless it runs now"
+    done = min(done, selected)
+    detail = f"{done} of {count(selected, 'clip')} {words}{_of_them(failed)}; "
+    detail += f"codec-superb {stage} goes on with it, unless it runs now"
     return LocalRun(place, "unfinished", detail), info
 
 
-def _lines(journal: Path) -> int:
+def _of_them(failed: int) -> str:
+    return f", {failed} failed" if failed else ""
+
+
+def _done(journal: Path) -> tuple[int, int]:
+    """Count the clips of a journal, and those that failed: by the last line of each."""
+    states: dict[str, bool] = {}
     try:
         with journal.open("rb") as file:
-            return sum(1 for _ in file)
-    except OSError:
-        return 0
+            for line in file:
+                entry = json.loads(line)
+                states[entry["clip"]] = entry.get("status") == "failed"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # a line that is being written, or damaged
+        pass
+    return len(states), sum(states.values())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -64,7 +65,8 @@ def send(
     """Send one file, streamed from the disk, and return the answer.
 
     Transient failures (no connection, 5xx, too many requests) are retried up to ``attempts`` times with exponential
-    back-off, announced through ``say``. Raises ServerUnreachable when they persist.
+    back-off, announced through ``say``. Raises ServerUnreachable when they persist, and at once for a name without an
+    address.
     """
     reason = ""
     for attempt in range(attempts):
@@ -72,6 +74,11 @@ def send(
         try:
             response = _post(file, server, token)
         except _PASSING as error:
+            if any(isinstance(cause, socket.gaierror) for cause in _causes(error)):
+                raise ServerUnreachable(
+                    f"the name in {server} is not known to this machine's network: correct the address, or try again "
+                    "when you are connected"
+                ) from error
             reason = _why(error)
         else:
             if response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR and response.status_code != _TOO_MANY:
@@ -124,7 +131,12 @@ def _retry_after(response: requests.Response) -> float:
 
 def _why(error: requests.RequestException) -> str:
     """Return the innermost cause; requests, urllib3 and the socket nest their messages in one another."""
-    cause: BaseException = error
-    while cause.__cause__ or cause.__context__:
-        cause = cause.__cause__ or cause.__context__ or cause
-    return f"no connection ({cause})"
+    return f"no connection ({list(_causes(error))[-1]})"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what it was raised for, down to the first."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__

@@ -31,7 +31,7 @@ def command(
     from codec_superb.pipeline.runs.folder import find_runs
     from codec_superb.pipeline.submission.pack import pack
     from codec_superb.pipeline.submission.schema import Submitter
-    from codec_superb.pipeline.submission.statements import unstated
+    from codec_superb.pipeline.submission.statements import is_imported, unstated
 
     folders = find_runs(runs)
     who = Submitter(name=submitter, contact=contact) if submitter else None
@@ -40,7 +40,9 @@ def command(
         print_json({"file": str(written), "runs": [str(folder.path) for folder in folders]})
     else:
         custom = ", as custom: shown, never ranked" if folders[0].info().dataset.location else ""
-        if who is None and card is None and (missing := unstated(folders[0].info().card)):
+        info = folders[0].info()
+        missing = unstated(info.card, imported=is_imported(info.provenance))
+        if who is None and card is None and missing:
             note(
                 f"not for a public board yet: the card does not state {', '.join(missing)}; see --submitter and --card"
             )

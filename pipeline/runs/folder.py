@@ -69,9 +69,9 @@ class RunFolder:
             raise RunFolderError(f"{self.path} is not a run: expected a file {INFO} in it") from None
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
+            where = "".join(f"{part}: " for part in [".".join(map(str, first["loc"]))] if part)
             raise RunFolderError(
-                f"{self.path / INFO} is not what this version writes: {where}: {first['msg']}; run resynth --overwrite"
+                f"{self.path / INFO} is not what this version writes: {where}{first['msg']}; run resynth --overwrite"
             ) from error
 
     def write_info(self, info: RunInfo) -> None:

@@ -16,7 +16,7 @@ from codec_superb.pipeline.submission.check import Known, OpenedSubmission
 from codec_superb.pipeline.submission.findings import Findings
 from codec_superb.pipeline.submission.samples import playback_problem
 from codec_superb.pipeline.submission.schema import SUBMISSION_NAME, Submission
-from codec_superb.pipeline.submission.statements import unstated
+from codec_superb.pipeline.submission.statements import is_imported, unstated
 from codec_superb.pipeline.tables.rows import ClipRow
 
 # headers and the first frames of short clips raise a measured bitrate
@@ -46,11 +46,14 @@ _RANGES: dict[str, tuple[float, float]] = {
 _CARD = f"{SUBMISSION_NAME}: codec"
 
 
-def check_admission(opened: OpenedSubmission, findings: Findings, *, known: Known | None = None) -> None:
+def check_admission(
+    opened: OpenedSubmission, findings: Findings, *, known: Known | None = None, public: bool = True
+) -> None:
     """Add what a leaderboard would refuse.
 
     ``known`` answers for the leaderboard's datasets, as in ``check``; None where none is known here. Custom datasets,
-    which are shown apart, are not asked for.
+    which are shown apart, are not asked for. A board of one machine, which is not ``public``, shows its own runs
+    whatever their cards leave open.
     """
     submission = opened.submission
     if submission.kind == "named" and known is not None:
@@ -60,10 +63,12 @@ def check_admission(opened: OpenedSubmission, findings: Findings, *, known: Know
             where = f"{SUBMISSION_NAME}: datasets.{position}.selected"
             findings.add(where, "at least one clip", 0, "leave the dataset out, or run it")
     _check_card(submission.codec, findings)
+    if public:
+        _check_statements(submission, findings)
     _check_bitrates(submission, opened.rows, findings)
     _check_texts(submission.model_dump(mode="json"), findings)
     _check_sound(opened, findings)
-    if submission.submitter is None:
+    if public and submission.submitter is None:
         findings.note("no submitter is named; codec-superb pack --submitter NAME does it")
 
 
@@ -94,12 +99,17 @@ def _check_card(card: Card, findings: Findings) -> None:
         if len(getattr(card, name)) > NAME_LIMIT:
             fix = "choose a shorter name in the codec's card and run again"
             findings.add(f"{_CARD}.{name}", f"at most {NAME_LIMIT} characters", getattr(card, name), fix)
-    if missing := unstated(card):
-        fix = "state them in its card, or in a file: codec-superb pack --card FILE.yaml"
-        findings.add(_CARD, "a card that says what the codec is", f"no {', no '.join(missing)}", fix)
     if card.homepage != NOT_STATED and not card.homepage.startswith(("https://", "http://")):
         fix = "give the address of the codec's page in its card and run again"
         findings.add(f"{_CARD}.homepage", "an address that begins with https:// or http://", card.homepage, fix)
+
+
+def _check_statements(submission: Submission, findings: Findings) -> None:
+    """Expect a card that says what the codec is to people who have only the board."""
+    imported = is_imported(stamp for dataset in submission.datasets for stamp in dataset.provenance)
+    if missing := unstated(submission.codec, imported=imported):
+        fix = "state them in its card, or in a file: codec-superb pack --card FILE.yaml"
+        findings.add(_CARD, "a card that says what the codec is", f"no {', no '.join(missing)}", fix)
 
 
 def _check_bitrates(submission: Submission, rows: Sequence[ClipRow], findings: Findings) -> None:

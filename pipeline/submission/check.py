@@ -23,6 +23,7 @@ from codec_superb.pipeline.conditions.record import parse_condition
 from codec_superb.pipeline.errors import ClipTableError, PipelineError, SubmissionError
 from codec_superb.pipeline.submission.archive import FILE_LIMIT, read_archive
 from codec_superb.pipeline.submission.check_numbers import check_aggregates, check_bitrates, check_counts, check_metrics
+from codec_superb.pipeline.submission.check_origin import check_origin
 from codec_superb.pipeline.submission.check_pairs import check_pairs
 from codec_superb.pipeline.submission.check_probes import check_probes
 from codec_superb.pipeline.submission.check_rows import check_magnitudes, check_rows
@@ -175,6 +176,7 @@ def _check_contents(opened: OpenedSubmission, known: Known, findings: Findings) 
     computed = check_aggregates(rows, submission, findings, opened.pairs) if sound else None
     check_bitrates(submission, findings)
     _check_samples(opened, findings)
+    check_origin(rows, submission, findings)
     _check_known(submission, rows, known, findings)
     card, weights = submission.codec, submission.codec.weights
     if told := UNCOUNTED.get(card.bit_source):

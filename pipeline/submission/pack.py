@@ -43,7 +43,7 @@ from codec_superb.pipeline.submission.schema import (
     format_of,
 )
 from codec_superb.pipeline.submission.scrub import scrub, scrub_all
-from codec_superb.pipeline.submission.statements import completed, what_is_missing
+from codec_superb.pipeline.submission.statements import completed, is_imported, what_is_missing
 from codec_superb.pipeline.tables.clips import write_table
 from codec_superb.pipeline.tables.pairs import write_pairs
 from codec_superb.pipeline.tables.rows import ClipRow, FramesRow, KeptRow, PairRow
@@ -88,7 +88,9 @@ def pack(
     opened = sorted((_open(run) for run in runs), key=lambda run: run.info.dataset.name)
     _refuse(opened)
     shown = completed(opened[0].info.card, card)
-    if public and (told := what_is_missing(shown)):
+    if public and (
+        told := what_is_missing(shown, imported=is_imported(stamp for run in opened for stamp in run.info.provenance))
+    ):
         raise SubmissionError(told)
     folders = [str(Path.home()), *(str(run.folder.path.resolve().parent) for run in opened)]
     folders += [run.info.dataset.location or "" for run in opened]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from codec_superb.base_codec.card import NOT_STATED, Card
 from codec_superb.base_codec.catalogue_file import card_from
 from codec_superb.base_codec.errors import CatalogueError
 from codec_superb.pipeline.errors import SubmissionError
+from codec_superb.pipeline.runs.info import Provenance
 
 _EXAMPLES = {
     "version": ("which implementation was run", '"1.0"'),
@@ -33,16 +35,25 @@ _MAY_BE_STATED = frozenset(_EXAMPLES) - {"delay_samples"} | {
 """Fields that describe a codec and change no row of its runs."""
 
 
-def unstated(card: Card) -> list[str]:
-    """Return the fields that a public board shows and a card does not state."""
+def is_imported(stamps: Iterable[Provenance]) -> bool:
+    """Whether sound that was resynthesised elsewhere was taken over."""
+    return any(stamp.stage == "imported" for stamp in stamps)
+
+
+def unstated(card: Card, *, imported: bool = False) -> list[str]:
+    """Return the fields that a public board shows and a card does not state.
+
+    ``imported``: of sound that was resynthesised elsewhere, from which no delay was removed here.
+    """
     # a measured bitrate needs no nominal one
     needed = _EXAMPLES.keys() - ({"nominal_kbps"} if card.bit_source == "measured" else set())
+    needed -= {"delay_samples"} if imported else set()
     return [name for name in card.missing_statements() if name in needed]
 
 
-def what_is_missing(card: Card) -> str:
+def what_is_missing(card: Card, *, imported: bool = False) -> str:
     """Return one message about all of these, with an example to copy; '' for nothing."""
-    missing = unstated(card)
+    missing = unstated(card, imported=imported)
     if not missing:
         return ""
     said = "; ".join(f"{name} ({_EXAMPLES[name][0]})" for name in missing)
@@ -67,8 +78,8 @@ def completed(card: Card, file: Path | None) -> Card:
         own = getattr(card, name)
         if own != value and (name not in _MAY_BE_STATED or not _is_open(card, name)):
             raise SubmissionError(
-                f"{file}: {name} is {own} on the card of the run, got {value}: a file completes a card and changes "
-                "nothing; correct the codec's own card and run again"
+                f"{file}: {name} is {NOT_STATED if own is None else own} on the card of the run, got {value}: a file "
+                "completes a card and changes no row; leave it out, or correct the codec's card and make the run again"
             )
     try:
         return card_from(card.model_dump() | stated, str(file))

@@ -15,6 +15,7 @@ from codec_superb.server.leaderboard.select import quantity_of
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.application import Ceiling, application_chart
 from codec_superb.web.figures.board import application_value, board_chart
+from codec_superb.web.figures.rate import rate_notes, some_of
 from codec_superb.web.quantity import SCORE_KEY, Quantity
 from codec_superb.web.rows import ApplicationRow, BoardRow
 from codec_superb.web.site.board.choices import SourceFilter
@@ -36,7 +37,7 @@ def rate(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     over = f"on {dataset}" if dataset else "over all datasets of each codec"
     caption = (
         f"{quantity.title} of {count(len(data.rows), 'codec')} in {state.category}, {over}, against bitrate on a "
-        f"logarithmic axis. The dotted line is the Pareto front; up is better.{_left_out(without)} "
+        f"logarithmic axis. The dotted line is the Pareto front; up is better.{_declared(rows)}{_left_out(without)} "
         f"{source_text(source)}"
     )
     resolved = replace(state, source=source, dataset=dataset, metric=quantity.key)
@@ -55,7 +56,8 @@ def applications(snapshot: Snapshot, state: ChartState) -> DrawnChart:
     on = f" on {dataset}" if dataset else ""
     caption = (
         f"{quantity.title} on the resyntheses of {count(len(data.rows), 'codec')}{on}, against bitrate on a "
-        f"logarithmic axis; up is better.{_said(ceilings, quantity)}{_left_out(without)} {source_text(source)}"
+        f"logarithmic axis; up is better.{_said(ceilings, quantity)}{_declared(rows)}{_left_out(without)} "
+        f"{source_text(source)}"
     )
     resolved = replace(state, source=source, application=key, dataset=dataset)
     figure = application_chart(rows, quantity, ceilings)
@@ -122,8 +124,8 @@ def value_of(row: BoardRow, quantity: Quantity) -> Estimate | None:
     return quantity.of(row.result)
 
 
-def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[ChartData, int]:
-    """Make the table, by bitrate; and count the codecs that have a value but no bitrate."""
+def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[ChartData, list[str]]:
+    """Make the table, by bitrate; and name the codecs that have a value but no bitrate."""
     columns = [
         DataColumn("codec", "Codec"),
         DataColumn("family", "Family"),
@@ -135,15 +137,15 @@ def _data(rows: Sequence[BoardRow], quantity: Quantity) -> tuple[ChartData, int]
         DataColumn("high", "to", quantity.decimals),
         DataColumn("n", "Clips", 0),
     ]
-    found, without = [], 0
+    found, without = [], []
     for row in rows:
         estimate = value_of(row, quantity)
         if estimate is None or estimate.mean is None:
             continue
-        if math.isnan(row.result.kbps):
-            without += 1
-            continue
         name = row.result.title if row.source == "literature" else row.result.codec
+        if math.isnan(row.result.kbps):
+            without.append(name)
+            continue
         model = row.applications[quantity.key].model.name if quantity.key in APPLICATIONS else None
         values = (estimate.mean, estimate.low, estimate.high, estimate.n or None)
         found.append((name, row.result.family, row.source_label, model, row.result.kbps, *values))
@@ -156,7 +158,13 @@ def _without_empty(data: ChartData) -> ChartData:
     return ChartData([data.columns[place] for place in kept], [[row[place] for place in kept] for row in data.rows])
 
 
-def _left_out(without: int) -> str:
+def _declared(rows: Sequence[BoardRow]) -> str:
+    """Explain the marks of declared bitrates where there are some."""
+    return rate_notes([row.result for row in rows if row.result.kbps > 0])
+
+
+def _left_out(without: Sequence[str]) -> str:
     if not without:
         return ""
-    return f" {count(without, 'codec')} whose bitrate is not stated {'is' if without == 1 else 'are'} left out."
+    are = "is" if len(without) == 1 else "are"
+    return f" {count(len(without), 'codec')} whose bitrate is not stated {are} left out: {some_of(sorted(without))}."

@@ -39,7 +39,7 @@ def _identity(card: Card) -> list[Fact]:
         Fact("Name", card.name, "name on the command line and in addresses"),
         Fact("Family", card.family, "what the points of one rate–score curve share"),
         Fact("Kind", _KINDS[card.kind]),
-        Fact("Standard", f"{card.standard}, first published {card.year}"),
+        Fact("Standard", f"{card.standard}, first published {card.year or NOT_STATED}"),
         Fact("Implementation", card.version),
     ]
 

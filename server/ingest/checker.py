@@ -69,15 +69,16 @@ class Checker:
         finally:
             self._slots.release()
 
-    def check(self, upload: BinaryIO, states: Mapping[str, tuple[str, bytes]]) -> Checked:
+    def check(self, upload: BinaryIO, states: Mapping[str, tuple[str, bytes]], *, public: bool = True) -> Checked:
         """Check a file in a child process and return the outcome; blocks until the child has ended.
 
-        ``states`` maps each dataset that the service knows to manifest hash and packed clips. Raises Refused when the
-        file has problems or takes too much, Unavailable when no process can be started.
+        ``states`` maps each dataset that the service knows to manifest hash and packed clips; ``public`` as in
+        ``check_admission``. Raises Refused when the file has problems or takes too much, Unavailable when no process
+        can be started.
         """
         folder = self._settings.incoming
         with tempfile.TemporaryFile(dir=folder) as task, tempfile.TemporaryFile(dir=folder) as result:
-            write_task(task, self._settings.upload_limit, states)
+            write_task(task, self._settings.upload_limit, states, public=public)
             self._raise_for_exit_status(self._run(upload, task, result))
             try:
                 checked = read_outcome(result)

@@ -53,9 +53,8 @@ def run(file: BinaryIO, task: BinaryIO, result: BinaryIO) -> None:
 
 def examine(file: BinaryIO, task: OpenedTask) -> tuple[CheckOutcome, Sequence[bytes]]:
     """Return the outcome and, without problems, the blocks of clip rows."""
-    report, opened = check_and_open(
-        file, known=task.known, file_limit=task.task.file_limit, more=[partial(check_admission, known=task.known)]
-    )
+    admission = partial(check_admission, known=task.known, public=task.task.public)
+    report, opened = check_and_open(file, known=task.known, file_limit=task.task.file_limit, more=[admission])
     verdict = CheckOutcome(problems=report.problems, more=report.more, notes=report.notes, accepted=None)
     if opened is None or not report.ok:
         return verdict, []

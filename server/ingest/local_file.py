@@ -31,18 +31,20 @@ def identity_of_account(database: Database, name: str) -> Identity:
 
 
 def take_file(
-    database: Database, settings: Settings, checker: Checker, path: Path, caller: Identity
+    database: Database, settings: Settings, checker: Checker, path: Path, caller: Identity, *, public: bool = True
 ) -> tuple[Receipt, bool]:
     """Check and store a copy of ``path``; return its receipt and whether it is new.
 
-    Raises Refused with all problems, Conflict for a codec's name of another account, TooLarge, and BadRequest for a
-    file that cannot be read.
+    ``public`` as in ``check_admission``. Raises Refused with all problems, Conflict for a codec's name of another
+    account, TooLarge, and BadRequest for a file that cannot be read.
     """
     upload = Upload(settings.incoming / secrets.token_hex(16), settings.upload_limit)
     try:
         _copy(path, upload)
         known = receipt_of_file(database, settings, upload.sha256)
-        return (known, False) if known else store(database, settings, upload, check(database, checker, upload), caller)
+        if known:
+            return known, False
+        return store(database, settings, upload, check(database, checker, upload, public=public), caller)
     finally:
         upload.discard()
 

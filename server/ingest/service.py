@@ -76,11 +76,14 @@ def receipt_of_file(database: Database, settings: Settings, sha256: str) -> Rece
         return None if found is None else receipt(found, settings)
 
 
-def check(database: Database, checker: Checker, upload: Upload) -> Checked:
-    """Check a received file against the datasets that the service knows. Raises Refused with all problems."""
+def check(database: Database, checker: Checker, upload: Upload, *, public: bool = True) -> Checked:
+    """Check a received file against the datasets that the service knows. Raises Refused with all problems.
+
+    ``public`` as in ``check_admission``.
+    """
     with database.transaction() as session:
         states = packed_states(session)
-    return checker.check(upload.file, states)
+    return checker.check(upload.file, states, public=public)
 
 
 def store(

@@ -28,16 +28,21 @@ class CheckTask(Record):
     file_limit: int
     """Bytes of the submission file."""
     states: dict[str, PackedState]
+    public: bool = True
+    """Whether the board is for others, who know of a codec only what its card states."""
 
 
-def write_task(file: BinaryIO, file_limit: int, states: Mapping[str, tuple[str, bytes]]) -> None:
+def write_task(
+    file: BinaryIO, file_limit: int, states: Mapping[str, tuple[str, bytes]], *, public: bool = True
+) -> None:
     """Write a task; ``states`` maps a dataset's name to manifest hash and packed clips."""
     packed: dict[str, PackedState] = {}
     offset = 0
     for name, (manifest_hash, clips) in states.items():
         packed[name] = PackedState(manifest_hash=manifest_hash, offset=offset, size=len(clips))
         offset += len(clips)
-    file.write(CheckTask(file_limit=file_limit, states=packed).model_dump_json().encode() + b"\n")
+    task = CheckTask(file_limit=file_limit, states=packed, public=public)
+    file.write(task.model_dump_json().encode() + b"\n")
     for _, clips in states.values():
         file.write(clips)
     file.flush()

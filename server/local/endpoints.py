@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
@@ -19,15 +21,21 @@ _CHANGING = ("/submit", "/login", "/logout", "/moderation", "/moderation/{rest:p
 @router.get("/local", response_class=HTMLResponse)
 def local_runs(request: Request) -> HTMLResponse:
     """List the runs of the folder, unfinished and broken ones among them."""
-    context = public_page_context(request, "Local runs")
+    revision = _revision(request)  # before what is shown: a change in between is loaded
+    context = replace(public_page_context(request, "Local runs"), revision=revision)
     return HTMLResponse(render("local.html.j2", context, shown=feeder_of(request).shown), headers=_NEVER_KEPT)
 
 
 @router.get("/local/revision", response_class=PlainTextResponse)
 def revision(request: Request) -> PlainTextResponse:
     """Return a text that changes with the board and with the states of the runs: open pages ask for it."""
+    return PlainTextResponse(_revision(request), headers=_NEVER_KEPT)
+
+
+def _revision(request: Request) -> str:
+    """Join the board's revision, which its pages carry, and that of the runs, which this page carries too."""
     runs = hash(tuple((one.codec, one.note) for one in feeder_of(request).shown))
-    return PlainTextResponse(f"{board_of(request).current.revision} {runs & 0xFFFFFFFF:x}", headers=_NEVER_KEPT)
+    return f"{board_of(request).current.revision} {runs & 0xFFFFFFFF:x}"
 
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}

@@ -111,7 +111,7 @@ class Feeder:
             file = Path(folder) / "runs.zip"
             note = self._folder.pack(codec, file)
             self._add_datasets(codec)
-            receipt, _ = take_file(self._database, self._settings, self._checker, file, self._caller)
+            receipt, _ = take_file(self._database, self._settings, self._checker, file, self._caller, public=False)
         if receipt.status == "withdrawn":  # the folder is again as it was once
             with self._database.transaction(write=True) as session:
                 decide(session, receipt.id, "accept", "the run is there again", actor=ACCOUNT)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sqlalchemy.orm import Session
 
 from codec_superb.base_codec.card import Card
+from codec_superb.pipeline.submission.check_origin import UNUSUAL
 from codec_superb.server.database.models import Result, Submission
 from codec_superb.server.database.results import to_summary
 from codec_superb.server.errors import NotFound
@@ -49,7 +50,9 @@ def warnings_for(session: Session, submission_id: str) -> list[dict[str, str]]:
     card = Card.model_validate(submission.card)
     rows = [row for row in submission.results if row.dataset]
     found = neighbours_of(session, submission)
+    unusual = [note.removeprefix(UNUSUAL) for note in submission.notes if note.startswith(UNUSUAL)]
     warnings = [_warning(kind, "", text) for kind, text in _owner(submission)]
+    warnings += [_warning("origin", "", text) for text in unusual]
     for row in rows:
         where = f"{row.dataset}, {row.category}"
         near = found.get((row.category, row.dataset), ())

@@ -23,5 +23,8 @@ def page_context_of(request: Request, title: str) -> PageContext:
 def public_page_context(request: Request, title: str) -> PageContext:
     """Return the context of a page that is the same for everybody."""
     runs = request.app.state.runs
-    local = None if runs is None else str(runs.place)
-    return PageContext(title=title, path=request.scope["path"], version=__version__, local=local)
+    path = request.scope["path"]
+    if runs is None:
+        return PageContext(title=title, path=path, version=__version__)
+    revision = str(request.app.state.board.current.revision)
+    return PageContext(title=title, path=path, version=__version__, local=str(runs.place), revision=revision)

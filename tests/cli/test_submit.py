@@ -227,6 +227,18 @@ class TestRetries:
         assert call(["submit", str(packed(tmp_path, "lost_16k")), "--server", server]) == 2
         assert "expected an address such as https://" in capsys.readouterr().out
 
+    def test_a_name_without_an_address(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It is said at once: waiting gives no host a name."""
+
+        def unknown(*_: Any, **__: Any) -> None:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+        monkeypatch.setattr(socket, "getaddrinfo", unknown)
+        told: list[str] = []
+        with pytest.raises(ServerUnreachable, match=r"https://lost\.example is not known .*correct the address"):
+            send(packed(tmp_path, "lost_16k"), "https://lost.example", None, first_pause=0.01, say=told.append)
+        assert told == []
+
     def test_nobody_there(self, tmp_path: Path) -> None:
         """The error names the server and the cause in a line."""
         with pytest.raises(ServerUnreachable, match=r"127\.0\.0\.1:9 .*refused") as caught:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from codec_superb.metrics.results import NO_SCORE, Estimate
 from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.figures.layout import Figure
-from codec_superb.web.figures.rate import rate_chart
+from codec_superb.web.figures.rate import rate_chart, title_rate_axis
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import BoardRow, CodecResult
 from codec_superb.web.theme import family_styles
@@ -35,10 +35,9 @@ def board_chart(rows: Sequence[BoardRow], quantity: Quantity) -> Figure:
     figure = rate_chart(results, quantity, styles, lines=lines)
     if apart:
         figure["data"] = [trace for trace in figure["data"] if "front" not in trace["meta"]["role"]]
-    published = {row.source == "literature" for row in rows}
-    if True in published:  # their bitrates were not measured
-        kind = "Bitrate, measured or nominal" if False in published else "Nominal bitrate"
-        figure["layout"]["xaxis"]["title"]["text"] = f"{kind} (kbps, logarithmic)"
+    if any(row.source == "literature" for row in rows):  # their bitrates were not measured
+        kinds = {"nominal" if row.source == "literature" else row.result.rate_mark or "measured" for row in rows}
+        title_rate_axis(figure["layout"], kinds)
     return figure
 
 

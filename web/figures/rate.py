@@ -19,6 +19,7 @@ from codec_superb.web.theme import CEILING_SYMBOL, LIGHT, Style
 LABEL_LENGTH = 24
 """Letters of a name in the chart."""
 _MOST_TICK_LABELS = 8
+_MOST_NAMES = 6
 
 _Point = tuple[CodecResult, Estimate]
 
@@ -29,12 +30,14 @@ def rate_chart(
     """Draw the codecs of one category; those without a value or a bitrate are left out.
 
     The bitrate axis is logarithmic, in kbps. Lossless codecs are stars outside lines and front, declared bitrates are
-    outside the front, and open markers are incomplete. Each trace says in ``meta`` what it is, for the page's legend.
+    outside the front and open with a dot, other open markers are incomplete. Each trace says in ``meta`` what it is,
+    for the page's legend.
     Without ``lines`` all lossy codecs are small dots of one trace without intervals, apart from the front: for more
     families than colours and shapes.
     """
     points = _points(results, quantity)
     layout = {**base_layout(), "xaxis": _rate_axis([row.kbps for row, _ in points])}
+    title_rate_axis(layout, {row.rate_mark or "measured" for row, _ in points})
     layout["yaxis"] = {**base_axis(chart_text(quantity.axis_title))}
     if not points:
         return _empty(layout)
@@ -119,7 +122,7 @@ def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, 
         "meta": {"role": "points"},
         "mode": "markers",
         "marker": {
-            "symbol": ["circle" if row.summary.complete else "circle-open" for row, _ in members],
+            "symbol": [f"circle{_state(row)}" for row, _ in members],
             "size": 6,
             "color": [styles[row.family].colour for row, _ in members],
             "opacity": 0.55,
@@ -134,7 +137,7 @@ def _dots_trace(members: list[_Point], quantity: Quantity, styles: Mapping[str, 
 def _front_dots_trace(front: list[_Point], quantity: Quantity, styles: Mapping[str, Style]) -> dict[str, Any]:
     """Draw the codecs of the front over the dots as their families look, with their intervals and full texts."""
     trace = _marker_trace(front, quantity, LIGHT.front, "", size=10)
-    looks = [(styles[row.family], "" if row.summary.complete else "-open") for row, _ in front]
+    looks = [(styles[row.family], _state(row)) for row, _ in front]
     marker = {
         "symbol": [f"{style.symbol}{state}" for style, state in looks],
         "color": [style.colour for style, _ in looks],
@@ -150,7 +153,7 @@ def _ceiling_trace(members: list[_Point], quantity: Quantity, style: Style) -> d
 
 
 def _marker_trace(members: list[_Point], quantity: Quantity, colour: str, symbol: str, *, size: int) -> dict[str, Any]:
-    """Draw points with their intervals; open ones are incomplete."""
+    """Draw points with their intervals; open ones are incomplete, or declared with a dot."""
     values = [_value(e) for _, e in members]
     up = [
         max(0.0, e.high - value) if e.high is not None else 0.0 for (_, e), value in zip(members, values, strict=True)
@@ -164,7 +167,7 @@ def _marker_trace(members: list[_Point], quantity: Quantity, colour: str, symbol
         "name": chart_text(members[0][0].family),
         "mode": "markers",
         "marker": {
-            "symbol": [symbol if row.summary.complete else f"{symbol}-open" for row, _ in members],
+            "symbol": [f"{symbol}{_state(row)}" for row, _ in members],
             "size": size,
             "color": colour,
             "line": {"width": 1.5, "color": colour},
@@ -175,6 +178,36 @@ def _marker_trace(members: list[_Point], quantity: Quantity, colour: str, symbol
         "hovertext": [hover_text(row, e, quantity) for row, e in members],
         "hoverinfo": "text",
     }
+
+
+def _state(row: CodecResult) -> str:
+    """Return what Plotly's name of a shape ends with: a declared bitrate comes before a missing clip."""
+    if row.uncounted:
+        return "-open-dot"
+    return "" if row.summary.complete else "-open"
+
+
+def rate_notes(results: Sequence[CodecResult]) -> str:
+    """Say for a caption which marks are of declared bitrates, and which codecs have none to be drawn at."""
+    notes = []
+    if any(row.uncounted and row.kbps > 0 for row in results):
+        notes.append(" Open marks with a dot: bitrate declared, not measured; they are outside the front.")
+    if without := sorted({row.title for row in results if not row.kbps > 0}):  # NaN is not above 0
+        notes.append(f" Without a bitrate, and so not drawn: {some_of(without)}.")
+    return "".join(notes)
+
+
+def some_of(names: Sequence[str]) -> str:
+    """List a few names, and count the others."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def title_rate_axis(layout: dict[str, Any], kinds: Iterable[str]) -> None:
+    """Name on the bitrate axis where its numbers come from: measured, declared, nominal."""
+    found = [kind for kind in ("measured", "declared", "nominal") if kind in kinds] or ["measured"]
+    said = f"{found[0].capitalize()} bitrate" if len(found) == 1 else f"Bitrate, {' or '.join(found)}"
+    layout["xaxis"]["title"]["text"] = f"{said} (kbps, logarithmic)"
 
 
 def _label_trace(members: list[_Point]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class RankingColumn:
 
 @dataclass(frozen=True, slots=True)
 class RankingTable:
-    """A table in the order in which it is first seen: by score, best first."""
+    """A table in the order in which it is first seen: by score, best first, and what has no rank behind."""
 
     columns: tuple[RankingColumn, ...]
     rows: tuple[tuple[RankingCell, ...], ...]
@@ -89,8 +89,9 @@ def filled(columns: Sequence[RankingColumn], ordered: Sequence[CodecResult]) -> 
     return RankingTable(tuple(column for column, _ in kept), tuple(rows))
 
 
-def _by_score(row: CodecResult) -> float:
-    return -row.summary.score.value if row.summary.score.value is not None else inf
+def _by_score(row: CodecResult) -> tuple[bool, float]:
+    score = row.summary.score.value
+    return row.rank is None, -score if score is not None else inf
 
 
 def codec_column() -> RankingColumn:

@@ -21,6 +21,7 @@ from codec_superb.web.applications import application_of
 from codec_superb.web.conditions import ConditionPart, condition_parts
 from codec_superb.web.errors import ReportError
 from codec_superb.web.figures.distribution import chart_height
+from codec_superb.web.figures.rate import rate_notes
 from codec_superb.web.mseb.choose import is_mseb
 from codec_superb.web.quantity import SCORE, Quantity, by_bitrate, from_metric, metrics_present
 from codec_superb.web.report.applications import applications_panel
@@ -57,6 +58,8 @@ class Panel:
     families: Sequence[tuple[str, Style, bool]]
     """Family, style, whether all of it is lossless."""
     listening: Sequence[ListeningClip]
+    rate_notes: str
+    """What the caption of bitrates says of single codecs."""
     rates: RateMatrix | None
     conditions: Sequence[ConditionPart]
     payload: PanelPayload
@@ -134,7 +137,8 @@ def _panel(data: ReportData, category: Category, table: Mapping[str, Metric], st
         quantities=(SCORE, *quantities),
         overall=overall,
         table=ranking_table(results, quantities, explanations),
-        families=_families(results, styles),
+        families=_families([row for row in results if row.kbps > 0], styles),
+        rate_notes=rate_notes(results),
         listening=listening_clips(listening, results),
         rates=rate_matrix(rates) if rates else None,
         conditions=_conditions(data, category, styles),

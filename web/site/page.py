@@ -31,6 +31,8 @@ class PageContext:
     """Token that forms of this page carry in a hidden field ``csrf``."""
     local: str | None = None
     """Folder of runs on this machine that is shown in place of submissions."""
+    revision: str = ""
+    """Of those runs when the page was made: it is loaded anew where they have another."""
     description: str = ""
     """One sentence for search engines and previews."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.pipeline.stats import card as full_card
-from support.pipeline.stats import draw_rows, write_run
-from support.pipeline.submissions import edit_rows
+from support.pipeline.stats import draw_rows, stamp, write_run
+from support.pipeline.submissions import edit_document, edit_rows
 
 from codec_superb.base_codec.card import Card
 from codec_superb.metrics.results import BitSource
@@ -15,8 +16,10 @@ from codec_superb.pipeline.comparison.codecs import rank_results
 from codec_superb.pipeline.comparison.results import load_results
 from codec_superb.pipeline.errors import SubmissionError
 from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.runs.info import TakenOver
 from codec_superb.pipeline.submission.admission import check_admission
 from codec_superb.pipeline.submission.check import check, check_and_open
+from codec_superb.pipeline.submission.check_origin import UNUSUAL
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.pipeline.submission.schema import Submitter
 from codec_superb.pipeline.tables.rows import ClipRow
@@ -142,3 +145,49 @@ def test_a_file_completes_a_card_and_changes_nothing(
         pack([runs["declared"]], tmp_path / "mine.zip", card=tmp_path / "card.yaml")
     assert "\n" not in str(raised.value)
     assert "card.yaml" in str(raised.value)
+
+
+def test_imported_sound_has_no_delay_to_state(tmp_path: Path) -> None:
+    """No delay was removed from it here: none is asked for, and one that is stated is refused in true words."""
+    made = stamp("imported").model_copy(
+        update={"taken_over": TakenOver(files=30, fitted=0, longest_ms=0.0, resampled=0)}
+    )
+    card = Card(name="theirs", sampling_rate=16000, bit_source="unknown")
+    rows = [
+        row.model_copy(update={"bits": None, "encode_s": None, "decode_s": None}) for row in draw_rows(2, 30, quality=1)
+    ]
+    run = write_run(tmp_path / "runs", rows, card=card)
+    run.write_info(run.info().model_copy(update={"provenance": (made, stamp())}))
+    who, file, statements = Submitter(name="me"), tmp_path / "theirs.zip", tmp_path / "card.yaml"
+    with pytest.raises(SubmissionError) as raised:
+        pack([run], file, submitter=who, public=True)
+    assert "delay_samples" not in str(raised.value)
+    statements.write_text(str(raised.value).partition("--card card.yaml:\n")[2])
+    report, _ = check_and_open(pack([run], file, submitter=who, public=True, card=statements), more=[check_admission])
+    assert report.ok
+    assert not any(note.startswith(UNUSUAL) for note in report.notes)
+    statements.write_text("delay_samples: 0")
+    with pytest.raises(SubmissionError, match=r"delay_samples is not stated on the card of the run, got 0: .*leave it"):
+        pack([run], file, card=statements)
+
+    def forge(document: dict[str, Any]) -> None:
+        document["datasets"][0]["provenance"][0]["stage"] = "resynth"
+
+    forged = edit_document(file, forge, seal=True)
+    assert [(problem.path, problem.got) for problem in forged.problems] == [
+        ("submission.json: datasets.0.provenance.0.stage", "resynth")
+    ]
+    assert any("no clip has a time of encoding or decoding" in note for note in forged.notes)
+
+
+@pytest.mark.parametrize(("kbps", "rate", "noted"), [(6.0, 16000, True), (64.0, 16000, False)])
+def test_bits_that_were_computed_are_noted(tmp_path: Path, kbps: float, rate: int, noted: bool) -> None:
+    """Fractions of a bit are rounded where bits are a product; a codec of whole bits a sample is exact by nature."""
+    rows = [
+        row.model_copy(update={"bits": round(kbps * 1000 * row.samples / rate)})
+        for row in draw_rows(2, 30)
+        if row.samples
+    ]
+    run = write_run(tmp_path, rows, card=full_card("mine", nominal_kbps=kbps, frame_rate=None))
+    notes = check(pack([run], tmp_path / "mine.zip")).notes
+    assert any("computed, not counted?" in note for note in notes) == noted

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 from support.pipeline.runs import speech_folder
-from support.pipeline.stats import KEYS, card, draw_rows, write_run
+from support.pipeline.stats import KEYS, card, draw_rows, failed, write_run
 from support.server.ingest import categories, register
 from support.timing import wait_for
 
+from codec_superb.base_codec.card import Card
 from codec_superb.cli.local_runs import RunsOnDisk
 from codec_superb.cli.main import call
 from codec_superb.server.app import create_app
@@ -80,8 +81,8 @@ def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
     """Runs appear, change and go while it stands; what is unfinished or broken is named; no file is touched."""
     found = shown(client)
     assert "unfinished 0 of 12 clips resynthesised" in found["begun"]
-    assert re.search(r"broken .*run\.json is not what this version writes", found["broken"])
-    assert re.search(r"finished 12 clips no .*clips\.parquet", found["cut"])
+    assert re.search(r"broken .*run\.json is not what this version writes: Invalid JSON", found["broken"])
+    assert re.search(r"broken .*clips\.parquet", found["cut"])
     assert "finished 2 clips as custom" in found["g711_alaw"]
     assert on_board(client) == set()
 
@@ -94,12 +95,31 @@ def test_the_board_follows_the_folder(client: TestClient, runs: Path) -> None:
     assert {**state_of(runs), str(runs): None} == {**before, **added, str(runs): None}
 
     first = client.get("/local/revision").text
+    # a page carries what it shows, so that no change between it and its first question is missed
+    assert f'data-revision="{first}"' in client.get("/local").text
+    assert f'data-revision="{first.partition(" ")[0]}"' in client.get("/").text
     run.write_rows(draw_rows(2, 12), KEYS)
     wait_for(lambda: client.get("/api/v1/codecs/opus_16k").json()["submission"]["version"] == 2, "expected new rows")
     assert client.get("/local/revision").text != first
     shutil.rmtree(run.path.parent)
     wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
     assert "opus_16k" not in shown(client)
+
+
+def test_a_card_that_leaves_much_open_is_no_reason_here(client: TestClient, runs: Path) -> None:
+    """A codec of a name and a rate is shown with its marks, and the board says why nobody has a rank."""
+    own = Card(name="mine", sampling_rate=16000, bit_source="unknown", delay_samples=0, delay_source="found")
+    run = write_run(runs, [row.model_copy(update={"bits": None}) for row in ROWS], card=own)
+    wait_for(lambda: "mine" in (told := shown(client)) and WAITING not in told["mine"], "expected the run")
+    assert "yes" in shown(client)["mine"]
+    (row,) = client.get("/api/v1/leaderboard?source=runs").json()["rows"]
+    assert (row["codec"], row["bit_source"], row["unranked"]) == ("mine", "unknown", "its bitrate is not stated")
+    board, codec = (client.get(path, headers={"accept": "text/html"}).text for path in ("/", "/codecs/mine"))
+    assert "No codec shown here has a rank: its bitrate is not stated (1 codec)." in board
+    assert "Ranks are ranges" not in board
+    assert "not stated, first published not stated" in codec
+    shutil.rmtree(run.path.parent)
+    wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
 
 
 def test_own_sound_is_heard_whatever_its_licence(client: TestClient) -> None:
@@ -149,6 +169,19 @@ def test_what_others_could_see_is_refused(
     """A folder of runs is for this machine alone."""
     assert call(["serve", str(tmp_path), *options]) == 2
     assert words in re.sub(r"[\s│]+", " ", capsys.readouterr().err)
+
+
+def test_failures_are_counted(tmp_path: Path) -> None:
+    """Clips that failed are named beside those that are done, of a finished run and of one that is under way."""
+    write_run(tmp_path, [*ROWS[1:], failed(ROWS[0].clip)], card=card("done"))
+    begun = write_run(tmp_path, ROWS, card=card("begun"), status="started")
+    journal = begun.path / "journal" / "resynth.jsonl"
+    journal.parent.mkdir(exist_ok=True)
+    lines = [("a", "failed"), ("b", "failed"), ("a", "ok")]
+    journal.write_text("".join(f'{{"clip": "{clip}", "status": "{status}"}}\n' for clip, status in lines))
+    details = {found.name: found.runs[0].detail for found in RunsOnDisk(tmp_path).look()}
+    assert details["done"] == "12 clips, 1 failed"
+    assert details["begun"].startswith("2 of 12 clips resynthesised, 1 failed; ")
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

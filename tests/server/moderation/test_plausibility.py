@@ -9,6 +9,8 @@ import pytest
 from support.server.board import make_submission
 from support.server.people import ON_SQLITE
 
+from codec_superb.pipeline.submission.check_origin import UNUSUAL
+from codec_superb.server.database.models import Submission
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import NotFound
 from codec_superb.server.moderation.plausibility import warnings_for
@@ -36,6 +38,14 @@ def test_a_plain_submission(database: Database) -> None:
         for kbps in (6.0, 9.0, 16.0, 24.0):
             make_submission(session, f"opus_{kbps:g}k", kbps, 0.6 + 0.01 * kbps)
         assert warnings_for(session, make_submission(session, "opus_12k", 12.0, 0.72, status="pending")) == []
+
+
+def test_unusual_notes_of_the_check(database: Database) -> None:
+    """What its check found hard to believe is a warning too; other notes are none."""
+    with database.transaction(write=True) as session:
+        made = make_submission(session, "opus_12k", 12.0, 0.72, status="pending")
+        session.get_one(Submission, made).notes = ["no submitter is named", f"{UNUSUAL}computed?"]
+        assert warnings_for(session, made) == [{"kind": "origin", "where": "", "text": "computed?"}]
 
 
 def test_an_unknown_submission(database: Database) -> None:

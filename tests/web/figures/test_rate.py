@@ -1,6 +1,7 @@
 """The chart of bitrate and quality, value by value."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -9,6 +10,7 @@ from support.web.report import TABLE, make_points, make_results
 from support.web.results import changed, score, summary
 
 from codec_superb.web.figures import Figure, rate_chart
+from codec_superb.web.figures.rate import rate_notes
 from codec_superb.web.quantity import SCORE, Quantity, from_metric
 from codec_superb.web.rows import CodecResult
 from codec_superb.web.theme import family_styles
@@ -152,3 +154,21 @@ def test_a_chart_without_values_says_so() -> None:
     assert not layout["yaxis"]["visible"]
     assert layout["annotations"][0]["text"] == "No codec has a value here"
     assert go.Figure(chart([one("a", 16, None)]))
+
+
+def test_declared_bitrates_have_a_mark_of_their_own() -> None:
+    """Open with a dot, outside the front, and named by axis and caption; a codec without a bitrate is named too."""
+    measured, declared = one("a", 12.0, 0.6), replace(one("mine", 6.0, 0.9), bit_source="declared")
+    unknown = replace(changed(one("theirs", 1.0, 0.9), kbps=None), bit_source="unknown")
+    rows = [measured, declared, unknown]
+    figure = chart(rows)
+    assert traces(figure, "family")["mine"]["marker"]["symbol"][0].endswith("-open-dot")
+    assert traces(figure, "front")[None]["x"] == [12.0]
+    go.Figure(figure)
+    assert figure["layout"]["xaxis"]["title"]["text"] == "Bitrate, measured or declared (kbps, logarithmic)"
+    assert chart([declared])["layout"]["xaxis"]["title"]["text"] == "Declared bitrate (kbps, logarithmic)"
+    assert rate_notes(rows) == (
+        " Open marks with a dot: bitrate declared, not measured; they are outside the front."
+        " Without a bitrate, and so not drawn: theirs."
+    )
+    assert rate_notes([measured]) == ""

@@ -38,6 +38,12 @@ def test_best_score_comes_first_and_none_last(results: list[CodecResult]) -> Non
     assert cell(made, results[0].title, "rank").text == "–"
 
 
+def test_what_has_no_rank_stands_behind(results: list[CodecResult]) -> None:
+    """A codec without a rank is below ranked ones that score less."""
+    rows = [changed(results[0], score=score(0.99), rank=None), *(changed(row, rank=(1, 2)) for row in results[1:])]
+    assert table(rows).rows[-1][0].text == results[0].title
+
+
 def test_columns_follow_the_metrics(results: list[CodecResult]) -> None:
     """Every metric of the results has a column whose first order puts the best first."""
     best = {column.key: column.best for column in table(results).columns}

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from math import ceil
 
 from codec_superb.metrics.table import CATEGORIES, Category
-from codec_superb.web.applications import APPLICATIONS
+from codec_superb.web.figures.rate import rate_notes
 from codec_superb.web.quantity import Quantity
 from codec_superb.web.rows import BoardRow
 from codec_superb.web.site.board.address import Addresses
 from codec_superb.web.site.board.choices import BoardState, BoardView
 from codec_superb.web.site.board.paging import page_links
 from codec_superb.web.site.board.table import board_table, in_words, quantity_of, value_of
-from codec_superb.web.site.board.words import MODELS, RANKS, SOURCES, chips, plain
+from codec_superb.web.site.board.words import SOURCES, chips, plain, rank_words
 from codec_superb.web.site.page import PageContext, render
 from codec_superb.web.text import hertz
 
@@ -52,13 +52,14 @@ def leaderboard_page(view: BoardView, front: Sequence[BoardRow], page_context: P
         sources=[(key, f"{label} ({amount})") for key, label, amount in view.choices.sources],
         rates=[(rate, hertz(rate), rate in state.rates) for rate in sorted({*view.choices.rates, *state.rates})],
         source_words=SOURCES[state.source],
-        rank_words=RANKS[view.rank_basis] + (f" {MODELS}" if state.metric in APPLICATIONS else ""),
+        rank_words=rank_words(view),
         credit=_credit(view),
         chips=chips(state, addresses),
         cleared=addresses.cleared(),
         table=board_table(view, addresses),
         front=in_words(front, quantity),
         drawn=bool(front) or any(_can_be_drawn(row, quantity) for row in view.rows),
+        rate_notes=rate_notes([row.result for row in view.rows if value_of(row, quantity) is not None]),
         intervals=view.rank_basis != "values",
         comparable=any(row.submission for row in view.rows),
         more_open=_narrowed(state),

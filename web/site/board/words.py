@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from codec_superb.web.applications import APPLICATIONS
 from codec_superb.web.site.board.address import Addresses
-from codec_superb.web.site.board.choices import BoardState, RankBasis, SourceFilter
-from codec_superb.web.text import hertz
+from codec_superb.web.site.board.choices import BoardState, BoardView, RankBasis, SourceFilter
+from codec_superb.web.text import count, hertz
 
 SOURCES: Mapping[SourceFilter, str] = MappingProxyType({
     "runs": "Submissions whose every number was recomputed here from their clips, run by their submitters or by us.",
@@ -28,6 +30,17 @@ RANKS: Mapping[RankBasis, str] = MappingProxyType({
     "mixed": "Ranks follow the figures alone, although their sources differ.",
 })  # fmt: skip
 """How to read the ranks."""
+
+_MOST_REASONS = 3
+
+
+def rank_words(view: BoardView) -> str:
+    """Say how to read the ranks of the rows shown, or why none of them has one."""
+    if view.rows and not any(row.result.rank for row in view.rows):
+        counts = Counter(row.unranked for row in view.rows if row.unranked)
+        reasons = [f"{reason} ({count(n, 'codec')})" for reason, n in counts.most_common(_MOST_REASONS)]
+        return "No codec shown here has a rank" + (f": {'; '.join(reasons)}." if reasons else ".")
+    return RANKS[view.rank_basis] + (f" {MODELS}" if view.state.metric in APPLICATIONS else "")
 
 
 MODELS = (

@@ -131,7 +131,7 @@
     for (const { meta, marker } of figure.data) {
       if (meta?.family === undefined || meta.role === "names" || found.has(meta.family)) continue;
       const symbol = [marker?.symbol].flat()[0] ?? "circle";
-      found.set(meta.family, { symbol: String(symbol).replace("-open", ""), colour: marker?.color ?? "" });
+      found.set(meta.family, { symbol: String(symbol).replace(/-open(-dot)?$/, ""), colour: marker?.color ?? "" });
     }
     return [...found].sort(([a], [b]) => a.localeCompare(b));
   }
