@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def codec_names(given: Sequence[str]) -> list[str]:
     """Resolve patterns such as ``opus_*``, and kinds, against the registry; other names stay as they are, once each.
 
-    Of a pattern's or kind's codecs those are left out that lack a library of the system. Raises UnknownCodec when a
-    pattern matches nothing, MissingDependency where nothing is left.
+    Of a pattern's or kind's codecs those are left out that lack a library of the system. Raises UnknownCodec for a name
+    or a pattern that matches nothing, MissingDependency where nothing is left, and as ``registry.card`` for a file.
     """
     from codec_superb.base_codec import registry
     from codec_superb.base_codec.card import KINDS
@@ -34,6 +34,7 @@ def codec_names(given: Sequence[str]) -> list[str]:
                 raise UnknownCodec(f"no codec matches {name!r}; `codec-superb codecs list` shows all names")
             chosen.update(dict.fromkeys(usable(matches)))
         else:
+            registry.card(name)  # an unknown one is said before any dataset is fetched
             chosen[name] = None
     if given and not chosen:
         raise MissingDependency(f"{', '.join(given)}: none of these codecs can run here; install what they need")

@@ -13,6 +13,13 @@ from pathlib import Path
 
 PARTIAL = ".part-"
 """Prefix of the names of files that are still being written."""
+UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+"""Decimal units of bytes, the largest first."""
+
+
+def in_words(size: int) -> str:
+    """Return bytes in decimal units, as publishers state them."""
+    return next((f"{size / unit:.1f} {name}" for unit, name in UNITS if size >= unit), f"{size} bytes")
 
 
 def file_sha256(path: Path) -> str:

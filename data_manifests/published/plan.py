@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from codec_superb.data_manifests.errors import DatasetError
+from codec_superb.data_manifests.files import in_words
 from codec_superb.data_manifests.home import published_home
 from codec_superb.data_manifests.manifest import Archive, Download, HubFolder, IndexedSource, Manifest
 from codec_superb.data_manifests.packages.index_client import IndexClient
@@ -19,7 +20,6 @@ from codec_superb.data_manifests.published.unpack import ARCHIVES
 
 STORE = "archives"
 """Folder, in that of the download, of the archives themselves."""
-_UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +137,6 @@ def size_in_words(sizes: Iterable[int | None], *, rounded: bool) -> str:
         return "size not known"
     words = f"{'about ' if rounded else ''}{in_words(sum(known))}"
     return f"{words} and {unknown} file{'s' * (unknown > 1)} of unknown size" if unknown else words
-
-
-def in_words(size: int) -> str:
-    """Return bytes in decimal units, as publishers state them."""
-    return next((f"{size / unit:.1f} {name}" for unit, name in _UNITS if size >= unit), f"{size} bytes")
 
 
 def free_bytes(folder: Path) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from codec_superb.data_manifests.clip_list import DatasetIndex, read_index
 from codec_superb.data_manifests.errors import DatasetError, FetchError, ManifestError
-from codec_superb.data_manifests.files import file_sha256, locked
+from codec_superb.data_manifests.files import file_sha256, in_words, locked
 from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.indexing.index import index_manifest
 from codec_superb.data_manifests.indexing.index_report import IndexReport
@@ -23,7 +23,7 @@ from codec_superb.data_manifests.packages.index_client import WebFile
 from codec_superb.data_manifests.progress import OnProgress
 from codec_superb.data_manifests.published.hub_folder import fetch_files
 from codec_superb.data_manifests.published.kept import FirstSeen, add_to_lock, is_there, note_members, read_lock
-from codec_superb.data_manifests.published.plan import STORE, Item, Plan, default_folder, free_bytes, in_words
+from codec_superb.data_manifests.published.plan import STORE, Item, Plan, default_folder, free_bytes
 from codec_superb.data_manifests.published.unpack import KEPT, unpack
 
 

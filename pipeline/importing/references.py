@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from codec_superb.data_manifests import Category, Dataset, open_dataset
 from codec_superb.data_manifests.audio.audio_file import read_header
 from codec_superb.data_manifests.errors import AudioFileError
-from codec_superb.data_manifests.files import file_sha256, locked, remove_partial, write_atomically
+from codec_superb.data_manifests.files import file_sha256, in_words, locked, remove_partial, write_atomically
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.importing.names import reference_names
 from codec_superb.pipeline.output_file import make_folder, write_output, writing
@@ -117,7 +117,7 @@ def _refuse_full(dataset: Dataset, todo: Sequence[str], folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise PipelineError(
-            f"expected {needed / 1e9:.1f} GB free in {folder} for {len(todo)} references, got {free / 1e9:.1f} GB: "
+            f"expected {in_words(needed)} free in {folder} for {len(todo)} references, got {in_words(free)}: "
             "free space, name another folder, or export fewer with --limit"
         )
 

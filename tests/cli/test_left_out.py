@@ -82,3 +82,10 @@ def test_the_doctor_says_whose_weights_the_folder_has(
     assert finding()["state"] == "fault"
     assert "correct it, or unset it" in doctor._neural("lyra", LYRA).detail
     assert doctor._weights_of(registry.card("snac_24k")) == "weights: hubertsiuzdak/snac_24khz"
+
+
+def test_a_wrong_name_is_said_before_a_dataset_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`mini` has 160 MB of packages, and is fetched into an empty home."""
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    assert call(["bench", "--codec", "opus_12", "--dataset", "mini", "--out", str(tmp_path / "runs")]) == 2
+    assert not list(tmp_path.iterdir())
