@@ -223,7 +223,7 @@ _ROWS = (
     ),
     Probe(
         key="warpq",
-        label="WARP-Q: Quality Prediction for Generative Neural Speech Codecs",
+        label="WARP-Q",
         needs=(),
         categories=_SPEECH,
         shared=(),
@@ -231,7 +231,7 @@ _ROWS = (
         pairs="",
         metrics=(
             ProbeMetric(
-                "warpq", "WARP-Q: Quality Prediction for Generative Neural Speech Codecs", "", False, 0.0, inf, 3,
+                "warpq", "WARP-Q", "", False, 0.0, inf, 3,
                 "Distance between reference and resynthesis under dynamic time warping of their cepstra.",
                 f"{_FIGURES}:mean", "distance",
             ),

@@ -77,6 +77,12 @@ def test_every_reference_of_the_catalogue_becomes_entries() -> None:
         assert all(entry.key for entry in entries)
 
 
+def test_a_label_is_a_name() -> None:
+    """No probe and no metric is labelled, in tables and charts, with the title of its publication."""
+    for row in PROBES.values():
+        assert not {row.label, *(metric.label for metric in row.metrics)} & set(re.findall('"([^"]+)"', row.paper))
+
+
 def test_codecs_of_one_publication_share_its_entry() -> None:
     """Two implementations of what one paper describes are both in its note."""
     cited = [
