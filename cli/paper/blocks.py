@@ -33,10 +33,10 @@ def paper_blocks(
     """Make a block for each category (``by`` dataset: of each dataset), clean results first, then by condition."""
     conditions = sorted({entry.condition.label if entry.condition else "" for entry in results})
     categories = [category for category in CATEGORIES if only in {None, category}]
-    apart = _apart(results)
     blocks = []
     for condition in conditions:
         entries = [entry for entry in results if (entry.condition.label if entry.condition else "") == condition]
+        apart = _apart(entries)
         for category in categories:
             ranks = {rank.codec: rank for rank in rankings[category].ranks} if category in rankings else {}
             for datasets, rows in _parts(entries, category, {} if condition else ranks, by):
@@ -73,17 +73,16 @@ def _concerns(row: ApplicationRow, category: Category, datasets: Sequence[str], 
 
 
 def _apart(results: Sequence[Results]) -> frozenset[str]:
-    """Name the codecs that were run on other clips of a dataset than most."""
+    """Name the codecs that were run on other clips of a dataset than most; ``results`` has each once."""
     states: dict[str, dict[str, tuple[str, int]]] = {}
     for entry in results:
         for of in entry.datasets:
-            states.setdefault(of.info.name, {})[entry.title] = of.info.manifest_hash, of.info.selected
-    names = {entry.title: entry.card.name for entry in results}
+            states.setdefault(of.info.name, {})[entry.card.name] = of.info.manifest_hash, of.info.selected
     other = set()
     for found in states.values():
         counts = Counter(found.values())
         usual = max(sorted(counts), key=lambda state: counts[state])
-        other |= {names[title] for title, state in found.items() if state != usual}
+        other |= {name for name, state in found.items() if state != usual}
     return frozenset(other)
 
 

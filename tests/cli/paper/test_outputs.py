@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,14 @@ def test_blocks_are_datasets_where_asked_for(results: list[Results]) -> None:
     assert not blocks[1].applications
     parts = {part.dataset: part for part in results[0].aggregates.datasets}
     assert blocks[1].results[0].summary.score == parts["three"].score
+
+
+def test_a_condition_on_fewer_clips_puts_no_clean_run_apart(results: list[Results]) -> None:
+    """Which clips are the usual ones is asked among the runs that stand in one block."""
+    clean, under = (entry for entry in results if entry.card.name == NAMES[0])
+    few = [replace(of, info=of.info.model_copy(update={"selected": 3})) for of in under.datasets]
+    blocks = paper_blocks([clean, replace(under, datasets=tuple(few))], {})
+    assert [(block.condition, block.apart) for block in blocks] == [("", frozenset()), ("loss:10", frozenset())]
 
 
 def test_ranks_over_datasets(results: list[Results]) -> None:
