@@ -16,6 +16,7 @@ from codec_superb.cli.main import call
 from codec_superb.cli.paper.blocks import paper_blocks, ranks_over_datasets
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.conditions.record import parse_condition
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.web.quantity import SCORE
 
 BIBTEX = "@misc{books,\n  title = {Books},\n}"
@@ -112,6 +113,18 @@ def test_ranks_over_datasets(results: list[Results]) -> None:
     assert found.datasets == ("one", "three", "two_2")
     assert found.kendall_w == pytest.approx(1.0)
     assert found.left_out == ("opus_48k (clips failed on one)",)
+
+
+def test_bitrates_that_nobody_states_have_no_rank_among_declared_ones(results: list[Results]) -> None:
+    """As in the ranking of the report: measured ones are ranked, else declared ones, else those of which nothing is."""
+    clean = [entry for entry in results if entry.condition is None and entry.card.name != NAMES[3]]
+    sources = ["declared", "declared", "unknown"]
+    changed = [
+        replace(entry, card=entry.card.model_copy(update={"bit_source": source}))
+        for entry, source in zip(clean, sources, strict=True)
+    ]
+    with pytest.raises(PipelineError, match=r"got 2 on 3.*left out: opus_32k \(its bitrate is not stated\)"):
+        ranks_over_datasets(changed, SCORE)
 
 
 def test_one_that_cannot_be_written_stops_no_other(
