@@ -101,6 +101,8 @@ def test_a_manifests_entry_is_taken_over_and_keys_are_apart() -> None:
     text = bibliography([one, two, replace(one, name="three")])
     assert re.findall(r"@article\{(\w+),", text) == ["key", "keyb"]
     assert "% dataset one, dataset three\n" in text
+    same = [replace(one, bibtex=one.bibtex.replace("article{key", "key{key")) for one in (one, two)]
+    assert re.findall(r"@key\{(\w+),", bibliography(same)) == ["key", "keyb"]
 
 
 def test_names_cannot_break_an_entry() -> None:
