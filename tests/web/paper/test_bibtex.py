@@ -83,6 +83,18 @@ def test_a_label_is_a_name() -> None:
         assert not {row.label, *(metric.label for metric in row.metrics)} & set(re.findall('"([^"]+)"', row.paper))
 
 
+def test_a_publication_has_one_entry_whatever_refers_to_it() -> None:
+    """A probe and the model that answers for it name their common paper alike, also by its title without subtitle."""
+    rows = {**METRICS, **{f"probe {key}": row for key, row in PROBES.items()}, **BACKENDS}
+    found: dict[str, set[str]] = {}
+    for name, row in rows.items():
+        for entry in entries_of(Cited("model", name, name, row.paper)):
+            title = re.search(r"title = \{\{(.*?)[:}]", entry.text)
+            assert title is not None
+            found.setdefault(title[1], set()).add(entry.text)
+    assert {title: texts for title, texts in found.items() if len(texts) > 1} == {}
+
+
 def test_codecs_of_one_publication_share_its_entry() -> None:
     """Two implementations of what one paper describes are both in its note."""
     cited = [
