@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import inf
 
 from codec_superb.applications.averages.composite import Composite
+from codec_superb.applications.backends import BACKENDS
 from codec_superb.applications.errors import UnknownApplication
 from codec_superb.applications.mseb.tasks import own_tasks
 from codec_superb.applications.probe import Field, Probe, ProbeMetric
@@ -54,7 +55,7 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper='Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision", ICML 2023',
+        paper=BACKENDS["faster-whisper"].paper,
         backend="faster-whisper:tiny.en",
         scorer=f"{_ROOT}.asr.scoring:score",
     ),
@@ -79,7 +80,7 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper='Desplanques et al., "ECAPA-TDNN", Interspeech 2020; NIST Speaker Recognition Evaluation plans',
+        paper=f"{BACKENDS['speechbrain'].paper}; NIST Speaker Recognition Evaluation plans",
         backend="resemblyzer",
         scorer=f"{_ROOT}.asv.scoring:score",
     ),
@@ -98,7 +99,7 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper='Wan et al., "Generalized End-to-End Loss for Speaker Verification", ICASSP 2018',
+        paper=BACKENDS["resemblyzer"].paper,
         backend="resemblyzer",
         scorer=f"{_ROOT}.asv.scoring:score_similarity",
     ),
@@ -144,7 +145,7 @@ _ROWS = (
             ),
         ),
         version="1",
-        paper='Gong, Chung and Glass, "AST: Audio Spectrogram Transformer", Interspeech 2021',
+        paper=BACKENDS["ast"].paper,
         backend="yamnet",
         scorer=f"{_ROOT}.aec.scoring:score",
     ),
@@ -169,7 +170,7 @@ _ROWS = (
             _mean("dnsmos_p808", "DNSMOS P.808", "p808", 0.0, 6.0, "Predicted listening quality after P.808, 1 to 5."),
         ),
         version="1",
-        paper='Reddy, Gopal and Cutler, "DNSMOS P.835", ICASSP 2022; DNSMOS, ICASSP 2021',
+        paper=f"{BACKENDS['dnsmos'].paper}; DNSMOS, ICASSP 2021",
         backend="dnsmos",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),
@@ -183,8 +184,7 @@ _ROWS = (
         pairs="",
         metrics=(_mean("distillmos", "DistillMOS", "mos", 0.0, 6.0, "Predicted mean opinion score, 1 to 5."),),
         version="1",
-        paper="Stahl and Gamper, Distillation and Pruning for Scalable Self-Supervised Representation-Based Speech "
-        "Quality Assessment, ICASSP 2025",
+        paper=BACKENDS["distillmos"].paper,
         backend="distillmos",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),
@@ -198,7 +198,7 @@ _ROWS = (
         pairs="",
         metrics=(_mean("utmos", "UTMOS", "mos", 0.0, 6.0, "Predicted naturalness of synthetic speech, 1 to 5."),),
         version="1",
-        paper='Saeki et al., "UTMOS: UTokyo-SaruLab System for VoiceMOS Challenge 2022", Interspeech 2022',
+        paper=BACKENDS["utmos"].paper,
         backend="utmos",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),
@@ -214,16 +214,13 @@ _ROWS = (
             _mean("visqol", "ViSQOL", "mos", 0.0, 6.0, "Predicted similarity to the reference: speech or audio mode."),
         ),
         version="1",
-        paper=(
-            'Chinen et al., "ViSQOL v3: An Open Source Production Ready Objective Speech and Audio Metric", '
-            "QoMEX 2020"
-        ),
+        paper=BACKENDS["visqol"].paper,
         backend="visqol",
         scorer=f"{_ROOT}.quality.scoring:score",
     ),
     Probe(
         key="warpq",
-        label="WARP-Q: Quality Prediction for Generative Neural Speech Codecs",
+        label="WARP-Q",
         needs=(),
         categories=_SPEECH,
         shared=(),
@@ -231,7 +228,7 @@ _ROWS = (
         pairs="",
         metrics=(
             ProbeMetric(
-                "warpq", "WARP-Q: Quality Prediction for Generative Neural Speech Codecs", "", False, 0.0, inf, 3,
+                "warpq", "WARP-Q", "", False, 0.0, inf, 3,
                 "Distance between reference and resynthesis under dynamic time warping of their cepstra.",
                 f"{_FIGURES}:mean", "distance",
             ),

@@ -9,8 +9,10 @@ from typing import Literal
 import numpy as np
 
 from codec_superb.cli.report_data import applications_of, result_of
+from codec_superb.metrics.results import BitSource
 from codec_superb.metrics.table import CATEGORIES, Category
 from codec_superb.pipeline.aggregates.summary import summarise_dataset
+from codec_superb.pipeline.comparison.codecs import ranked_source
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.statistics.friedman import mean_ranks
@@ -33,10 +35,10 @@ def paper_blocks(
     """Make a block for each category (``by`` dataset: of each dataset), clean results first, then by condition."""
     conditions = sorted({entry.condition.label if entry.condition else "" for entry in results})
     categories = [category for category in CATEGORIES if only in {None, category}]
-    apart = _apart(results)
     blocks = []
     for condition in conditions:
         entries = [entry for entry in results if (entry.condition.label if entry.condition else "") == condition]
+        apart = _apart(entries)
         for category in categories:
             ranks = {rank.codec: rank for rank in rankings[category].ranks} if category in rankings else {}
             for datasets, rows in _parts(entries, category, {} if condition else ranks, by):
@@ -73,17 +75,16 @@ def _concerns(row: ApplicationRow, category: Category, datasets: Sequence[str], 
 
 
 def _apart(results: Sequence[Results]) -> frozenset[str]:
-    """Name the codecs that were run on other clips of a dataset than most."""
+    """Name the codecs that were run on other clips of a dataset than most; ``results`` has each once."""
     states: dict[str, dict[str, tuple[str, int]]] = {}
     for entry in results:
         for of in entry.datasets:
-            states.setdefault(of.info.name, {})[entry.title] = of.info.manifest_hash, of.info.selected
-    names = {entry.title: entry.card.name for entry in results}
+            states.setdefault(of.info.name, {})[entry.card.name] = of.info.manifest_hash, of.info.selected
     other = set()
     for found in states.values():
         counts = Counter(found.values())
         usual = max(sorted(counts), key=lambda state: counts[state])
-        other |= {names[title] for title, state in found.items() if state != usual}
+        other |= {name for name, state in found.items() if state != usual}
     return frozenset(other)
 
 
@@ -91,8 +92,8 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
     """Rank lossy codecs by ``quantity`` on each category of each dataset, clean runs alone.
 
     A codec that lacks a value, or of which clips failed or are others, is left out with the reason, and so is one whose
-    bits nobody counted, among codecs with measured ones. Raises PipelineError for fewer than three codecs or two
-    datasets.
+    bits nobody counted, among codecs with measured ones, or that states no bitrate, among those that do.
+    Raises PipelineError for fewer than three codecs or two datasets.
     """
     clean = [entry for entry in results if entry.condition is None]
     parts = [with_figure(part, quantity) for part in paper_blocks(clean, {}, "dataset", only)]
@@ -103,12 +104,12 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
     for name, block in zip(names, blocks, strict=True):
         for row in block.results:
             by_codec.setdefault(row.codec, {})[name] = row
-    measured = any(not row.uncounted and not row.lossless for block in blocks for row in block.results)
+    ranked = ranked_source({row.bit_source for block in blocks for row in block.results if not row.lossless})
     apart = _apart(clean)
     left_out = {
         codec: reason
         for codec, rows in sorted(by_codec.items())
-        if (reason := _unfit(rows, names, quantity, codec in apart) or _uncounted(rows) * measured)
+        if (reason := _unfit(rows, names, quantity, ranked, codec in apart))
     }
     kept = [codec for codec in sorted(by_codec) if codec not in left_out]
     values = [[_value(by_codec[codec][name], quantity) for codec in kept] for name in names]
@@ -129,7 +130,9 @@ def ranks_over_datasets(results: Sequence[Results], quantity: Quantity, only: Ca
     )  # fmt: skip
 
 
-def _unfit(rows: Mapping[str, CodecResult], names: Sequence[str], quantity: Quantity, apart: bool) -> str:
+def _unfit(
+    rows: Mapping[str, CodecResult], names: Sequence[str], quantity: Quantity, ranked: BitSource, apart: bool
+) -> str:
     """Return why a codec cannot be ranked over all datasets; '' where it can."""
     if any(row.lossless for row in rows.values()):
         return "lossless: a ceiling"
@@ -142,11 +145,7 @@ def _unfit(rows: Mapping[str, CodecResult], names: Sequence[str], quantity: Quan
             return f"clips failed on {name}"
         if _value(rows[name], quantity) is None:
             return f"no value on {name}"
-    return ""
-
-
-def _uncounted(rows: Mapping[str, CodecResult]) -> str:
-    return next((row.uncounted for row in rows.values() if row.uncounted), "")
+    return next((row.uncounted for row in rows.values() if row.bit_source != ranked), "")
 
 
 def _value(row: CodecResult, quantity: Quantity) -> float | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from codec_superb.base_codec.card import NOT_STATED
 from codec_superb.base_codec.weights import describe_weights
 from codec_superb.metrics.table import overall_metrics
 from codec_superb.pipeline.comparison.results import Results
@@ -15,9 +16,8 @@ from codec_superb.pipeline.statistics.jackknife import CONFIDENCE, METHOD
 from codec_superb.web.paper.plain import markdown_text
 from codec_superb.web.text import count, hertz, kbps, significant
 
-NOT_STATED = "not stated"
 _LONGEST = 12
-"""Answers about single codecs that are listed of one question; equal ones are joined before."""
+"""Commands that are listed; a benchmark of many codecs has hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +130,13 @@ def _rates(results: _Results) -> Iterator[str]:
 def _bits(results: _Results) -> Iterator[str]:
     yield "bits of the payload without container, over the seconds of the clips: all bits over all seconds"
     yield from _joined(
-        [entry for entry in results if _field(entry, "bit_source") not in {"", "measured"}],
-        lambda entry: f"bits are {_field(entry, 'bit_source')}, not measured",
+        [entry for entry in results if entry.card.bit_source != "measured"],
+        lambda entry: f"bits are {entry.card.bit_source}, not measured",
     )
     if any(entry.card.codebooks is not None for entry in results):
         yield "token codecs: frames times the sum of log2 of the codebook sizes; no entropy coding is assumed"
     if any(entry.condition is not None and entry.condition.kind.place == "payload" for entry in results):
         yield "under conditions on the payload, the bits that were sent"
-
-
-def _field(entry: Results, name: str) -> str:
-    """Return a field of the card that cards of some versions lack; '' there."""
-    return str(entry.card.model_dump(include={name}).get(name, ""))
 
 
 def _number(value: float | None, unit: str) -> str:
@@ -155,8 +150,7 @@ def _bitrates(results: _Results) -> Iterator[str]:
             f"{of.category} {NOT_STATED if of.kbps is None else kbps(of.kbps)}" for of in entry.aggregates.categories
         )
         note = f" ({entry.card.bitrate_note})" if entry.card.bitrate_note else ""
-        source = _field(entry, "bit_source") or "measured"
-        yield f"{entry.title}: nominal {nominal}, {source} {measured}{note}"
+        yield f"{entry.title}: nominal {nominal}, {entry.card.bit_source} {measured}{note}"
 
 
 def _delays(results: _Results) -> Iterator[str]:
@@ -166,8 +160,7 @@ def _delays(results: _Results) -> Iterator[str]:
         delay = _number(card.latency_ms, "ms")
         if card.latency_ms is None and card.causal is False:
             delay = "not known, or that of the whole clip"
-        source = _field(entry, "delay_source")
-        removed = f"delay removed {_number(card.delay_samples, 'samples')}{f' ({source})' if source else ''}"
+        removed = f"delay removed {_number(card.delay_samples, 'samples')} ({card.delay_source})"
         lags = [of.largest_lag for of in entry.aggregates.datasets if of.largest_lag is not None]
         lag = NOT_STATED if not lags else count(max(lags), "sample")
         words: dict[bool | None, str] = {True: "causal", False: "not causal"}

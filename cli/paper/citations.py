@@ -9,8 +9,8 @@ from codec_superb.applications.backends import BACKENDS
 from codec_superb.applications.catalogue import stages
 from codec_superb.applications.results import ProbeInfo
 from codec_superb.applications.table import PROBES
+from codec_superb.base_codec.card import NOT_STATED
 from codec_superb.base_codec.weights import describe_weights
-from codec_superb.cli.paper.checklist import NOT_STATED
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.literature.read import read_description
 from codec_superb.web.paper.bibtex import Cited

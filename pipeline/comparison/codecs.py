@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.weights import describe_weights
-from codec_superb.metrics.results import UNCOUNTED
+from codec_superb.metrics.results import UNCOUNTED, BitSource
 from codec_superb.metrics.table import METRICS, Category
 from codec_superb.pipeline.comparison.applications import PairedApplication, compare_applications
 from codec_superb.pipeline.comparison.results import Results, combine, load_results
@@ -150,14 +151,15 @@ def rank_results(results: Sequence[Results]) -> dict[Category, Ranking]:
 
 
 def _counted(results: Sequence[Results]) -> tuple[list[Results], dict[str, str]]:
-    """Return the results that are ranked together, and why the others are not: those whose bits were counted.
-
-    Where none were, declared bitrates are ranked among themselves, else unknown ones.
-    """
-    sources = {entry.card.bit_source for entry in results}
-    ranked = next((source for source in ("measured", "declared") if source in sources), "unknown")
+    """Return the results that are ranked together, and why the others are not."""
+    ranked = ranked_source({entry.card.bit_source for entry in results})
     apart = {entry.card.name: UNCOUNTED[source] for entry in results if (source := entry.card.bit_source) != ranked}
     return [entry for entry in results if entry.card.bit_source == ranked], apart
+
+
+def ranked_source(sources: Collection[BitSource]) -> BitSource:
+    """Choose whose ranks are compared: codecs whose bits were counted; where none were, declared ones, else unknown."""
+    return next((source for source in get_args(BitSource) if source in sources), "unknown")
 
 
 def _state(results: Results, name: str) -> str:

@@ -101,9 +101,12 @@ class Standing:
         for run in self._runs:
             if scored := run.scored(category):
                 by_dataset[run.dataset].append((run, scored))
+        codecs = {run.codec for members in by_dataset.values() for run, _ in members}
         parts: dict[str, list[tuple[_Run, list[str]]]] = defaultdict(list)
         for members in by_dataset.values():
-            if shared := sorted(set.intersection(*(scored for _, scored in members))):
+            shared = sorted(set.intersection(*(scored for _, scored in members)))
+            # the first codec on the next dataset would be placed by more clips than the others
+            if shared and len(members) == len(codecs):
                 for run, _ in members:
                     parts[run.codec].append((run, shared))
         places = [_place(category, codec, its) for codec, its in parts.items()]

@@ -82,7 +82,7 @@ def mean_ranks(
             f"expected at least {FEWEST_SYSTEMS} codecs that all have a value on each of at least {FEWEST_DATASETS} "
             f"datasets, got {count} on {blocks}: give more runs; for two codecs see compare"
         )
-    from scipy.stats import chi2, f, friedmanchisquare, rankdata, studentized_range
+    from scipy.stats import f, friedmanchisquare, rankdata, studentized_range
 
     # rounded: equal values must share a rank although their sums are rounded differently
     places = rankdata(np.round(-values if higher_is_better else values, 12), axis=1)
@@ -91,7 +91,6 @@ def mean_ranks(
         chi, p = 0.0, 1.0  # nothing differs anywhere: the correction for equal ranks would divide by 0
     else:
         chi, p = map(float, friedmanchisquare(*places.T))
-        p = float(chi2.sf(chi, count - 1)) if math.isnan(p) else p
     rest = blocks * (count - 1) - chi
     # identical orders everywhere: chi-square has its largest value, up to rounding
     statistic = (blocks - 1) * chi / rest if rest > 1e-9 * blocks * count else None

@@ -21,7 +21,7 @@ _INITIAL = re.compile(r"^(?:[A-Z]\.[- ]?)+ ?\w")
 _SURNAME = re.compile(r"^(?:(?:Le|De|Van|van|von|de) )?[^\W\d][\w'’-]+$")
 _END = "}\n"
 _ARTICLES = {"the", "and", "for", "with"}
-_KEY = re.compile(r"@\w+\s*\{\s*([^,\s]+)\s*,")
+_KEY = re.compile(r"(@\w+\s*\{\s*)([^,\s]+)(?=\s*,)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Cited:
     """Something that a run used, and what is known about its publication."""
 
     kind: str
-    """``codec``, ``dataset``, ``metric``, ``model`` or ``program``."""
+    """``benchmark``, ``program``, ``codec``, ``dataset``, ``metric``, ``application`` or ``model``."""
     name: str
     """What is cited, for the comment: ``opus_12k``."""
     title: str
@@ -84,8 +84,8 @@ def entries_of(cited: Cited) -> list[Entry]:
     """Make the entries of one thing."""
     if cited.bibtex:
         found = _KEY.search(cited.bibtex)
-        key = found[1] if found else _slug(cited.title)
-        text = _KEY.sub(lambda match: match[0].replace(match[1], "\0", 1), cited.bibtex.strip(), count=1)
+        key = found[2] if found else _slug(cited.title)
+        text = _KEY.sub("\\1\0", cited.bibtex.strip(), count=1)
         return [Entry(key, text + "\n")]
     groups = _groups(cited.reference)
     if not groups:

@@ -95,13 +95,8 @@ def rate_figure(
 
 def left_out(blocks: Sequence[Block], quantity: Quantity) -> list[str]:
     """Name the codecs that have a value and no place on the axis of bitrates, each with the reason."""
-    drawn = [(row, _points([row], quantity)) for block in blocks for row in block.results if _known(row, quantity)]
-    return list(dict.fromkeys(f"{row.codec} ({_without_place(row)})" for row, points in drawn if not points))
-
-
-def _known(row: CodecResult, quantity: Quantity) -> bool:
-    found = quantity.of(row)
-    return found is not None and found.mean is not None
+    rows = [row for block in blocks for row, _ in _known(block.results, quantity) if not row.kbps > 0]
+    return list(dict.fromkeys(f"{row.codec} ({_without_place(row)})" for row in rows))
 
 
 def _without_place(row: CodecResult) -> str:
@@ -127,8 +122,12 @@ _SHOWN = {_FRONT: "Pareto front", _RINGED: "Bitrate declared"}
 
 
 def _points(results: Sequence[CodecResult], quantity: Quantity) -> list[_Point]:
+    return [(row, found) for row, found in _known(results, quantity) if row.kbps > 0]
+
+
+def _known(results: Sequence[CodecResult], quantity: Quantity) -> list[_Point]:
     pairs = ((row, quantity.of(row)) for row in results)
-    return [(row, found) for row, found in pairs if found is not None and found.mean is not None and row.kbps > 0]
+    return [(row, found) for row, found in pairs if found is not None and found.mean is not None]
 
 
 @dataclass(frozen=True, slots=True)

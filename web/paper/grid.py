@@ -50,7 +50,8 @@ def _latex(grid: Grid) -> str:
 def _markdown(grid: Grid) -> str:
     bars = [":--" if n in grid.texts else "--:" for n, _ in enumerate(grid.heads)]
     lines = [map(markdown_text, grid.heads), bars, *(map(markdown_text, row) for row in grid.rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n" + "".join(f"{note}\n" for note in grid.notes)
+    notes = "".join(f"{markdown_text(note)}\n" for note in grid.notes)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + "\n" + notes
 
 
 def _csv(grid: Grid) -> str:

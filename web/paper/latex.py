@@ -12,13 +12,13 @@ _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
     "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}",
+    "|": r"\textbar{}", '"': "''", "`": r"\textasciigrave{}",
     "−": "$-$", "–": r"\textendash{}", "—": r"\textemdash{}", "±": r"$\pm$", "×": r"$\times$", "≥": r"$\geq$",
     "≤": r"$\leq$", "¶": r"\P{}",
     "↑": r"$\uparrow$", "↓": r"$\downarrow$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "§": r"\S{}", "…": r"\ldots{}",
     "’": "'", "‘": "`", "“": "``", "”": "''", "µ": r"$\mu$", "α": r"$\alpha$", "\u00a0": "~",
 }  # fmt: skip
-"""What the characters become, in text. Straight quotes need textcomp, in LaTeX's kernel since 2020.
+"""What the characters become, in text of any font encoding: LaTeX's usual one, OT1, has no straight double quote.
 Braces are words, since BibTeX counts them behind a backslash too."""
 
 

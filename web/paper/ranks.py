@@ -8,6 +8,7 @@ from string import ascii_lowercase
 from codec_superb.web.paper.drawing import INCHES, Width, styled, written
 from codec_superb.web.paper.grid import Grid
 from codec_superb.web.text import number, p_value, shortened
+from codec_superb.web.theme import LIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +102,15 @@ def rank_figure(found: RankSummary, width: Width, format_: str) -> bytes:
         axes = figure.subplots()
         means = [row.mean_rank for row in found.rows]
         # no rank lies below 1 or above the number of codecs: bars end at the axes, points on their edge stay whole
-        axes.errorbar(means, places, xerr=half, fmt="none", ecolor="#1c2430", elinewidth=0.9, capsize=2, capthick=0.9)
-        axes.plot(means, places, "o", color="#1c2430", ms=3.2, clip_on=False)
+        axes.errorbar(means, places, xerr=half, fmt="none", ecolor=LIGHT.ink, elinewidth=0.9, capsize=2, capthick=0.9)
+        axes.plot(means, places, "o", color=LIGHT.ink, ms=3.2, clip_on=False)
         axes.set_xlim(1, len(found.rows))
         axes.set_yticks(places, [shortened(row.title, 30) for row in found.rows])
         axes.set_ylim(len(found.rows) - 0.4, -0.6)
-        axes.grid(visible=True, axis="x", color="#dcdcd4", linewidth=0.5)
+        axes.grid(visible=True, axis="x", color=LIGHT.line, linewidth=0.5)
         axes.set_axisbelow(True)
         best = found.rows[0].mean_rank + half
-        axes.axvline(best, color="#868d97", linewidth=0.8, linestyle=(0, (4, 2)), zorder=0)
+        axes.axvline(best, color=LIGHT.front, linewidth=0.8, linestyle=(0, (4, 2)), zorder=0)
         axes.set_xlabel(f"Mean rank ± half the critical difference ({number(found.critical_difference, 2)})")
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
-from codec_superb.metrics.results import BitSource
 from codec_superb.metrics.table import Metric
 from codec_superb.web.errors import PaperError
 from codec_superb.web.paper.columns import MISSING_VALUE, Block, PaperColumn, Value, block_columns, usual_columns
@@ -236,9 +235,6 @@ _SPREADS: Mapping[Uncertainty, str] = {
 }
 
 
-_NOT_COUNTED: Mapping[BitSource, str] = {"declared": "declared", "unknown": "not stated"}
-
-
 def _notes(blocks: Sequence[PaperBlock], choices: Choices) -> tuple[str, ...]:
     rows = [row.result for made in blocks for row in made.rows]
     notes = ["Best value of each column in bold" + (", second best underlined" if choices.second else "")]
@@ -246,9 +242,7 @@ def _notes(blocks: Sequence[PaperBlock], choices: Choices) -> tuple[str, ...]:
         notes.append(f"{CEILING}: lossless, a ceiling, not marked")
     if any(row.summary.failed for row in rows):
         notes.append(f"{FAILED}: clips failed, the values rest on the others and are not marked")
-    sources = [words for source, words in _NOT_COUNTED.items() if any(row.bit_source == source for row in rows)]
-    if sources:
-        words = " or ".join(sources)
+    if words := " or ".join(sorted({row.rate_mark for row in rows if row.rate_mark})):
         notes.append(f"{UNCOUNTED}: bitrate {words}, not measured: never ranked with measured ones, and not marked")
     if any(cell.note.endswith(OTHER) for made in blocks for row in made.rows for cell in row.cells):
         notes.append(f"{OTHER}: on other datasets, or other clips of them, than most; not marked")

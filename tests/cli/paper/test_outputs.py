@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from codec_superb.cli.main import call
 from codec_superb.cli.paper.blocks import paper_blocks, ranks_over_datasets
 from codec_superb.pipeline.comparison.results import Results
 from codec_superb.pipeline.conditions.record import parse_condition
+from codec_superb.pipeline.errors import PipelineError
 from codec_superb.web.quantity import SCORE
 
 BIBTEX = "@misc{books,\n  title = {Books},\n}"
@@ -71,7 +73,7 @@ def test_one_call_writes_everything(runs: Path, tmp_path: Path, capsys: pytest.C
     assert r"opus\_32k" in latex
     assert r"\emph{Speech, one, under loss:10}" in latex
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
-    assert "left out: opus_48k (clips failed on one)" in (tmp_path / "r.md").read_text(encoding="utf-8").lower()
+    assert r"Left out: opus\_48k (clips failed on one)" in (tmp_path / "r.md").read_text(encoding="utf-8")
     checklist = (tmp_path / "c.md").read_text(encoding="utf-8")
     for part in (
         "6 of 6 clips",
@@ -96,6 +98,14 @@ def test_blocks_are_datasets_where_asked_for(results: list[Results]) -> None:
     assert blocks[1].results[0].summary.score == parts["three"].score
 
 
+def test_a_condition_on_fewer_clips_puts_no_clean_run_apart(results: list[Results]) -> None:
+    """Which clips are the usual ones is asked among the runs that stand in one block."""
+    clean, under = (entry for entry in results if entry.card.name == NAMES[0])
+    few = [replace(of, info=of.info.model_copy(update={"selected": 3})) for of in under.datasets]
+    blocks = paper_blocks([clean, replace(under, datasets=tuple(few))], {})
+    assert [(block.condition, block.apart) for block in blocks] == [("", frozenset()), ("loss:10", frozenset())]
+
+
 def test_ranks_over_datasets(results: list[Results]) -> None:
     """The better codec ranks first on each dataset; the one with a failed clip is left out with the reason."""
     found = ranks_over_datasets(results, SCORE)
@@ -103,6 +113,18 @@ def test_ranks_over_datasets(results: list[Results]) -> None:
     assert found.datasets == ("one", "three", "two_2")
     assert found.kendall_w == pytest.approx(1.0)
     assert found.left_out == ("opus_48k (clips failed on one)",)
+
+
+def test_bitrates_that_nobody_states_have_no_rank_among_declared_ones(results: list[Results]) -> None:
+    """As in the ranking of the report: measured ones are ranked, else declared ones, else those of which nothing is."""
+    clean = [entry for entry in results if entry.condition is None and entry.card.name != NAMES[3]]
+    sources = ["declared", "declared", "unknown"]
+    changed = [
+        replace(entry, card=entry.card.model_copy(update={"bit_source": source}))
+        for entry, source in zip(clean, sources, strict=True)
+    ]
+    with pytest.raises(PipelineError, match=r"got 2 on 3.*left out: opus_32k \(its bitrate is not stated\)"):
+        ranks_over_datasets(changed, SCORE)
 
 
 def test_one_that_cannot_be_written_stops_no_other(
@@ -155,9 +177,8 @@ def test_unscored_and_imported_runs(runs: Path, tmp_path: Path, capsys: pytest.C
     assert "stoi_low" in (tmp_path / "w.csv").read_text(encoding="utf-8")
     call(["compare", str(tmp_path / "mine"), str(runs / NAMES[1]), "--table", str(tmp_path / "d.md")])
     assert "mine (first, imported, bitrate declared) against opus_24k (second);" in capsys.readouterr().out
-    assert "First: mine (imported, bitrate declared); second: opus\\_24k;" in (tmp_path / "d.md").read_text(
-        encoding="utf-8"
-    ).replace("opus_24k", "opus\\_24k")
+    table = (tmp_path / "d.md").read_text(encoding="utf-8")
+    assert r"First: mine (imported, bitrate declared); second: opus\_24k;" in table
 
 
 def test_cite_names_what_was_used(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

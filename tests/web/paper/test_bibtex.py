@@ -77,6 +77,24 @@ def test_every_reference_of_the_catalogue_becomes_entries() -> None:
         assert all(entry.key for entry in entries)
 
 
+def test_a_label_is_a_name() -> None:
+    """No probe and no metric is labelled, in tables and charts, with the title of its publication."""
+    for row in PROBES.values():
+        assert not {row.label, *(metric.label for metric in row.metrics)} & set(re.findall('"([^"]+)"', row.paper))
+
+
+def test_a_publication_has_one_entry_whatever_refers_to_it() -> None:
+    """A probe and the model that answers for it name their common paper alike, also by its title without subtitle."""
+    rows = {**METRICS, **{f"probe {key}": row for key, row in PROBES.items()}, **BACKENDS}
+    found: dict[str, set[str]] = {}
+    for name, row in rows.items():
+        for entry in entries_of(Cited("model", name, name, row.paper)):
+            title = re.search(r"title = \{\{(.*?)[:}]", entry.text)
+            assert title is not None
+            found.setdefault(title[1], set()).add(entry.text)
+    assert {title: texts for title, texts in found.items() if len(texts) > 1} == {}
+
+
 def test_codecs_of_one_publication_share_its_entry() -> None:
     """Two implementations of what one paper describes are both in its note."""
     cited = [
@@ -95,6 +113,8 @@ def test_a_manifests_entry_is_taken_over_and_keys_are_apart() -> None:
     text = bibliography([one, two, replace(one, name="three")])
     assert re.findall(r"@article\{(\w+),", text) == ["key", "keyb"]
     assert "% dataset one, dataset three\n" in text
+    same = [replace(one, bibtex=one.bibtex.replace("article{key", "key{key")) for one in (one, two)]
+    assert re.findall(r"@key\{(\w+),", bibliography(same)) == ["key", "keyb"]
 
 
 def test_names_cannot_break_an_entry() -> None:

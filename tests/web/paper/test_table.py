@@ -150,6 +150,7 @@ def test_latex_is_as_booktabs_has_it() -> None:
     assert text.count(r"\textbf{") == text.count(r"\underline{") == 2 * 3
     assert r"MOS-LQO $\uparrow$ & $\downarrow$" in text
     assert "% mini: 6 clips\n" in text
+    assert latex_text('12" mix') == "12'' mix"  # OT1, the encoding of a document that says none, has no straight one
 
 
 def test_a_wrong_column_and_one_without_values() -> None:

@@ -153,7 +153,7 @@ class TestPage:
         page = render(make_report(8, ["speech"]), TABLE)
         for words in (
             "faster-whisper:tiny.en", "ab" * 32, "English of Whisper", "Substitutions, deletions and insertions over",
-            "version 1; Radford", "clips of speech, those with a transcript", "openai-whisper:large",
+            "version 1; A. Radford", "clips of speech, those with a transcript", "openai-whisper:large",
         ):  # fmt: skip
             assert words in page
 
