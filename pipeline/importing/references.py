@@ -8,6 +8,7 @@ rate, in the smallest encoding that holds every sample exactly: 16 or 24 bits, e
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import shutil
 from collections.abc import Sequence
@@ -139,7 +140,7 @@ def _export(dataset: Dataset, clip_id: str, folder: Path, name: str) -> Exported
     write_atomically(path, content, sync=False)
     return ExportedClip(
         clip=clip_id, file=name, rate=rate, samples=audio.size, category=clip.category, encoding=encoding,
-        sha256=file_sha256(path),
+        sha256=hashlib.sha256(content).hexdigest(),
     )  # fmt: skip
 
 
