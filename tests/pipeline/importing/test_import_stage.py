@@ -270,7 +270,10 @@ def test_an_import_that_is_stopped_goes_on_where_it_was(sounds: Path, made: Path
         ({"folder": "."}, "lies inside .*, whose files are imported"),
         ({"folder": "twice"}, "one file alone in .*: clip00.flac, clip00.wav are all of clip00.wav; keep one of each"),
         ({"folder": "nothing"}, "expected a folder of files, got .*nothing"),
-        ({"folder": "other"}, "expected names such as clip00.wav, clip01.wav, clip02.wav, got z.wav; `datasets export`"),
+        (
+            {"folder": "other"},
+            "expected names such as clip00.wav, clip01.wav, clip02.wav, got z.wav; `datasets export`",
+        ),
     ],
 )
 def test_what_cannot_be_a_run_is_refused(
