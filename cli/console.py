@@ -213,6 +213,8 @@ class TerminalProgress:
 
     def _state(self, now: float) -> str:
         rate = (self._done - self._began_with) / max(now - self._began, 1e-9)
+        if not self._total:
+            return f"{self._label}: {self._done}, {rate:.1f}/s"
         left = (self._total - self._done) / rate if rate > 0 else 0.0
         return f"{self._label}: {self._done}/{self._total}, {rate:.1f}/s, {left:.0f} s left"
 

@@ -29,7 +29,16 @@ from codec_superb.data_manifests.clusters import slice_of
 from codec_superb.data_manifests.collections import CollectionName
 from codec_superb.data_manifests.errors import DatasetError, ManifestError
 from codec_superb.data_manifests.files import write_atomically
-from codec_superb.data_manifests.manifest import FilesSource, ManifestLabels, Name, PackagesSource, Sha256, StrictModel
+from codec_superb.data_manifests.home import datasets_home
+from codec_superb.data_manifests.manifest import (
+    FilesSource,
+    Manifest,
+    ManifestLabels,
+    Name,
+    PackagesSource,
+    Sha256,
+    StrictModel,
+)
 
 CLIPS_FILE = "clips.jsonl"
 INDEX_FILE = "index.json"
@@ -174,6 +183,15 @@ def read_index(folder: Path) -> DatasetIndex | None:
         return None
     except ValidationError as error:
         raise ManifestError(f"{path} is no dataset index: {describe(error)}; delete it and prepare again") from error
+
+
+def current_index(manifest: Manifest) -> DatasetIndex | None:
+    """Return the index of a dataset on this machine; None where there is none, a damaged one, or another version's."""
+    try:
+        index = read_index(datasets_home() / manifest.name)
+    except ManifestError:  # it is written again
+        return None
+    return index if index is not None and index.manifest_version == manifest.version else None
 
 
 def read_records(folder: Path) -> Iterator[ClipRecord]:

@@ -88,7 +88,8 @@ def _open_named(name: str, category: Category | None) -> Dataset:
     dataset = _open_stored(folder, manifest, category)
     if dataset.index.manifest_version != manifest.version:
         versions = f"of version {dataset.index.manifest_version}, its manifest of {manifest.version}"
-        raise DatasetNotPrepared(f"{name} on this machine is {versions}: {how_to_get(manifest).partition(': ')[2]}")
+        # steps by hand begin on a line of their own
+        raise DatasetNotPrepared(f"{name} on this machine is {versions}:{how_to_get(manifest).partition(':')[2]}")
     return dataset
 
 

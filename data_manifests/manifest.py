@@ -18,7 +18,9 @@ Every source is turned into the clip list of :mod:`codec_superb.data_manifests.c
 from __future__ import annotations
 
 import datetime as dt
+import fnmatch
 import re
+from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import unquote, urlsplit
@@ -181,6 +183,12 @@ class IndexedSource(StrictModel):
     ``package.module:function``, or ``file.py:function`` beside the manifest."""
     options: dict[str, str | int | float | bool | tuple[str, ...]] = Field(default_factory=dict)
     """Settings of the indexer."""
+
+
+def is_wanted(path: str, patterns: Collection[str]) -> bool:
+    """Whether one of the shell patterns fits ``path``, where ``*`` also matches ``/``; none fit all."""
+    # fnmatchcase: fnmatch folds case on Windows
+    return not patterns or any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
 
 
 class Archive(StrictModel):

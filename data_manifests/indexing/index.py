@@ -7,7 +7,6 @@ Hashing reads all of the audio once (minutes for tens of gigabytes, see
 
 from __future__ import annotations
 
-import fnmatch
 from pathlib import Path
 
 from codec_superb.data_manifests.audio.samples import samples_sha256
@@ -37,6 +36,7 @@ from codec_superb.data_manifests.manifest import (
     LocalSource,
     Manifest,
     Partition,
+    is_wanted,
 )
 from codec_superb.data_manifests.progress import OnProgress, ignore_progress
 from codec_superb.data_manifests.trials import write_trials
@@ -116,9 +116,8 @@ def _existing(root: Path, manifest: Manifest) -> Path:
 
 def _in_partition(clip: FoundClip, root: Path, partition: Partition) -> bool:
     path = clip.path.relative_to(root).as_posix()
-    # fnmatchcase: fnmatch folds case on Windows. A * also matches /.
-    included = not partition.include or any(fnmatch.fnmatchcase(path, pattern) for pattern in partition.include)
-    return included and not any(fnmatch.fnmatchcase(path, pattern) for pattern in partition.exclude)
+    excluded = bool(partition.exclude) and is_wanted(path, partition.exclude)
+    return is_wanted(path, partition.include) and not excluded
 
 
 def _check_names(listing: Listing) -> None:

@@ -116,7 +116,7 @@ class Fetcher:
     def _append(
         self, client: IndexClient, url: str, part: Path, file: PackageFile | WebFile, received: Received
     ) -> bool:
-        """Receive what is missing; return whether the server has sent all that it has."""
+        """Receive what is missing; return whether that is all, as far as the server or the file states its size."""
         validator = _known_validator(part, url)
         # without a hash, nothing else tells that the rest belongs to the same file
         have = _size(part) if validator or _has_hash(file) else 0
@@ -133,7 +133,7 @@ class Fetcher:
                     output.write(chunk)
                     done += len(chunk)
                     received(done)
-        return answer.total is None or done >= answer.total
+        return done >= (answer.total or file.size)
 
 
 def _size(part: Path) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from codec_superb.data_manifests.errors import FetchError, WriteError
 from codec_superb.data_manifests.hub.hub_files import quiet_client
 from codec_superb.data_manifests.hub.reach import endpoint, refusal
-from codec_superb.data_manifests.manifest import HubFolder
+from codec_superb.data_manifests.manifest import HubFolder, is_wanted
 from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate
 from codec_superb.missing_package import not_installed
 
@@ -36,7 +35,7 @@ def list_files(hub: HubFolder, commit: str) -> HubFiles:
         raise FetchError(f"{hub.repo} cannot be fetched: {why}")
     info = _asked(hub, Path(), lambda api: api.dataset_info(hub.repo, revision=commit or None, files_metadata=True))
     every = {file.rfilename: int(file.size or 0) for file in info.siblings or ()}
-    sizes = {name: size for name, size in sorted(every.items()) if _is_wanted(name, hub.files)}
+    sizes = {name: size for name, size in sorted(every.items()) if is_wanted(name, hub.files)}
     if not sizes:
         raise FetchError(f"{hub.repo} has no file {' or '.join(hub.files)} at {info.sha}: it is laid out otherwise now")
     first = f"{endpoint()}/datasets/{hub.repo}/resolve/{info.sha}/{next(iter(sizes))}"
@@ -62,10 +61,6 @@ def fetch_files(hub: HubFolder, files: HubFiles, folder: Path, progress: OnProgr
             )
         done += found
         progress(ProgressUpdate("download", done, max(total, done), name))
-
-
-def _is_wanted(name: str, patterns: tuple[str, ...]) -> bool:
-    return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _asked(hub: HubFolder, folder: Path, call: Callable[[Any], Any]) -> Any:

@@ -11,10 +11,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from codec_superb.data_manifests.clip_list import DatasetIndex, read_index
-from codec_superb.data_manifests.errors import DatasetError, FetchError, ManifestError
+from codec_superb.data_manifests.clip_list import DatasetIndex, current_index
+from codec_superb.data_manifests.errors import DatasetError, FetchError
 from codec_superb.data_manifests.files import file_sha256, in_words, locked
-from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.indexing.index import index_manifest
 from codec_superb.data_manifests.indexing.index_report import IndexReport
 from codec_superb.data_manifests.manifest import Archive, HubFolder, Manifest
@@ -58,18 +57,15 @@ def prepare_published(
     report = None
     if index is None or not plan.done:
         report = index_manifest(manifest, plan.folder, progress)
-        index = read_index(datasets_home() / manifest.name)
+        index = current_index(manifest)
     assert index is not None
     return Prepared(index, report, tuple(notes))
 
 
 def elsewhere(manifest: Manifest) -> DatasetIndex | None:
     """Return the index of a whole dataset that was made from a folder of the user's own; None where there is none."""
-    try:
-        index = read_index(datasets_home() / manifest.name)
-    except ManifestError:
-        return None
-    if index is None or index.manifest_version != manifest.version or index.missing:
+    index = current_index(manifest)
+    if index is None or index.missing:
         return None
     root = Path(index.root)
     own = root.is_absolute() and root.is_dir() and not root.is_relative_to(default_folder(manifest))
@@ -88,12 +84,8 @@ def check_agreement(plan: Plan, accepted: Collection[str]) -> None:
 
 def _standing(plan: Plan) -> DatasetIndex | None:
     """Return the index of the dataset where it is of this manifest and this folder."""
-    folder = datasets_home() / plan.manifest.name
-    try:
-        index = read_index(folder)
-    except ManifestError:  # a damaged one is written again
-        return None
-    if index is None or index.manifest_version != plan.manifest.version:
+    index = current_index(plan.manifest)
+    if index is None:
         return None
     root = Path(index.root)
     return index if not root.is_absolute() or root.is_relative_to(plan.folder) else None

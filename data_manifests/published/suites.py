@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import Field
 
+from codec_superb import strict_yaml
 from codec_superb.data_manifests.catalogue import load_manifest
-from codec_superb.data_manifests.clip_list import read_index
-from codec_superb.data_manifests.errors import DatasetError, ManifestError
-from codec_superb.data_manifests.home import datasets_home
+from codec_superb.data_manifests.clip_list import current_index
+from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.data_manifests.manifest import Manifest, Name, StrictModel, Text
 
 SUITES = Path(__file__).with_name("suites.yaml")
@@ -33,7 +32,7 @@ class Suite(StrictModel):
 @functools.cache
 def suites() -> Mapping[str, Suite]:
     """Return all suites by their names."""
-    entries: dict[str, dict[str, Any]] = yaml.safe_load(SUITES.read_text(encoding="utf-8"))
+    entries: dict[str, dict[str, Any]] = strict_yaml.load(SUITES.read_text(encoding="utf-8"))
     for entry in entries.values():
         if parts := entry.pop("unites", ()):
             entry["datasets"] = [name for part in parts for name in entries[part]["datasets"]]
@@ -56,12 +55,4 @@ def missing(chosen: Suite) -> list[Manifest]:
     What is fetched without a question, such as ``mini``, is never missing.
     """
     manifests = [load_manifest(name) for name in chosen.datasets]
-    return [manifest for manifest in manifests if not manifest.is_fetched and not _is_here(manifest)]
-
-
-def _is_here(manifest: Manifest) -> bool:
-    try:
-        index = read_index(datasets_home() / manifest.name)
-    except ManifestError:
-        return False
-    return index is not None and index.manifest_version == manifest.version
+    return [manifest for manifest in manifests if not manifest.is_fetched and current_index(manifest) is None]

@@ -7,7 +7,6 @@ is there with its size is left alone: after a kill the next call goes on. One pr
 
 from __future__ import annotations
 
-import fnmatch
 import lzma
 import shutil
 import tarfile
@@ -19,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from codec_superb.data_manifests.errors import FetchError, WriteError
-from codec_superb.data_manifests.manifest import Archive
+from codec_superb.data_manifests.manifest import Archive, is_wanted
 from codec_superb.data_manifests.progress import OnProgress, ProgressUpdate
 from codec_superb.data_manifests.published.split_zip import open_zip
 
@@ -38,8 +37,7 @@ _DAMAGED = (
     lzma.LZMAError,
     zlib.error,
     EOFError,
-    NotImplementedError,
-    RuntimeError,
+    RuntimeError,  # besides a password: NotImplementedError, a way to compress that is not known
 )
 
 
@@ -89,7 +87,7 @@ class _Unpacking:
 
     def _zip(self) -> None:
         with open_zip(self._paths) as (archive, members):
-            wanted = [info for info in members if not info.is_dir() and self._is_wanted(info.filename)]
+            wanted = [info for info in members if not info.is_dir() and is_wanted(info.filename, self._archive.members)]
             self._refuse_without_room(wanted)
             done = 0
             for info in wanted:
@@ -107,7 +105,7 @@ class _Unpacking:
             for info, archive in _plain(file):
                 self._count()
                 name = info.name.removeprefix("./")
-                if not self._is_wanted(name):
+                if not is_wanted(name, self._archive.members):
                     continue
                 if self._archive.inner and name.endswith(TARS):
                     self._inner(archive, info, PurePosixPath(name).parent)
@@ -124,7 +122,7 @@ class _Unpacking:
         for member, within in _plain(content):
             self._count()
             name = member.name.removeprefix("./")
-            if any(fnmatch.fnmatchcase(name, pattern) for pattern in self._archive.inner) and not member.isdir():
+            if is_wanted(name, self._archive.inner) and not member.isdir():
                 self._member(within, member, f"{folder}/{name}")
 
     def _member(self, archive: tarfile.TarFile, info: tarfile.TarInfo, name: str) -> None:
@@ -132,10 +130,6 @@ class _Unpacking:
             self._write(name, info.size, lambda: archive.extractfile(info))
         elif not info.isdir():
             self._unpacked.left_out += 1
-
-    def _is_wanted(self, name: str) -> bool:
-        # fnmatchcase: fnmatch folds case on Windows. A * also matches /.
-        return not self._archive.members or any(fnmatch.fnmatchcase(name, p) for p in self._archive.members)
 
     def _count(self) -> None:
         self._seen += 1

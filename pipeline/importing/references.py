@@ -8,6 +8,7 @@ rate, in the smallest encoding that holds every sample exactly: 16 or 24 bits, e
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import shutil
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.importing.names import reference_names
 from codec_superb.pipeline.output_file import make_folder, write_output, writing
 from codec_superb.pipeline.runs.dataset_access import load_mono, reason_of, refuse_output_inside
-from codec_superb.pipeline.runs.journal import Journal
+from codec_superb.pipeline.runs.journal import Journal, read_journal
 from codec_superb.pipeline.runs.outcome import FailedClip
 from codec_superb.pipeline.runs.selection import select_clips
 from codec_superb.pipeline.workers.progress import Progress, SilentProgress
@@ -74,7 +75,8 @@ def export_references(
     """Write the clips of ``dataset`` (or ``limit`` of them) below ``folder``; what is there and unchanged is kept.
 
     Clips that cannot be read are listed and have no file. Raises DatasetError, and PipelineError where the disk has no
-    room for all of them, or where ``folder`` lies inside the dataset.
+    room for all of them, where ``folder`` lies inside the dataset, or where a file would be replaced that no export
+    wrote.
     """
     opened = open_dataset(dataset, category=category)
     refuse_output_inside(dataset, opened, folder)
@@ -82,7 +84,11 @@ def export_references(
     progress = progress or SilentProgress()
     make_folder(folder)
     # another state of the dataset has another journal: its files are written again
-    with writing(folder), locked(folder / ".export.lock"), _journal(folder, opened) as journal:
+    with (
+        writing(folder),
+        locked(folder / ".export.lock"),
+        _journal(folder, opened, [names[clip] for clip in clips]) as journal,
+    ):
         remove_partial(folder)
         known = {clip: journal.last(clip) for clip in clips}
         lines = {clip: line for clip, line in known.items() if line is not None and _is_whole(folder, line)}
@@ -92,8 +98,7 @@ def export_references(
         failed = []
         for clip in todo:
             try:
-                lines[clip] = _export(opened, clip, folder, names[clip])
-                journal.append(lines[clip])
+                lines[clip] = _export(opened, clip, folder, names[clip], journal)
             except AudioFileError as error:
                 failed.append(FailedClip(clip, "load", reason_of(error, opened.clip(clip))))
             progress.advance()
@@ -101,7 +106,13 @@ def export_references(
     return Exported(folder, len(lines), len(todo) - len(failed), failed)
 
 
-def _journal(folder: Path, dataset: Dataset) -> Journal[ExportedClip]:
+def _journal(folder: Path, dataset: Dataset, files: Sequence[str]) -> Journal[ExportedClip]:
+    """Open the journal of a state of the dataset. Raises PipelineError where one of ``files`` is there as another's."""
+    journals = list(folder.glob(".export-*.jsonl"))
+    ours = {line.file for journal in journals for line in read_journal(journal, ExportedClip)}
+    written = files if journals else (*files, INDEX)
+    if foreign := [name for name in written if name not in ours and (folder / name).exists()]:
+        raise PipelineError(f"{folder / foreign[0]} is there, and no export wrote it: name another folder")
     return Journal(folder / f".export-{dataset.manifest_hash[:16]}.jsonl", ExportedClip)
 
 
@@ -130,17 +141,20 @@ def _is_whole(folder: Path, line: ExportedClip) -> bool:
         return False
 
 
-def _export(dataset: Dataset, clip_id: str, folder: Path, name: str) -> ExportedClip:
+def _export(dataset: Dataset, clip_id: str, folder: Path, name: str, journal: Journal[ExportedClip]) -> ExportedClip:
     clip = dataset.clip(clip_id)
     audio, rate = load_mono(clip)
     content, encoding = wav(audio, rate)
+    line = ExportedClip(
+        clip=clip_id, file=name, rate=rate, samples=audio.size, category=clip.category, encoding=encoding,
+        sha256=hashlib.sha256(content).hexdigest(),
+    )  # fmt: skip
+    # the line first: what is killed between the two is known as an export's, and written again
+    journal.append(line)
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content, sync=False)
-    return ExportedClip(
-        clip=clip_id, file=name, rate=rate, samples=audio.size, category=clip.category, encoding=encoding,
-        sha256=file_sha256(path),
-    )  # fmt: skip
+    return line
 
 
 def wav(audio: NDArray[np.float32], rate: int) -> tuple[bytes, Encoding]:

@@ -16,6 +16,7 @@ from codec_superb.data_manifests.files import file_stamp
 from codec_superb.pipeline.errors import PipelineError
 from codec_superb.pipeline.importing.bits import read_bits
 from codec_superb.pipeline.importing.clip import Source
+from codec_superb.pipeline.importing.names import reference_names
 from codec_superb.pipeline.importing.pairing import ClipNames, Pairing, pair_files
 from codec_superb.pipeline.importing.token_files import TOKEN_ENDINGS, WrongTokens, codebooks_of
 
@@ -95,17 +96,23 @@ def find_sources(
 ) -> Sources:
     """Pair the files below ``folder`` with the clips of ``dataset``, and what states their bits with them.
 
-    Tokens beside the files are taken where nothing else states the bits. Raises PipelineError where no file belongs to
-    a clip, ManifestError for a wrong table of bits.
+    Tokens beside the files are taken where nothing else states the bits. Raises PipelineError where no clip has a file,
+    or each has several, ManifestError for a wrong table of bits.
     """
     names = ClipNames(dataset.clip_ids())
     audio = pair_files(folder, names, AUDIO_SUFFIXES)
     if not audio.files and not audio.doubled:
-        expected, found = dataset.clip_ids()[:_SHOWN], audio.extra[:_SHOWN]
+        expected, found = list(reference_names(dataset.clip_ids()).values())[:_SHOWN], audio.extra[:_SHOWN]
         raise PipelineError(
             f"no file in {folder} belongs to a clip of {dataset.name}: expected names such as "
-            f"{', '.join(f'{clip}.wav' for clip in expected)}, got {', '.join(found) or 'no audio at all'}; "
+            f"{', '.join(expected)}, got {', '.join(found) or 'no audio at all'}; "
             "`datasets export` writes references under these names"
+        )
+    if not audio.files:
+        clip, several = next(iter(audio.doubled.items()))
+        raise PipelineError(
+            f"no clip of {dataset.name} has one file alone in {folder}: {', '.join(several)} are all of {clip}; keep "
+            "one of each"
         )
     strangers = [f"{name}: the file belongs to no clip" for name in audio.extra]
     stated = None

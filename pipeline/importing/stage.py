@@ -26,6 +26,7 @@ from codec_superb.pipeline.resynthesis.run_table import (
     RowJournal,
     describe,
     is_news,
+    is_resynthesised,
     outcome_of,
     rows_of,
     without_probes,
@@ -195,7 +196,11 @@ def _resume(job: _Job, before: RunInfo | None, rows: RowJournal, lines: Journal[
         clip: source if isinstance(source, str) else source_text(source, resample=job.resample)
         for clip, source in sources.items()
     }
-    todo = [clip for clip in plan.clips if not _finished(job, rows, lines, clip, texts[clip])]
+    todo = [
+        clip
+        for clip in plan.clips
+        if (line := lines.last(clip)) is None or line.source != texts[clip] or not is_resynthesised(plan, rows, clip)
+    ]
     job.progress.start(f"{plan.title} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
     info = describe(plan, before)
     stale = info.status == "started" or not folder.has_table()
@@ -223,21 +228,6 @@ def _resume(job: _Job, before: RunInfo | None, rows: RowJournal, lines: Journal[
         folder.write_info(info)
     outcome = outcome_of(plan, rows, len(todo), "import")
     return Imported(outcome, plan.card, job.sources.strangers, made, _lag(found), _statistics(plan, found))
-
-
-def _finished(job: _Job, rows: RowJournal, lines: Journal[ImportLine], clip: str, source: str) -> bool:
-    """Whether a clip has a resynthesis of these files; a crash of the machine may have left an empty one."""
-    row, line = rows.last(clip), lines.last(clip)
-    if row is None or line is None or row.status != "ok" or line.source != source:
-        return False
-    if row.category != job.plan.dataset.clip(clip).category:
-        return False
-    folder = job.plan.folder
-    files = [folder.audio_path(clip), *([folder.tokens_path(clip)] if job.plan.tokens else [])]
-    try:
-        return all(file.stat().st_size for file in files)
-    except OSError:
-        return False
 
 
 def _taken(job: _Job, todo: Sequence[str], sources: Mapping[str, Source | str]) -> Iterator[ImportedClip]:

@@ -69,10 +69,10 @@ def _load_torch(path: Path) -> NDArray[Any]:
     try:
         # weights_only: a pickle may run any code
         loaded = torch.load(path, map_location="cpu", weights_only=True)
+        if isinstance(loaded, dict | list | tuple) and len(loaded) == 1:
+            loaded = next(iter(loaded.values() if isinstance(loaded, dict) else loaded))
+        if isinstance(loaded, torch.Tensor):
+            return np.asarray(loaded.detach().numpy())  # there is none of bfloat16
     except Exception as error:
-        raise WrongTokens(f"{path.name} is no tensor: {' '.join(str(error).split())[:200]}") from error
-    if isinstance(loaded, dict | list | tuple) and len(loaded) == 1:
-        loaded = next(iter(loaded.values() if isinstance(loaded, dict) else loaded))
-    if not isinstance(loaded, torch.Tensor):
-        raise WrongTokens(f"{path.name}: expected one tensor of tokens, got {type(loaded).__name__}")
-    return np.asarray(loaded.detach().numpy())
+        raise WrongTokens(f"{path.name} is no tensor of whole numbers: {' '.join(str(error).split())[:200]}") from error
+    raise WrongTokens(f"{path.name}: expected one tensor of tokens, got {type(loaded).__name__}")

@@ -56,6 +56,22 @@ def rows_of(plan: Plan, journal: RowJournal) -> Iterator[ResynthesisRow]:
             yield row
 
 
+def is_resynthesised(plan: Plan, journal: RowJournal, clip: str) -> bool:
+    """Whether a clip has a valid resynthesis; a power loss may have left an empty file, since files are not synced.
+
+    A clip whose category has changed is computed again: the manifest's hash does not cover categories.
+    """
+    row = journal.last(clip)
+    if row is None or row.status != "ok" or row.category != plan.dataset.clip(clip).category:
+        return False
+    files = [plan.folder.audio_path(clip), *([plan.folder.tokens_path(clip)] if plan.tokens else [])]
+    try:
+        # a crash of the machine may leave files that were renamed and are empty: they are not synced one by one
+        return all(file.stat().st_size for file in files)
+    except OSError:
+        return False
+
+
 def is_news(journal: RowJournal, row: ResynthesisRow) -> bool:
     """Whether a row differs from the journal's row of its clip; measured times are ignored."""
     known = journal.last(row.clip)

@@ -34,6 +34,7 @@ from codec_superb.pipeline.resynthesis.run_table import (
     RowJournal,
     describe,
     is_news,
+    is_resynthesised,
     outcome_of,
     rows_of,
     without_probes,
@@ -160,7 +161,7 @@ def _resume(
     progress: Progress,
 ) -> RunOutcome:
     """Compute the clips that are not in the journal, then write the table if it changes."""
-    todo = [clip for clip in plan.clips if not _finished(plan, journal, clip)]
+    todo = [clip for clip in plan.clips if not is_resynthesised(plan, journal, clip)]
     progress.start(f"{plan.title} on {plan.dataset.name}", len(plan.clips), len(plan.clips) - len(todo))
     info = describe(plan, before)
     stale = info.status == "started" or not plan.folder.has_table()
@@ -188,22 +189,6 @@ def _resume(
     if info != before:
         plan.folder.write_info(info)
     return outcome_of(plan, journal, len(todo))
-
-
-def _finished(plan: Plan, journal: RowJournal, clip: str) -> bool:
-    """Whether a clip has a valid resynthesis; a power loss may have left an empty file, since files are not synced.
-
-    A clip whose category has changed is computed again: the manifest's hash does not cover categories.
-    """
-    row = journal.last(clip)
-    if row is None or row.status != "ok" or row.category != plan.dataset.clip(clip).category:
-        return False
-    files = [plan.folder.audio_path(clip), *([plan.folder.tokens_path(clip)] if plan.tokens else [])]
-    try:
-        # a crash of the machine may leave files that were renamed and are empty: they are not synced one by one
-        return all(file.stat().st_size for file in files)
-    except OSError:
-        return False
 
 
 def _prepare(plan: Plan, device: Device, pool: Executor, progress: Progress) -> OpenedCodec:

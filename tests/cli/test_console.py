@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from codec_superb.cli import console
 from codec_superb.cli.console import DatasetProgress, TerminalProgress, print_prose, print_table
 from codec_superb.data_manifests.progress import ProgressUpdate
 
@@ -69,3 +72,13 @@ def test_a_download_ends_at_its_total(capsys: pytest.CaptureFixture[str]) -> Non
     for done in (0, 900_000, 1_900_000, 2_400_000):
         show(ProgressUpdate("download", done, 2_400_000, "birds.tar.gz"))
     assert "3/3" in capsys.readouterr().err
+
+
+def test_a_download_of_unknown_size_has_no_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has come and how fast, and neither a total of 0 nor negative seconds."""
+    monkeypatch.setattr(console, "EVERY_SECONDS", 0.0)
+    show = DatasetProgress(TerminalProgress())
+    show(ProgressUpdate("download", 2_400_000, 0, "birds.tar.gz"))
+    assert re.fullmatch(r"downloading, MB: 2, [\d.]+/s\n", capsys.readouterr().err)

@@ -57,6 +57,14 @@ def test_a_download_that_breaks_off_goes_on_where_it_stopped(index: IndexServer,
     assert all(start is not None and start != "bytes=0-" for start in starts[1:])
 
 
+def test_an_end_is_no_whole_file_where_no_length_is_stated(index: IndexServer, file: PackageFile) -> None:
+    """The connection's end is then that of the answer; the size that is known tells more."""
+    index.lengths = False
+    index.break_after[_NAME] = [300_000]
+    assert _fetch(file).read_bytes() == _CONTENT
+    assert index.downloads(_NAME) == [None, "bytes=300000-"]
+
+
 def test_a_server_without_ranges_sends_it_again(index: IndexServer, file: PackageFile) -> None:
     """What such a server sends is not appended to what is there."""
     index.ranges = False

@@ -15,8 +15,10 @@ import pytest
 from support.datasets.archives import published
 
 from codec_superb.cli.main import call
+from codec_superb.data_manifests.catalogue import load_manifest, manifest_names
 from codec_superb.data_manifests.errors import FetchError
-from codec_superb.data_manifests.manifest import Manifest
+from codec_superb.data_manifests.indexers.svq.tasks import WAYS
+from codec_superb.data_manifests.manifest import Manifest, is_wanted
 from codec_superb.data_manifests.progress import ignore_progress
 from codec_superb.data_manifests.published.plan import plan
 from codec_superb.data_manifests.published.prepare import _fetch
@@ -133,3 +135,18 @@ def test_what_the_hub_does_not_give_is_told(hub: _Hub, tmp_path: Path) -> None:
         plan(_manifest(), tmp_path)
     with pytest.raises(FetchError, match=r"them/sound has no file \*\.flac at 1{40}: it is laid out otherwise now"):
         plan(_manifest(files=["*.flac"]), tmp_path)
+
+
+def test_of_the_indexes_of_svq_those_that_are_read_are_fetched() -> None:
+    """As tables or folders of tables, with the files of the locale; the indexes of whole Wikipedias are not."""
+    for name in (name for name in manifest_names() if name.startswith("svq_") and name != "svq_ten"):
+        download = load_manifest(name).download
+        assert download is not None
+        assert download.hub is not None
+        files = download.hub.files
+        for way, _ in WAYS:
+            assert is_wanted(f"passage_retrieval_{way}_index.parquet", files)
+            assert is_wanted(f"document_retrieval_{way}_small_index/part.parquet", files)
+            assert not is_wanted(f"document_retrieval_{way}_index.parquet", files)
+        assert is_wanted("utt_index.jsonl", files)
+        assert is_wanted(f"audio/{name.removeprefix('svq_')}_clean.parquet", files)

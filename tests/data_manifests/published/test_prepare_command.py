@@ -15,6 +15,7 @@ from codec_superb.cli.commands import bench
 from codec_superb.cli.main import call
 from codec_superb.cli.selection import protocol
 from codec_superb.data_manifests.clip_list import ClipRecord, DatasetIndex, write_clip_list
+from codec_superb.data_manifests.dataset import open_dataset
 from codec_superb.data_manifests.errors import DatasetNotPrepared
 from codec_superb.data_manifests.home import datasets_home
 from codec_superb.data_manifests.published.suites import suite
@@ -85,13 +86,20 @@ def test_a_suite_lists_what_is_missing_and_starts_nothing(tmp_path: Path, capsys
     assert "no suite is called 'speach' (did you mean speech?); expected one of codec_superb" in capsys.readouterr().err
 
 
-def _stand_in(name: str) -> None:
+def _stand_in(name: str, version: str = "1") -> None:
     """Have the list of a dataset here, without audio."""
     record = ClipRecord(
         id="a", path="a.wav", category="speech", sampling_rate=16000, licence="x", attribution="x", sha256="0" * 64
     )
-    index = DatasetIndex(name=name, manifest_version="1", root=".", clips=1, manifest_hash="0" * 64)
+    index = DatasetIndex(name=name, manifest_version=version, root=".", clips=1, manifest_hash="0" * 64)
     write_clip_list(datasets_home() / name, index, [record])
+
+
+def test_a_dataset_of_another_version_names_every_step() -> None:
+    """Those by hand from the first on, whatever stands in them."""
+    _stand_in("fluent_speech_commands", "0")
+    with pytest.raises(DatasetNotPrepared, match=r"is of version 0, its manifest of 1:\n  1\. fill in the form"):
+        open_dataset("fluent_speech_commands")
 
 
 def test_what_is_here_of_a_suite_is_run(capsys: pytest.CaptureFixture[str]) -> None:

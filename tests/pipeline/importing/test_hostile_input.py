@@ -134,6 +134,9 @@ def test_tensors_of_torch_are_read_and_nothing_else(tmp_path: Path, monkeypatch:
     torch.save({"codes": tokens, "scale": tokens}, file)
     with pytest.raises(WrongTokens, match="expected one tensor of tokens, got dict"):
         read_tokens(file)
+    torch.save(tokens.to(torch.bfloat16), file)
+    with pytest.raises(WrongTokens, match=r"a\.pt is no tensor of whole numbers: .*BFloat16"):
+        read_tokens(file)
     file.write_bytes(pickle.dumps(_Bomb()))
     with pytest.raises(WrongTokens, match=r"a\.pt is no tensor"):
         read_tokens(file)

@@ -268,8 +268,12 @@ def test_an_import_that_is_stopped_goes_on_where_it_was(sounds: Path, made: Path
         ),
         ({"folder": "sounds"}, "is the dataset itself"),
         ({"folder": "."}, "lies inside .*, whose files are imported"),
+        ({"folder": "twice"}, "one file alone in .*: clip00.flac, clip00.wav are all of clip00.wav; keep one of each"),
         ({"folder": "nothing"}, "expected a folder of files, got .*nothing"),
-        ({"folder": "other"}, "expected names such as clip00.wav.wav, clip01.wav.wav, .* got z.wav; `datasets export`"),
+        (
+            {"folder": "other"},
+            "expected names such as clip00.wav, clip01.wav, clip02.wav, got z.wav; `datasets export`",
+        ),
     ],
 )
 def test_what_cannot_be_a_run_is_refused(
@@ -277,7 +281,9 @@ def test_what_cannot_be_a_run_is_refused(
 ) -> None:
     """Before anything is written."""
     (sounds.parent / "other").mkdir()
-    _write(sounds.parent / "other/z.wav", np.zeros(9, np.float32))
+    (sounds.parent / "twice").mkdir()
+    for name in ("other/z.wav", "twice/clip00.wav", "twice/clip00.flac"):
+        _write(sounds.parent / name, np.zeros(9, np.float32))
     with pytest.raises(PipelineError, match=told):
         _import(sounds, sounds.parent / more.pop("folder", made), pool, **more)
     assert not (sounds.parent / "runs").exists()

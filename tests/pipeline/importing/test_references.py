@@ -95,3 +95,19 @@ def test_what_cannot_end_well_is_refused_before_it_begins(
     assert not list((tmp_path / "out").glob("*.wav"))
     monkeypatch.undo()
     assert export_references(str(sounds / "a.wav"), sounds / "out").done == 1  # beside a file is not inside it
+
+
+def test_no_file_is_replaced_that_no_export_wrote(sounds: Path, tmp_path: Path) -> None:
+    """Neither the original itself, nor resyntheses in a folder that was named by mistake."""
+    original = (sounds / "a.wav").read_bytes()
+    with pytest.raises(PipelineError, match=r"a\.wav is there, and no export wrote it: name another folder"):
+        export_references(str(sounds / "a.wav"), sounds)
+    assert (sounds / "a.wav").read_bytes() == original
+    assert not (sounds / "index.csv").exists()
+    (tmp_path / "made").mkdir()
+    for name in ("a.wav", "index.csv"):
+        (tmp_path / "made" / name).write_bytes(b"mine")
+        with pytest.raises(PipelineError, match=rf"{name} is there, and no export wrote it"):
+            export_references(str(sounds), tmp_path / "made")
+        assert (tmp_path / "made" / name).read_bytes() == b"mine"
+        (tmp_path / "made" / name).unlink()

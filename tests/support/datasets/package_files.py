@@ -140,6 +140,8 @@ class IndexServer:
         """Headers such as ``ETag`` of a file; with ``If-Range`` a part is sent only where it names one of them."""
         self.ranges = True
         """Whether parts of files are sent when asked for."""
+        self.lengths = True
+        """Whether answers state their length; without, they end where the connection does."""
         self.requests: list[tuple[str, str | None]] = []
         """Path and ``Range`` of every request."""
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -237,10 +239,11 @@ class _Handler(BaseHTTPRequestHandler):
         for header, value in more.items():
             self.send_header(header, value)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        if self._index().lengths:
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body[:break_after])
-        if break_after is not None:
+        if break_after is not None or not self._index().lengths:
             self.close_connection = True
 
 
