@@ -13,14 +13,14 @@ from codec_superb.api.given import check_category, check_codec, check_device, ch
 from codec_superb.api.live import cuda_here, device_of, generators_kept, identity, modules_of, no_identity, undisturbed
 from codec_superb.api.opened import OpenedCodec
 from codec_superb.api.pool import workers_for
-from codec_superb.api.progress import bars, prepare_fetched
+from codec_superb.api.progress import bars
 from codec_superb.api.result import Result
 from codec_superb.base_codec.adapting import as_codec
 from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.live import registered
 from codec_superb.base_codec.options import CodecOptions, Dtype
-from codec_superb.cli.selection import application_names, conditions_of
+from codec_superb.cli.selection import application_names, conditions_of, prepare_fetched
 from codec_superb.metrics.plugged import find_metrics
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.comparison.results import combine, load_results
