@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from codec_superb.api.folder import Folder
 from codec_superb.api.given import check_category, check_codec, check_device, check_kbps, check_limit, paths
-from codec_superb.api.live import cuda_here, device_of, generators_kept, identity, modules_of, no_identity, undisturbed
+from codec_superb.api.live import device_for, generators_kept, identity, modules_of, no_identity, undisturbed
 from codec_superb.api.opened import OpenedCodec
 from codec_superb.api.pool import workers_for
 from codec_superb.api.progress import bars
@@ -98,6 +98,7 @@ def evaluate(
     with ExitStack() as stack:
         bar = stack.enter_context(bars(shown=progress))
         its = stack.enter_context(_ready(codec, name, sampling_rate, kbps, device))
+        stack.callback(let_go)  # what this process itself opened
         prepare_fetched(datasets, bar)
         if choices:
             check_probes_possible(datasets, choices, category=category, limit=limit)
@@ -112,7 +113,11 @@ def evaluate(
         with workers_for(workers, keep=not any(map(is_file_name, keys or ()))) as pool:
             score(runs, metrics=keys, overwrite=overwrite, progress=bar, executor=pool)
     result = Result(combine(map(load_results, runs)), folder, evaluate)
-    return probe(result, probes, backends=models, workers=workers, progress=progress) if probes else result
+    if not probes:
+        return result
+    return probe(
+        result, probes, backends=models, device=device, workers=workers, overwrite=overwrite, progress=progress
+    )
 
 
 @generators_kept()
@@ -174,24 +179,14 @@ def _ready(
     if isinstance(codec, OpenedCodec):
         codec = codec.codec
     modules = modules_of(codec)
-    place = device_of(modules)
-    if device not in {"auto", place or device}:
-        raise RefusedSetting(f"device={device!r}: the model lies on {place}; move it yourself, or leave device out")
-    if device == "cuda" and place is None and not cuda_here():
-        raise RefusedSetting(
-            "device='cuda': torch finds no CUDA device here; leave device out, an object stays where it is"
-        )
-    on: Device = "cuda" if "cuda" in {place, device} else "cpu"
+    on = device_for(modules, device)
     made = as_codec(codec, name=name, sampling_rate=sampling_rate, kbps=kbps, device=on)
     with undisturbed(modules):
         if not isinstance(codec, Codec):  # an instance is as its owner made it
             made.load(on)
         telling = no_identity if inspect.isroutine(codec) else identity
         with registered(made, telling(made)) as known:
-            try:
-                yield _Codec(known, on, live=True, holds_nothing=True)
-            finally:
-                let_go()
+            yield _Codec(known, on, live=True, holds_nothing=True)
 
 
 def _several(given: Place | Sequence[Place]) -> list[Place]:

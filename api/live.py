@@ -14,11 +14,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from types import CodeType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.interface import Codec
+from codec_superb.pipeline.workers.devices import Device
 
 
 def modules_of(obj: object) -> list[Any]:
@@ -133,13 +135,23 @@ def _add_code(update: Callable[[bytes], None], code: CodeType) -> None:
             update(repr(constant).encode())
 
 
-def device_of(modules: Iterable[Any]) -> str | None:
-    """Return ``cuda`` or ``cpu``, where the parameters and buffers lie; None without any."""
+def device_for(modules: Iterable[Any], device: Device) -> Literal["cpu", "cuda"]:
+    """Return where an object with these modules runs: where they lie, and without any as ``device`` asks.
+
+    Raises RefusedSetting for another device than theirs, and for ``cuda`` where there is none.
+    """
     kinds = {tensor.device.type for module in modules for tensor in [*module.parameters(), *module.buffers()]}
-    return None if not kinds else "cuda" if "cuda" in kinds else "cpu"
+    place = None if not kinds else "cuda" if "cuda" in kinds else "cpu"
+    if device not in {"auto", place or device}:
+        raise RefusedSetting(f"device={device!r}: the model lies on {place}; move it yourself, or leave device out")
+    if device == "cuda" and place is None and not _cuda_here():
+        raise RefusedSetting(
+            "device='cuda': torch finds no CUDA device here; leave device out, an object stays where it is"
+        )
+    return "cuda" if "cuda" in {place, device} else "cpu"
 
 
-def cuda_here() -> bool:
+def _cuda_here() -> bool:
     """Whether torch finds a CUDA device; without torch there is none."""
     try:
         import torch

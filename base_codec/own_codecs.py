@@ -96,12 +96,14 @@ class ModuleCodec(_OwnCodec):
         # static: what TorchScript has in its place fails where it is asked of a class
         super().__init__(card, label, _file_of(inspect.getattr_static(type(module), "forward")))
         self._module = module
-        self._device = "cpu"
+        self._device: Any = "cpu"
 
     def load(self, device: str = "cpu") -> Self:
-        """Move the module to the device and into evaluation mode."""
-        self._module.to(device).eval()
-        self._device = device
+        """Move the module to the device, unless it lies on one of that kind, and into evaluation mode."""
+        tensors = [*self._module.parameters(), *self._module.buffers()]
+        # "cuda" alone is the first one, and a process of several may train on another
+        self._device = next((tensor.device for tensor in tensors if tensor.device.type == device), device)
+        self._module.to(self._device).eval()
         return self
 
     def _encode(self, audio: Audio) -> Packets:
