@@ -7,10 +7,11 @@ from functools import cached_property
 from html import escape
 from math import fsum, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from codec_superb.api.clips import Clip
 from codec_superb.api.comparison import Comparison
+from codec_superb.api.folder import Folder
 from codec_superb.api.given import check_category, check_there
 from codec_superb.api.rendering import data_frame
 from codec_superb.api.result_tables import application_rows, clip_rows, codec_rows, tables
@@ -20,6 +21,7 @@ from codec_superb.cli.options import DEFAULT_SAMPLES
 from codec_superb.cli.report_data import codec_results, failures_of
 from codec_superb.metrics.results import Estimate, Score
 from codec_superb.metrics.table import Category, metrics_for
+from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.aggregates.summary import summarise
 from codec_superb.pipeline.comparison.codecs import compare_results
 from codec_superb.pipeline.comparison.results import ResultDataset, Results, combine
@@ -34,15 +36,6 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-class Home(Protocol):
-    """Where runs lie; a temporary folder lives as long as this."""
-
-    @property
-    def path(self) -> Path:
-        """The folder of runs."""
-        ...
-
-
 class Result:
     """One codec or several; iterating it, and ``result["opus_12k"]``, give each codec's own.
 
@@ -51,13 +44,13 @@ class Result:
     """
 
     def __init__(
-        self, entries: Iterable[Results], home: Home | None = None, evaluate: Callable[..., Result] | None = None
+        self, entries: Iterable[Results], home: Folder | None = None, evaluate: Callable[..., Result] | None = None
     ) -> None:
         self.entries = tuple(entries)
         """A codec and condition each, as the pipeline has them."""
         self.home = home
         self._evaluate = evaluate
-        self._homes: tuple[Home | None, ...] = (home,)
+        self._homes: tuple[Folder | None, ...] = (home,)
 
     @property
     def codecs(self) -> tuple[str, ...]:
@@ -131,9 +124,7 @@ class Result:
         for key in entry.metrics:
             values = [row.metrics[key].value for row in ok if key in row.metrics]
             found[key] = _mean([value for value in values if value is not None])
-        bits, seconds = [row.bits for row in ok], fsum(row.seconds or 0.0 for row in ok)
-        known = [count for count in bits if count is not None]
-        found["kbps"] = sum(known) / seconds / 1000 if seconds and len(known) == len(bits) else nan
+        found["kbps"] = measured_kbps(entry.aggregates, "", "")
         found |= {"clips": len(entry.rows), "failed": len(entry.rows) - len(ok)}
         several = len(entry.aggregates.categories) > 1
         for category, score in self.score.items():
