@@ -19,7 +19,7 @@ from codec_superb.base_codec.adapting import as_codec
 from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.live import registered
-from codec_superb.base_codec.options import CodecOptions, Dtype
+from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions, Dtype
 from codec_superb.cli.selection import application_names, conditions_of, prepare_fetched
 from codec_superb.metrics.plugged import find_metrics
 from codec_superb.metrics.table import Category
@@ -102,6 +102,8 @@ def evaluate(
         prepare_fetched(datasets, bar)
         if choices:
             check_probes_possible(datasets, choices, category=category, limit=limit)
+        if its.live and (weights is not None or dtype != DEFAULT_OPTIONS.dtype):
+            raise RefusedSetting("weights and dtype are of a named codec; an object has its own")
         # what lives here is coded here, everything else by workers
         options = CodecOptions(None if weights is None else str(weights), dtype, kbps=None if its.live else kbps)
         with workers_for(0 if its.live else workers, keep=its.holds_nothing) as pool:
