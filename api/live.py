@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from codec_superb.base_codec.adapting import bytes_of
 from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.interface import Codec
 from codec_superb.pipeline.workers.devices import Device
@@ -78,7 +79,7 @@ def identity(codec: Codec) -> bytes:
                 _add_object(digest.update, part)
             for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
                 digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-                digest.update(_bytes(tensor))
+                digest.update(bytes_of(tensor))
     except _Unknown:
         return no_identity(codec)
     return digest.digest()
@@ -87,14 +88,6 @@ def identity(codec: Codec) -> bytes:
 def no_identity(_codec: Codec) -> bytes:
     """Return an identity that no other call has."""
     return os.urandom(32)
-
-
-def _bytes(tensor: Any) -> bytes:
-    import torch
-
-    # as bytes, since numpy has no bfloat16
-    raw: bytes = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-    return raw
 
 
 def _add_object(update: Callable[[bytes], None], obj: object) -> None:
@@ -114,13 +107,16 @@ def _add_object(update: Callable[[bytes], None], obj: object) -> None:
 
 
 def _told(value: Any) -> str:
-    """Write a setting; modules and tensors are added with their values. Raises _Unknown where only an address tells."""
+    """Write a setting; modules and tensors are added with their values.
+
+    Raises _Unknown where only an address tells, and for arrays inside of something, whose text is rounded or cut.
+    """
     if hasattr(value, "detach"):
-        return f"{value.dtype} {tuple(value.shape)} {hashlib.sha256(_bytes(value)).hexdigest()}"
+        return f"{value.dtype} {tuple(value.shape)} {hashlib.sha256(bytes_of(value)).hexdigest()}"
     if isinstance(value, np.ndarray):  # numpy shortens the text of an array
         return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     text = repr(value)
-    if " at 0x" in text:
+    if any(sign in text for sign in (" at 0x", "array(", "tensor(")):
         raise _Unknown
     return text
 

@@ -21,7 +21,9 @@ from support.pipeline.run_codecs import HERE, Plain
 from support.pipeline.runs import contents, speech_folder
 
 import codec_superb as cs
+from codec_superb.api.live import identity
 from codec_superb.base_codec import live
+from codec_superb.base_codec.adapting import as_codec
 from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.fitting import Audio
 from codec_superb.base_codec.interface import Packets
@@ -142,6 +144,23 @@ def test_a_module_that_was_trained_further_is_another_run(clips: Path, tmp_path:
     assert coded() == 0
 
 
+@pytest.mark.parametrize(
+    ("setting", "other", "same"),
+    [
+        (np.arange(5000), np.arange(5000), True),
+        (np.arange(5000), np.r_[np.arange(2500), 0, np.arange(2501, 5000)], False),
+        ([1.0], [1.0], True),
+        ([torch.tensor(1.0)], [torch.tensor(1.000001)], False),
+        ({"table": np.arange(5000)}, {"table": np.r_[np.arange(2500), 0, np.arange(2501, 5000)]}, False),
+    ],
+)
+def test_two_modules_are_one_only_where_all_is_equal(setting: Any, other: Any, same: bool) -> None:
+    """Texts of arrays are rounded and cut: what has some inside of something is never taken for another."""
+    first, second = Quantiser(), Quantiser()
+    first.setting, second.setting = setting, other
+    assert (identity(as_codec(first)) == identity(as_codec(second))) is same
+
+
 def test_a_function_runs_anew(clips: Path, tmp_path: Path) -> None:
     """A function cannot be told from another: its earlier rows are never used; a failing clip costs that clip."""
     calls: list[int] = []
@@ -203,6 +222,8 @@ def test_what_cannot_be_evaluated_is_said(clips: Path) -> None:
         cs.evaluate("opus_12k", clips, name="mine")
     with pytest.raises(RefusedSetting, match="the model lies on cpu"):
         cs.evaluate(Quantiser(), clips, device="cuda")
+    with pytest.raises(RefusedSetting, match="weights and dtype are of a named codec; an object has its own"):
+        cs.evaluate(Quantiser(), clips, dtype="bfloat16", progress=False)
     with pytest.raises(PipelineError, match="limit"):
         cs.evaluate(Plain, clips, limit=0, progress=False)
 
