@@ -66,7 +66,8 @@ class FunctionCodec(_OwnCodec):
     def __init__(self, card: Card, function: Callable[..., Any], label: str) -> None:
         super().__init__(card, label, _file_of(function))
         self._function = function
-        self._takes_channels = False
+        self._takes_channels: bool | None = None
+        """Known from the first clip that it can take: no later clip's failure changes what the others are given."""
 
     def _encode(self, audio: Audio) -> Packets:
         return self._encode_at(audio, self.card.sampling_rate)
@@ -80,13 +81,17 @@ class FunctionCodec(_OwnCodec):
         if self._takes_channels or audio.shape[0] > 1:
             return self._called(self._label, self._function, audio.copy(), rate)
         try:
-            return self._called(self._label, self._function, audio[0].copy(), rate)
+            made = self._called(self._label, self._function, audio[0].copy(), rate)
         except CodingFailed:
+            if self._takes_channels is False:
+                raise
             with suppress(CodingFailed):
                 made = self._called(self._label, self._function, audio.copy(), rate)
                 self._takes_channels = True
                 return made
             raise
+        self._takes_channels = False
+        return made
 
 
 class ModuleCodec(_OwnCodec):
