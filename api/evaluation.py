@@ -114,7 +114,7 @@ def evaluate(
         runs = [outcome.path for outcome in outcomes]
         with workers_for(workers, keep=not any(map(is_file_name, keys or ()))) as pool:
             score(runs, metrics=keys, overwrite=overwrite, progress=bar, executor=pool)
-    result = Result(combine(map(load_results, runs)), folder, evaluate)
+    result = Result(combine(map(load_results, runs)), (folder,), evaluate)
     if not probes:
         return result
     return probe(
@@ -147,7 +147,7 @@ def probe(
             runs, applications=names, backends=_names(backends) or (), device=device, overwrite=overwrite,
             progress=bar, executor=pool,
         )  # fmt: skip
-    return Result(combine(map(load_results, runs)), result.home, evaluate)
+    return Result(combine(map(load_results, runs)), result.homes, evaluate)
 
 
 def load(*sources: Place) -> Result:
@@ -160,7 +160,7 @@ def load(*sources: Place) -> Result:
     files = [path for path in given if path.is_file()]
     folders = [path for path in given if not path.is_file()]
     runs = [run.path for run in find_runs(folders)] if folders or not files else []
-    return Result(combine(load_results(path) for path in (*files, *runs)), None, evaluate)
+    return Result(combine(load_results(path) for path in (*files, *runs)), (), evaluate)
 
 
 @contextmanager

@@ -44,13 +44,13 @@ class Result:
     """
 
     def __init__(
-        self, entries: Iterable[Results], home: Folder | None = None, evaluate: Callable[..., Result] | None = None
+        self, entries: Iterable[Results], homes: tuple[Folder, ...] = (), evaluate: Callable[..., Result] | None = None
     ) -> None:
         self.entries = tuple(entries)
         """A codec and condition each, as the pipeline has them."""
-        self.home = home
+        self.homes = homes
+        """Folders of runs; temporary ones live as long as what rests on them."""
         self._evaluate = evaluate
-        self._homes: tuple[Folder | None, ...] = (home,)
 
     @property
     def codecs(self) -> tuple[str, ...]:
@@ -82,12 +82,10 @@ class Result:
 
     def __add__(self, other: Result) -> Result:
         """Join two results. Raises PipelineError where one codec has a dataset in both."""
-        joined = self._with(combine([*self.entries, *other.entries]))
-        joined._homes = (*self._homes, *other._homes)  # temporary folders live as long as what rests on them
-        return joined
+        return Result(combine([*self.entries, *other.entries]), (*self.homes, *other.homes), self._evaluate)
 
     def _with(self, entries: Iterable[Results]) -> Result:
-        return Result(entries, self.home, self._evaluate)
+        return Result(entries, self.homes, self._evaluate)
 
     def only(self) -> Results:
         """Return what the pipeline has of the only codec, of its clean run. Raises PipelineError for several."""
@@ -199,8 +197,8 @@ class Result:
     def _run(self, codec: object, one: Results, options: dict[str, Any]) -> Result:
         """Run another codec on the clips of this one; a named one in the folder of this one, to be used again."""
         assert self._evaluate is not None
-        if isinstance(codec, str) and self.home is not None:
-            options = {"out": self.home.path} | options
+        if isinstance(codec, str) and self.homes:
+            options = {"out": self.homes[0].path} | options
         parts = [self._evaluate(codec, **self._same(one, of), **options) for of in one.datasets]
         whole = parts[0]
         for part in parts[1:]:

@@ -40,7 +40,7 @@ import os, random, signal, sys
 state = random.getstate()
 import codec_superb as cs
 result = cs.evaluate(sys.argv[1], sys.argv[2], metrics=["mel"], progress=False, workers=0, limit=1)
-print(random.getstate() == state, "rich" in sys.modules, result.home.path, flush=True)
+print(random.getstate() == state, "rich" in sys.modules, result.homes[0].path, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 TYPED = Path(__file__).parents[1] / "typed/python_user.py"
