@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from codec_superb.api.given import check_category
 from codec_superb.api.live import generators_kept
-from codec_superb.api.progress import bars, prepare_fetched
+from codec_superb.api.progress import bars
 from codec_superb.base_codec import registry
 from codec_superb.base_codec.card import Card
+from codec_superb.cli.selection import prepare_fetched
 from codec_superb.data_manifests import Category, Dataset, DatasetError, Labels, Manifest, list_manifests
 from codec_superb.data_manifests import open_dataset as open_listed
 from codec_superb.data_manifests.catalogue import announced_manifests

@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 from codec_superb.api.folder import Folder
 from codec_superb.api.given import check_category, check_codec, check_device, check_kbps, check_limit, paths
-from codec_superb.api.live import cuda_here, device_of, generators_kept, identity, modules_of, no_identity, undisturbed
+from codec_superb.api.live import device_for, generators_kept, identity, modules_of, no_identity, undisturbed
 from codec_superb.api.opened import OpenedCodec
 from codec_superb.api.pool import workers_for
-from codec_superb.api.progress import bars, prepare_fetched
+from codec_superb.api.progress import bars
 from codec_superb.api.result import Result
 from codec_superb.base_codec.adapting import as_codec
 from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.interface import Codec
 from codec_superb.base_codec.live import registered
-from codec_superb.base_codec.options import CodecOptions, Dtype
-from codec_superb.cli.selection import application_names, conditions_of
+from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions, Dtype
+from codec_superb.cli.selection import application_names, conditions_of, prepare_fetched
 from codec_superb.metrics.plugged import find_metrics
 from codec_superb.metrics.table import Category
 from codec_superb.pipeline.comparison.results import combine, load_results
@@ -98,9 +98,12 @@ def evaluate(
     with ExitStack() as stack:
         bar = stack.enter_context(bars(shown=progress))
         its = stack.enter_context(_ready(codec, name, sampling_rate, kbps, device))
+        stack.callback(let_go)  # what this process itself opened
         prepare_fetched(datasets, bar)
         if choices:
             check_probes_possible(datasets, choices, category=category, limit=limit)
+        if its.live and (weights is not None or dtype != DEFAULT_OPTIONS.dtype):
+            raise RefusedSetting("weights and dtype are of a named codec; an object has its own")
         # what lives here is coded here, everything else by workers
         options = CodecOptions(None if weights is None else str(weights), dtype, kbps=None if its.live else kbps)
         with workers_for(0 if its.live else workers, keep=its.holds_nothing) as pool:
@@ -111,8 +114,12 @@ def evaluate(
         runs = [outcome.path for outcome in outcomes]
         with workers_for(workers, keep=not any(map(is_file_name, keys or ()))) as pool:
             score(runs, metrics=keys, overwrite=overwrite, progress=bar, executor=pool)
-    result = Result(combine(map(load_results, runs)), folder, evaluate)
-    return probe(result, probes, backends=models, workers=workers, progress=progress) if probes else result
+    result = Result(combine(map(load_results, runs)), (folder,), evaluate)
+    if not probes:
+        return result
+    return probe(
+        result, probes, backends=models, device=device, workers=workers, overwrite=overwrite, progress=progress
+    )
 
 
 @generators_kept()
@@ -140,7 +147,7 @@ def probe(
             runs, applications=names, backends=_names(backends) or (), device=device, overwrite=overwrite,
             progress=bar, executor=pool,
         )  # fmt: skip
-    return Result(combine(map(load_results, runs)), result.home, evaluate)
+    return Result(combine(map(load_results, runs)), result.homes, evaluate)
 
 
 def load(*sources: Place) -> Result:
@@ -153,7 +160,7 @@ def load(*sources: Place) -> Result:
     files = [path for path in given if path.is_file()]
     folders = [path for path in given if not path.is_file()]
     runs = [run.path for run in find_runs(folders)] if folders or not files else []
-    return Result(combine(load_results(path) for path in (*files, *runs)), None, evaluate)
+    return Result(combine(load_results(path) for path in (*files, *runs)), (), evaluate)
 
 
 @contextmanager
@@ -174,24 +181,14 @@ def _ready(
     if isinstance(codec, OpenedCodec):
         codec = codec.codec
     modules = modules_of(codec)
-    place = device_of(modules)
-    if device not in {"auto", place or device}:
-        raise RefusedSetting(f"device={device!r}: the model lies on {place}; move it yourself, or leave device out")
-    if device == "cuda" and place is None and not cuda_here():
-        raise RefusedSetting(
-            "device='cuda': torch finds no CUDA device here; leave device out, an object stays where it is"
-        )
-    on: Device = "cuda" if "cuda" in {place, device} else "cpu"
+    on = device_for(modules, device)
     made = as_codec(codec, name=name, sampling_rate=sampling_rate, kbps=kbps, device=on)
     with undisturbed(modules):
         if not isinstance(codec, Codec):  # an instance is as its owner made it
             made.load(on)
         telling = no_identity if inspect.isroutine(codec) else identity
         with registered(made, telling(made)) as known:
-            try:
-                yield _Codec(known, on, live=True, holds_nothing=True)
-            finally:
-                let_go()
+            yield _Codec(known, on, live=True, holds_nothing=True)
 
 
 def _several(given: Place | Sequence[Place]) -> list[Place]:

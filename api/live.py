@@ -14,11 +14,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from types import CodeType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from codec_superb.base_codec.adapting import bytes_of
+from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.interface import Codec
+from codec_superb.pipeline.workers.devices import Device
 
 
 def modules_of(obj: object) -> list[Any]:
@@ -76,7 +79,7 @@ def identity(codec: Codec) -> bytes:
                 _add_object(digest.update, part)
             for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
                 digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-                digest.update(_bytes(tensor))
+                digest.update(bytes_of(tensor))
     except _Unknown:
         return no_identity(codec)
     return digest.digest()
@@ -85,14 +88,6 @@ def identity(codec: Codec) -> bytes:
 def no_identity(_codec: Codec) -> bytes:
     """Return an identity that no other call has."""
     return os.urandom(32)
-
-
-def _bytes(tensor: Any) -> bytes:
-    import torch
-
-    # as bytes, since numpy has no bfloat16
-    raw: bytes = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-    return raw
 
 
 def _add_object(update: Callable[[bytes], None], obj: object) -> None:
@@ -112,13 +107,16 @@ def _add_object(update: Callable[[bytes], None], obj: object) -> None:
 
 
 def _told(value: Any) -> str:
-    """Write a setting; modules and tensors are added with their values. Raises _Unknown where only an address tells."""
+    """Write a setting; modules and tensors are added with their values.
+
+    Raises _Unknown where only an address tells, and for arrays inside of something, whose text is rounded or cut.
+    """
     if hasattr(value, "detach"):
-        return f"{value.dtype} {tuple(value.shape)} {hashlib.sha256(_bytes(value)).hexdigest()}"
+        return f"{value.dtype} {tuple(value.shape)} {hashlib.sha256(bytes_of(value)).hexdigest()}"
     if isinstance(value, np.ndarray):  # numpy shortens the text of an array
         return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     text = repr(value)
-    if " at 0x" in text:
+    if any(sign in text for sign in (" at 0x", "array(", "tensor(")):
         raise _Unknown
     return text
 
@@ -133,13 +131,23 @@ def _add_code(update: Callable[[bytes], None], code: CodeType) -> None:
             update(repr(constant).encode())
 
 
-def device_of(modules: Iterable[Any]) -> str | None:
-    """Return ``cuda`` or ``cpu``, where the parameters and buffers lie; None without any."""
+def device_for(modules: Iterable[Any], device: Device) -> Literal["cpu", "cuda"]:
+    """Return where an object with these modules runs: where they lie, and without any as ``device`` asks.
+
+    Raises RefusedSetting for another device than theirs, and for ``cuda`` where there is none.
+    """
     kinds = {tensor.device.type for module in modules for tensor in [*module.parameters(), *module.buffers()]}
-    return None if not kinds else "cuda" if "cuda" in kinds else "cpu"
+    place = None if not kinds else "cuda" if "cuda" in kinds else "cpu"
+    if device not in {"auto", place or device}:
+        raise RefusedSetting(f"device={device!r}: the model lies on {place}; move it yourself, or leave device out")
+    if device == "cuda" and place is None and not _cuda_here():
+        raise RefusedSetting(
+            "device='cuda': torch finds no CUDA device here; leave device out, an object stays where it is"
+        )
+    return "cuda" if "cuda" in {place, device} else "cpu"
 
 
-def cuda_here() -> bool:
+def _cuda_here() -> bool:
     """Whether torch finds a CUDA device; without torch there is none."""
     try:
         import torch

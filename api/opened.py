@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from codec_superb.api.arrays import Sound, as_channels
-from codec_superb.api.live import generators_kept
+from codec_superb.api.given import check_device
+from codec_superb.api.live import device_for, generators_kept, modules_of
 from codec_superb.api.progress import bars
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.interface import Codec, Encoded
@@ -73,6 +75,7 @@ def open_codec(
 ) -> OpenedCodec:
     """Open a codec by name, by ``path/to/file.py:NAME``, or one that is given as an object (see ``evaluate``).
 
+    A torch module stays on its device, and is in evaluation mode from then on.
     Raises UnknownCodec with near matches, MissingDependency with the command that installs what is missing,
     MissingWeights; an environment of its own is built where the codec needs one.
     """
@@ -83,14 +86,16 @@ def open_codec(
 
     if isinstance(codec, OpenedCodec):
         return codec
-    if not isinstance(codec, str):
-        on = "cpu" if device == "auto" else device
+    check_device(device)
+    if not isinstance(codec, str | Path):
+        on = device_for(modules_of(codec), device)
         made = as_codec(codec, device=on)
         return OpenedCodec(made if isinstance(codec, Codec) else made.load(on))
+    name = str(codec)
     options = CodecOptions(weights, dtype)
-    refuse_device(device, [registry.card(codec)])
+    refuse_device(device, [registry.card(name)])
     with bars(shown=progress) as bar:
-        make_ready([codec], options, device, bar)
-        _, configured = registry.configure(codec, options)
-    opened = registry.open_codec(codec, chosen_device(codec, device), configured)
-    return OpenedCodec(opened, codec if options == DEFAULT_OPTIONS else None)
+        make_ready([name], options, device, bar)
+        _, configured = registry.configure(name, options)
+    opened = registry.open_codec(name, chosen_device(name, device), configured)
+    return OpenedCodec(opened, name if options == DEFAULT_OPTIONS else None)

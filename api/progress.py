@@ -5,14 +5,12 @@ from __future__ import annotations
 import html
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from codec_superb.cli.console import DatasetProgress, TerminalProgress
-from codec_superb.data_manifests import load_manifest, prepare
-from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
+from codec_superb.cli.console import TerminalProgress
 
 EVERY_S = 0.2
 """Seconds between two states of a bar."""
@@ -69,10 +67,3 @@ def bars(*, shown: bool) -> Iterator[TerminalProgress]:
     """Give what shows the progress of a call."""
     with NotebookProgress() if shown and in_notebook() else TerminalProgress(quiet=not shown) as progress:
         yield progress
-
-
-def prepare_fetched(datasets: Sequence[str], progress: TerminalProgress) -> None:
-    """Prepare those of the datasets that are fetched; the others must be on this machine."""
-    for name in datasets:
-        if (name in manifest_names() or is_plugged(name)) and load_manifest(name).is_fetched:
-            prepare(name, DatasetProgress(progress))

@@ -7,10 +7,11 @@ from functools import cached_property
 from html import escape
 from math import fsum, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from codec_superb.api.clips import Clip
 from codec_superb.api.comparison import Comparison
+from codec_superb.api.folder import Folder
 from codec_superb.api.given import check_category, check_there
 from codec_superb.api.rendering import data_frame
 from codec_superb.api.result_tables import application_rows, clip_rows, codec_rows, tables
@@ -20,6 +21,7 @@ from codec_superb.cli.options import DEFAULT_SAMPLES
 from codec_superb.cli.report_data import codec_results, failures_of
 from codec_superb.metrics.results import Estimate, Score
 from codec_superb.metrics.table import Category, metrics_for
+from codec_superb.pipeline.aggregates.rate import measured_kbps
 from codec_superb.pipeline.aggregates.summary import summarise
 from codec_superb.pipeline.comparison.codecs import compare_results
 from codec_superb.pipeline.comparison.results import ResultDataset, Results, combine
@@ -34,15 +36,6 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-class Home(Protocol):
-    """Where runs lie; a temporary folder lives as long as this."""
-
-    @property
-    def path(self) -> Path:
-        """The folder of runs."""
-        ...
-
-
 class Result:
     """One codec or several; iterating it, and ``result["opus_12k"]``, give each codec's own.
 
@@ -51,13 +44,13 @@ class Result:
     """
 
     def __init__(
-        self, entries: Iterable[Results], home: Home | None = None, evaluate: Callable[..., Result] | None = None
+        self, entries: Iterable[Results], homes: tuple[Folder, ...] = (), evaluate: Callable[..., Result] | None = None
     ) -> None:
         self.entries = tuple(entries)
         """A codec and condition each, as the pipeline has them."""
-        self.home = home
+        self.homes = homes
+        """Folders of runs; temporary ones live as long as what rests on them."""
         self._evaluate = evaluate
-        self._homes: tuple[Home | None, ...] = (home,)
 
     @property
     def codecs(self) -> tuple[str, ...]:
@@ -89,12 +82,10 @@ class Result:
 
     def __add__(self, other: Result) -> Result:
         """Join two results. Raises PipelineError where one codec has a dataset in both."""
-        joined = self._with(combine([*self.entries, *other.entries]))
-        joined._homes = (*self._homes, *other._homes)  # temporary folders live as long as what rests on them
-        return joined
+        return Result(combine([*self.entries, *other.entries]), (*self.homes, *other.homes), self._evaluate)
 
     def _with(self, entries: Iterable[Results]) -> Result:
-        return Result(entries, self.home, self._evaluate)
+        return Result(entries, self.homes, self._evaluate)
 
     def only(self) -> Results:
         """Return what the pipeline has of the only codec, of its clean run. Raises PipelineError for several."""
@@ -131,9 +122,7 @@ class Result:
         for key in entry.metrics:
             values = [row.metrics[key].value for row in ok if key in row.metrics]
             found[key] = _mean([value for value in values if value is not None])
-        bits, seconds = [row.bits for row in ok], fsum(row.seconds or 0.0 for row in ok)
-        known = [count for count in bits if count is not None]
-        found["kbps"] = sum(known) / seconds / 1000 if seconds and len(known) == len(bits) else nan
+        found["kbps"] = measured_kbps(entry.aggregates, "", "")
         found |= {"clips": len(entry.rows), "failed": len(entry.rows) - len(ok)}
         several = len(entry.aggregates.categories) > 1
         for category, score in self.score.items():
@@ -208,8 +197,8 @@ class Result:
     def _run(self, codec: object, one: Results, options: dict[str, Any]) -> Result:
         """Run another codec on the clips of this one; a named one in the folder of this one, to be used again."""
         assert self._evaluate is not None
-        if isinstance(codec, str) and self.home is not None:
-            options = {"out": self.home.path} | options
+        if isinstance(codec, str) and self.homes:
+            options = {"out": self.homes[0].path} | options
         parts = [self._evaluate(codec, **self._same(one, of), **options) for of in one.datasets]
         whole = parts[0]
         for part in parts[1:]:

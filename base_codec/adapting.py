@@ -219,14 +219,16 @@ def _sha256_of(module: Any) -> str:
     for name, tensor in sorted(module.state_dict().items()):
         if hasattr(tensor, "detach"):
             digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-            digest.update(tensor.detach().cpu().contiguous().flatten().view(_bytes()).numpy().tobytes())
+            digest.update(bytes_of(tensor))
     return digest.hexdigest()
 
 
-def _bytes() -> Any:
+def bytes_of(tensor: Any) -> memoryview:
+    """Return the values of a torch tensor of any type, in order, as bytes to hash."""
     import torch
 
-    return torch.uint8
+    # numpy has no bfloat16
+    return memoryview(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
 
 
 def _stated(thing: Any, *names: str) -> Any:

@@ -66,7 +66,8 @@ class FunctionCodec(_OwnCodec):
     def __init__(self, card: Card, function: Callable[..., Any], label: str) -> None:
         super().__init__(card, label, _file_of(function))
         self._function = function
-        self._takes_channels = False
+        self._takes_channels: bool | None = None
+        """Known from the first clip that it can take: no later clip's failure changes what the others are given."""
 
     def _encode(self, audio: Audio) -> Packets:
         return self._encode_at(audio, self.card.sampling_rate)
@@ -80,13 +81,17 @@ class FunctionCodec(_OwnCodec):
         if self._takes_channels or audio.shape[0] > 1:
             return self._called(self._label, self._function, audio.copy(), rate)
         try:
-            return self._called(self._label, self._function, audio[0].copy(), rate)
+            made = self._called(self._label, self._function, audio[0].copy(), rate)
         except CodingFailed:
+            if self._takes_channels is False:
+                raise
             with suppress(CodingFailed):
                 made = self._called(self._label, self._function, audio.copy(), rate)
                 self._takes_channels = True
                 return made
             raise
+        self._takes_channels = False
+        return made
 
 
 class ModuleCodec(_OwnCodec):
@@ -96,12 +101,14 @@ class ModuleCodec(_OwnCodec):
         # static: what TorchScript has in its place fails where it is asked of a class
         super().__init__(card, label, _file_of(inspect.getattr_static(type(module), "forward")))
         self._module = module
-        self._device = "cpu"
+        self._device: Any = "cpu"
 
     def load(self, device: str = "cpu") -> Self:
-        """Move the module to the device and into evaluation mode."""
-        self._module.to(device).eval()
-        self._device = device
+        """Move the module to the device, unless it lies on one of that kind, and into evaluation mode."""
+        tensors = [*self._module.parameters(), *self._module.buffers()]
+        # "cuda" alone is the first one, and a process of several may train on another
+        self._device = next((tensor.device for tensor in tensors if tensor.device.type == device), device)
+        self._module.to(self._device).eval()
         return self
 
     def _encode(self, audio: Audio) -> Packets:

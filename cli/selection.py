@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
 from codec_superb.base_codec.errors import MissingDependency, UnknownCodec
-from codec_superb.cli.console import note, print_table
+from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_table
 from codec_superb.pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -61,6 +61,17 @@ def dataset_specs(given: Sequence[str]) -> list[str]:
 def dataset_spec(given: str) -> str:
     """Return one dataset as given, ``-`` as the list of files on standard input. Raises DatasetError."""
     return dataset_specs([given])[0]
+
+
+def prepare_fetched(datasets: Sequence[str], progress: TerminalProgress) -> None:
+    """Prepare the named datasets that are fetched; the others must be prepared already."""
+    from codec_superb.data_manifests import load_manifest, prepare
+    from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
+
+    for name in datasets:
+        named = name in manifest_names() or is_plugged(name)
+        if named and load_manifest(name).is_fetched:
+            prepare(name, DatasetProgress(progress))
 
 
 def usable(names: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ import typer
 
 from codec_superb import __version__
 from codec_superb.base_codec.options import CodecOptions
-from codec_superb.cli.console import DatasetProgress, TerminalProgress, note, print_json, print_prose, print_table
+from codec_superb.cli.console import TerminalProgress, note, print_json, print_prose, print_table
 from codec_superb.cli.options import (
     DEFAULT_SAMPLES,
     ApplicationOption,
@@ -39,7 +39,14 @@ from codec_superb.cli.options import (
     plain_path,
 )
 from codec_superb.cli.outcomes import as_data, exit_code, print_failures
-from codec_superb.cli.selection import application_names, codec_names, conditions_of, dataset_specs, protocol
+from codec_superb.cli.selection import (
+    application_names,
+    codec_names,
+    conditions_of,
+    dataset_specs,
+    prepare_fetched,
+    protocol,
+)
 from codec_superb.metrics.table import METRICS
 from codec_superb.web import text
 
@@ -122,7 +129,7 @@ def command(
     find_metrics(metric or ())
     _refuse_mixture(datasets)
     with TerminalProgress() as progress:
-        _prepare(datasets, progress)
+        prepare_fetched(datasets, progress)
         if choices:
             check_probes_possible(datasets, choices, category=category, limit=limit)
         with open_executor(runner, workers) as pool:
@@ -199,17 +206,6 @@ def _refuse_mixture(datasets: Sequence[str]) -> None:
             f"datasets of the benchmark and custom ones ({', '.join(own)}) are never packed together: benchmark them "
             "apart, each with its own --out"
         )
-
-
-def _prepare(datasets: Sequence[str], progress: TerminalProgress) -> None:
-    """Prepare the named datasets that are fetched; the others must be prepared already."""
-    from codec_superb.data_manifests import load_manifest, prepare
-    from codec_superb.data_manifests.catalogue import is_plugged, manifest_names
-
-    for name in datasets:
-        named = name in manifest_names() or is_plugged(name)
-        if named and load_manifest(name).is_fetched:
-            prepare(name, DatasetProgress(progress))
 
 
 def _publish(runs: Sequence[Path], out: Path, page: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ card as *found*, not declared; a codec that comes early is left as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from statistics import median_low
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from codec_superb.pipeline.resynthesis.clip import opened
 from codec_superb.pipeline.resynthesis.lag import WINDOW_S, residual_lag
 from codec_superb.pipeline.runs.dataset_access import DatasetSpec, dataset_of, load_mono, reason_of
 from codec_superb.pipeline.runs.selection import select_clips
+from codec_superb.pipeline.workers.executor import Executor, TaskResult
 
 CLIPS = 6
 """Clips that are listened to, spread over the categories."""
@@ -35,7 +37,7 @@ class LagTask(NamedTuple):
     device: str
     options: CodecOptions
     dataset: DatasetSpec
-    clips: tuple[str, ...]
+    clip: str
 
 
 class Trial(NamedTuple):
@@ -47,36 +49,43 @@ class Trial(NamedTuple):
     """Of the clips that could not be coded."""
 
 
-def lags_of_clips(task: LagTask) -> Iterator[Trial]:
-    """Yield the lags of the clips, coded without removing any delay."""
+def try_clips(tasks: Sequence[LagTask], pool: Executor) -> Trial:
+    """Code each clip in a worker, as a task of its own: a time limit is that of a clip, and a death costs one."""
+    found: dict[str, Trial] = {}
+    for event in pool.stream(lag_of_clip, tasks):
+        # a worker may die behind its answer, which counts
+        found.setdefault(event.task.clip, event.value if isinstance(event, TaskResult) else Trial((), (event.reason,)))
+    trials = [found[task.clip] for task in tasks]
+    return Trial(*(tuple(chain.from_iterable(each)) for each in zip(*trials, strict=True)))
+
+
+def lag_of_clip(task: LagTask) -> Iterator[Trial]:
+    """Yield the lag of a clip, coded without removing any delay."""
     codec = opened(task.codec, task.device, task.options)
-    lags: list[int | None] = []
-    errors: list[str] = []
-    for name in task.clips:
-        clip = dataset_of(task.dataset).clip(name)
-        try:
-            samples, rate = load_mono(clip)
-        except Exception:  # noqa: BLE001, S112 - a file that cannot be read has its row, and says nothing of the codec
-            continue
-        own = rate if codec.card.input_rate else codec.card.sampling_rate
-        samples = samples[: round(WINDOW_S * rate)]
-        given = fitting.resample(samples[np.newaxis], rate, own, fitting.resampled_length(samples.size, rate, own))
-        try:
-            lag = residual_lag(given[0], fitting.to_mono(codec.decode(codec.encode(given, own)))[0], own)
-        except CodecUnusable:
-            raise
-        except Exception as error:  # noqa: BLE001 - code of the user's
-            kind = "" if isinstance(error, CodecError) else f"{type(error).__name__}: "
-            errors.append(f"{kind}{reason_of(error, clip)}")
-            continue
-        lags.append(lag)
-    yield Trial(tuple(lags), tuple(errors))
+    clip = dataset_of(task.dataset).clip(task.clip)
+    try:
+        samples, rate = load_mono(clip)
+    except Exception:  # noqa: BLE001 - a file that cannot be read has its row, and says nothing of the codec
+        yield Trial((), ())
+        return
+    own = rate if codec.card.input_rate else codec.card.sampling_rate
+    samples = samples[: round(WINDOW_S * rate)]
+    given = fitting.resample(samples[np.newaxis], rate, own, fitting.resampled_length(samples.size, rate, own))
+    try:
+        lag = residual_lag(given[0], fitting.to_mono(codec.decode(codec.encode(given, own)))[0], own)
+    except CodecUnusable:
+        raise
+    except Exception as error:  # noqa: BLE001 - code of the user's
+        kind = "" if isinstance(error, CodecError) else f"{type(error).__name__}: "
+        yield Trial((), (f"{kind}{reason_of(error, clip)}",))
+        return
+    yield Trial((lag,), ())
 
 
 def first_clips(dataset: DatasetSpec, asked: Sequence[str]) -> tuple[str, ...]:
     """Return the clips to listen to: the same whatever has been done, of those that are asked for."""
-    spread = select_clips(dataset_of(dataset), CLIPS)
-    return tuple(clip for clip in spread if clip in set(asked)) or tuple(asked[:CLIPS])
+    spread = set(select_clips(dataset_of(dataset), CLIPS))
+    return tuple(clip for clip in asked if clip in spread) or tuple(asked[:CLIPS])
 
 
 def delay_of(card: Card, trial: Trial) -> tuple[int, str]:

@@ -27,7 +27,7 @@ from codec_superb.pipeline.resynthesis.clip import (
     resynthesise_clips,
 )
 from codec_superb.pipeline.resynthesis.codec_files import LateFiles, OpenedLate, changed_files, unseen
-from codec_superb.pipeline.resynthesis.found_lag import LagTask, Trial, delay_of, first_clips, lags_of_clips
+from codec_superb.pipeline.resynthesis.found_lag import LagTask, delay_of, first_clips, try_clips
 from codec_superb.pipeline.resynthesis.operations import count_operations
 from codec_superb.pipeline.resynthesis.plan import Asked, Plan, plan_runs
 from codec_superb.pipeline.resynthesis.run_table import (
@@ -226,9 +226,8 @@ def _with_delay(plan: Plan, info: RunInfo, on: OpenedCodec, pool: Executor, prog
         delay = clean
     else:
         clips = first_clips(plan.spec, plan.clips)
-        (event,) = pool.stream(lags_of_clips, [LagTask(plan.codec, on.device, plan.options, plan.spec, clips)])
-        trial = event.value if isinstance(event, TaskResult) else Trial((), ())
-        delay, told = delay_of(plan.card, trial)
+        tasks = [LagTask(plan.codec, on.device, plan.options, plan.spec, clip) for clip in clips]
+        delay, told = delay_of(plan.card, try_clips(tasks, pool))
         progress.message(told)
     found = {"delay_samples": delay, "delay_source": "found"}
     return info.model_copy(update={"card": info.card.model_copy(update=found)})

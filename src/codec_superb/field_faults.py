@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_ARTICLES = {
+_REMEDIES = {
     "missing": "is missing: state it",
     "extra_forbidden": "is unknown: take it out, or correct its name",
 }
@@ -26,8 +26,8 @@ def _sentence(fault: dict[str, Any]) -> str:
     # a union's branches and a validator stand in the place too: only names of fields and positions are shown
     where = ".".join(str(part) for part in fault["loc"] if not str(part).startswith(("function-", "constrained-")))
     kind, message = fault["type"], str(fault["msg"])
-    if kind in _ARTICLES:
-        return f"{where} {_ARTICLES[kind]}"
+    if kind in _REMEDIES:
+        return f"{where} {_REMEDIES[kind]}"
     message = message.removeprefix("Value error, ").removeprefix("Input should be ")
     if kind == "value_error":
         return message

@@ -139,5 +139,10 @@ def test_a_temporary_run_lives_as_long_as_what_rests_on_it(tmp_path: Path) -> No
     )
     del first
     assert folder.is_dir()
+    second = joined["g711_alaw"]
     del joined
+    assert second.folders[0].is_dir()
+    gone = second.folders[0]
+    del second
     assert not folder.exists()
+    assert not gone.exists()

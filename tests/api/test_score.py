@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from support.audio import speech_like
 
 import codec_superb as cs
 from codec_superb import torchmetrics as ours
+from codec_superb.base_codec.errors import RefusedSetting
 from codec_superb.base_codec.registry import open_codec
 from codec_superb.metrics.errors import InvalidAudio, MetricError, UnknownMetric
 from codec_superb.metrics.score import score_pair
@@ -113,6 +115,18 @@ def test_an_opened_codec_takes_and_gives_arrays_of_one_form() -> None:
     assert np.array_equal(codec.decode(encoded), expected)
     mine = cs.open_codec(lambda audio, rate: audio / 2, progress=False)
     assert np.allclose(mine(REFERENCE[0], RATE), REFERENCE[0] / 2, atol=1e-6)
+
+
+def test_a_file_is_opened_by_its_path_and_a_module_is_not_moved(tmp_path: Path) -> None:
+    """As for ``evaluate``."""
+    (tmp_path / "mine.py").write_text("def half(audio, rate):\n    return audio / 2\n")
+    assert cs.open_codec(tmp_path / "mine.py:half", progress=False).card.name == "mine_half"
+    module = torch.nn.Linear(1, 1)
+    module.sampling_rate = RATE  # type: ignore[assignment]
+    with pytest.raises(RefusedSetting, match="the model lies on cpu; move it yourself"):
+        cs.open_codec(module, device="cuda")
+    with pytest.raises(RefusedSetting, match="auto, cpu or cuda, got 'gpu'"):
+        cs.open_codec(module, device="gpu")  # type: ignore[arg-type]
 
 
 def test_every_metric_is_a_metric_of_torchmetrics() -> None:

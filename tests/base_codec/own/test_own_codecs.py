@@ -67,6 +67,24 @@ def test_each_way_in_gives_the_sound_back(mine: Path, name: str, card: str, bits
     assert np.abs(sound - clip())[:, :15_990].max() <= tolerance
 
 
+def test_a_clip_that_fails_changes_nothing_for_the_others() -> None:
+    """A function that has taken ``(samples,)`` is never given anything else."""
+    shapes: list[tuple[int, ...]] = []
+
+    def picky(audio: Audio, _rate: int) -> Audio:
+        shapes.append(audio.shape)
+        if audio.shape == (7,):
+            raise ValueError("too short")
+        return audio
+
+    codec = as_codec(picky)
+    coded(codec)
+    with pytest.raises(CodecError, match="too short"):
+        codec.encode(clip()[:, :7], 16_000)
+    coded(codec)
+    assert shapes == [(16_010,), (7,), (16_010,)]
+
+
 def test_a_declared_bitrate_gives_the_bits_of_codecs_that_count_none(mine: Path) -> None:
     """Declared kbps times seconds; refused by codecs that count, and another bitrate is another run."""
     name, options = f"{mine}:resynthesise", CodecOptions(kbps=6)

@@ -9,11 +9,14 @@ from support.pipeline.runs import contents, speech_folder
 
 from codec_superb.base_codec.card import Card
 from codec_superb.base_codec.errors import CodecUnusable, RefusedSetting
-from codec_superb.base_codec.options import CodecOptions
+from codec_superb.base_codec.options import DEFAULT_OPTIONS, CodecOptions
+from codec_superb.data_manifests import open_dataset
 from codec_superb.pipeline.conditions.record import parse_condition
-from codec_superb.pipeline.resynthesis.found_lag import Trial, delay_of
+from codec_superb.pipeline.resynthesis.found_lag import LagTask, Trial, delay_of, first_clips, try_clips
 from codec_superb.pipeline.resynthesis.stage import resynthesise
+from codec_superb.pipeline.runs.dataset_access import DatasetSpec
 from codec_superb.pipeline.runs.folder import RunFolder
+from codec_superb.pipeline.workers.executor import Executor
 from codec_superb.pipeline.workers.progress import SilentProgress
 
 CARD = Card(name="mine", sampling_rate=16000)
@@ -30,6 +33,17 @@ late.sampling_rate = 8000
 
 def broken(audio, rate):
     return audio[: rate // 16]
+
+
+def deadly_once(audio, rate):
+    import os
+    import pathlib
+
+    died = pathlib.Path(__file__).with_name("died")
+    if not died.exists():
+        died.touch()
+        os._exit(3)
+    return audio
 """
 
 
@@ -76,6 +90,19 @@ def test_one_clip_that_fails_ends_no_run_and_all_of_them_do() -> None:
     assert delay_of(CARD, Trial((5,), ("CodingFailed: no",)))[0] == 5
     with pytest.raises(CodecUnusable, match="mine fails on all of its first 2 clips: CodingFailed: no; mend it"):
         delay_of(CARD, Trial((), ("CodingFailed: no",) * 2))
+
+
+def test_a_worker_that_dies_costs_one_clip(tmp_path: Path) -> None:
+    """The others have their lags, and the reason is kept."""
+    code, clips = tmp_path / "my.py", speech_folder(tmp_path / "clips", 3, seconds=0.6)
+    code.write_text(SOURCE)
+    dataset = open_dataset(clips)
+    spec = DatasetSpec(str(clips), None, dataset.manifest_hash)
+    chosen = first_clips(spec, sorted(dataset.clip_ids()))
+    tasks = [LagTask(f"{code}:deadly_once", "cpu", DEFAULT_OPTIONS, spec, clip) for clip in chosen]
+    with Executor(1) as pool:
+        trial = try_clips(tasks, pool)
+    assert trial == Trial((0, 0), ("worker process ended with exit code 3",))
 
 
 def test_a_run_finds_its_delay_once_whenever_it_is_stopped(tmp_path: Path) -> None:
