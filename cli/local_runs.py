@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from codec_superb.cli.dataset_facts import facts_of_prepared
 from codec_superb.cli.options import DEFAULT_SAMPLES, plain_path
 from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
-from codec_superb.pipeline.runs.folder import INFO, RunFolder
+from codec_superb.pipeline.runs.folder import INFO, RunFolder, folders_with
 from codec_superb.pipeline.runs.info import RunInfo
 from codec_superb.pipeline.submission.pack import pack
 from codec_superb.server.datasets.service import DatasetFacts
@@ -52,7 +52,7 @@ class RunsOnDisk:
 
     def look(self) -> Sequence[LocalCodec]:
         """Find all runs; of those whose files have not changed since the last call only times and sizes are read."""
-        self._looks = {path: self._one(path) for path in sorted(set(_run_folders(self._folder)))}
+        self._looks = {path: self._one(path) for path in folders_with(_SIGNS, self._folder)}
         groups: dict[str, list[Path]] = {}
         for path, look in self._looks.items():
             own = " on own datasets" if look.info is not None and look.info.dataset.location else ""
@@ -93,14 +93,6 @@ class RunsOnDisk:
 
     def _stamp(self, runs: Sequence[Path]) -> str:
         return " ".join(self._looks[path].results for path in runs)
-
-
-def _run_folders(folder: Path) -> Iterator[Path]:
-    for depth in ("", "*/", "*/*/"):
-        for sign in _SIGNS:
-            for found in folder.glob(depth + sign):
-                if not any(part.startswith(".") for part in found.relative_to(folder).parts):  # set aside
-                    yield found.parent
 
 
 def _stamp_of(*files: Path) -> str:
