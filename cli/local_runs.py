@@ -56,8 +56,7 @@ class RunsOnDisk:
         groups: dict[str, list[Path]] = {}
         for path, look in self._looks.items():
             own = " on own datasets" if look.info is not None and look.info.dataset.location else ""
-            where = path.parent.relative_to(self._folder) if path != self._folder else Path()
-            groups.setdefault(f"{'' if where == Path() else where}{own}" or path.name, []).append(path)
+            groups.setdefault(self._codec_folder(path) + own, []).append(path)
         self._packed = {name: [path for path in paths if self._is_finished(path)] for name, paths in groups.items()}
         return [
             LocalCodec(name, tuple(self._looks[path].run for path in paths), self._stamp(self._packed[name]))
@@ -88,6 +87,11 @@ class RunsOnDisk:
             return before
         return _Look(stamp, results, *_read(path, self._folder))
 
+    def _codec_folder(self, run: Path) -> str:
+        """Name the folder of a run: below the one that is shown, by its own name where it is that one or above it."""
+        place = run.parent.relative_to(self._folder) if run != self._folder else Path()
+        return run.resolve().parent.name if place == Path() else str(place)
+
     def _is_finished(self, path: Path) -> bool:
         return self._looks[path].run.state == "finished"
 
@@ -109,7 +113,7 @@ def _stamp_of(*files: Path) -> str:
 
 def _read(path: Path, folder: Path) -> tuple[LocalRun, RunInfo | None]:
     """Say how far a run has come, from its ``run.json`` and, where it is not finished, the lines of a journal."""
-    place = str(path.relative_to(folder)) if path != folder else path.name
+    place = str(path.relative_to(folder)) if path != folder else path.resolve().name
     run = RunFolder(path)
     try:
         info = run.info()

@@ -171,6 +171,25 @@ def test_what_others_could_see_is_refused(
     assert words in re.sub(r"[\s│]+", " ", capsys.readouterr().err)
 
 
+def test_any_level_of_the_folder_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A codec's runs are one submission whether their own folder, that of all codecs or a run itself is named."""
+    run = write_run(tmp_path, ROWS, card=card("opus_16k")).path
+    write_run(tmp_path, draw_rows(1, 12, dataset="second"), card=card("opus_16k"))
+    own = write_run(tmp_path, draw_rows(1, 12, dataset="own"), card=card("opus_16k"), location="/own")
+
+    def look(folder: Path) -> dict[str, list[str]]:
+        return {found.name: [one.place for one in found.runs] for found in RunsOnDisk(folder).look()}
+
+    assert own.path.parent == run.parent
+    places = ["mini", "second"]
+    assert look(tmp_path) == {
+        "opus_16k": [f"opus_16k/{name}" for name in places], "opus_16k on own datasets": ["opus_16k/own"],
+    }  # fmt: skip
+    assert look(run.parent) == {"opus_16k": places, "opus_16k on own datasets": ["own"]}
+    monkeypatch.chdir(run)
+    assert look(run) == look(Path()) == {"opus_16k": ["mini"]}
+
+
 def test_failures_are_counted(tmp_path: Path) -> None:
     """Clips that failed are named beside those that are done, of a finished run and of one that is under way."""
     write_run(tmp_path, [*ROWS[1:], failed(ROWS[0].clip)], card=card("done"))
