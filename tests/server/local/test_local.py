@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -20,6 +21,9 @@ from codec_superb.cli.local_runs import RunsOnDisk
 from codec_superb.cli.main import call
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
+from codec_superb.server.errors import Unavailable
+from codec_superb.server.ingest import local_file
+from codec_superb.server.ingest.checker import Checker
 from codec_superb.server.local import feeder
 from codec_superb.server.local.feeder import WAITING
 from codec_superb.server.settings import Settings
@@ -118,6 +122,38 @@ def test_a_card_that_leaves_much_open_is_no_reason_here(client: TestClient, runs
     assert "No codec shown here has a rank: its bitrate is not stated (1 codec)." in board
     assert "Ranks are ranges" not in board
     assert "not stated, first published not stated" in codec
+    shutil.rmtree(run.path.parent)
+    wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
+
+
+def test_a_copy_of_a_run_is_the_same_submission(client: TestClient, runs: Path) -> None:
+    """It stays on the board until the last copy is gone."""
+    run = write_run(runs, ROWS, card=card("opus_16k")).path.parent
+    shutil.copytree(run, runs / "copy")
+    wait_for(lambda: all(" yes " in shown(client).get(name, "") for name in (run.name, "copy")), "expected both")
+    shutil.rmtree(runs / "copy")
+    wait_for(lambda: "copy" not in shown(client), "expected the copy to be gone")
+    assert on_board(client) == {"opus_16k"}
+    shutil.copytree(run, runs / "copy")
+    wait_for(lambda: " yes " in shown(client).get("copy", ""), "expected it again")
+    for folder in (run, runs / "copy"):
+        shutil.rmtree(folder)
+    wait_for(lambda: on_board(client) == set() and "copy" not in shown(client), "expected both to be gone")
+
+
+def test_a_busy_checker_is_asked_again(client: TestClient, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the service has no process for a check at the moment is no property of the run."""
+    asked: list[Path] = []
+
+    def take(database: Database, settings: Settings, checker: Checker, path: Path, *rest: Any, **named: Any) -> Any:
+        asked.append(path)
+        if len(asked) == 1:
+            raise Unavailable("the process that checks submissions cannot be started; try again in a minute")
+        return local_file.take_file(database, settings, checker, path, *rest, **named)
+
+    monkeypatch.setattr(feeder, "take_file", take)
+    run = write_run(runs, draw_rows(3, 12), card=card("opus_16k"))
+    wait_for(lambda: on_board(client) == {"opus_16k"}, "expected the run on the board")
     shutil.rmtree(run.path.parent)
     wait_for(lambda: on_board(client) == set(), "expected the removed run to be gone")
 
