@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,9 @@ from codec_superb.data_manifests.errors import DatasetError
 from codec_superb.pipeline.errors import PipelineError, RunFolderError
 from codec_superb.pipeline.runs.folder import INFO, RunFolder, folders_with
 from codec_superb.pipeline.runs.info import RunInfo
+from codec_superb.pipeline.runs.journal import read_journal
 from codec_superb.pipeline.submission.pack import pack
+from codec_superb.pipeline.tables.rows import ResynthesisRow, ScoreLine
 from codec_superb.server.datasets.service import DatasetFacts
 from codec_superb.server.local.runs import LocalCodec, LocalRun
 from codec_superb.web.text import count
@@ -26,11 +27,12 @@ _SIGNS = (INFO, "clips.parquet", "journal")
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What was read of one run folder, and the stamp of its files then."""
+    """What was read of one run folder, and the stamps of its files then."""
 
-    stamp: str
     results: str
-    """Stamp of the files that a submission is made of; journals, which grow while a stage runs, are not among them."""
+    """Stamp of the files that a submission is made of."""
+    journals: str
+    """Stamp of the others, which grow while a stage runs."""
     run: LocalRun
     info: RunInfo | None
 
@@ -81,11 +83,14 @@ class RunsOnDisk:
 
     def _one(self, path: Path) -> _Look:
         results = _stamp_of(path / INFO, *(path / name for name in _TABLES))
-        stamp = results + _stamp_of(*sorted((path / "journal").glob("*.jsonl")))
         before = self._looks.get(path)
-        if before is not None and before.stamp == stamp:
-            return before
-        return _Look(stamp, results, *_read(path, self._folder))
+        same = before if before is not None and before.results == results else None
+        if same and same.run.state != "unfinished":  # what probes append to a journal changes nothing then
+            return same
+        journals = _stamp_of(*sorted((path / "journal").glob("*.jsonl")))
+        if same and same.journals == journals:
+            return same
+        return _Look(results, journals, *_read(path, self._folder))
 
     def _codec_folder(self, run: Path) -> str:
         """Name the folder of a run: below the one that is shown, by its own name where it is that one or above it."""
@@ -127,27 +132,18 @@ def _read(path: Path, folder: Path) -> tuple[LocalRun, RunInfo | None]:
             return LocalRun(place, "broken", str(error)), info
         whole = clips if selected == info.dataset.clips else f"{selected} of {clips}"
         return LocalRun(place, "finished", whole + _of_them(failed)), info
-    stage = "score" if info.status != "started" and run.has_table() else "resynth"
-    done, failed = _done(path / "journal" / f"{stage}.jsonl")
-    words = "scored" if stage == "score" else "resynthesised"
-    done = min(done, selected)
-    detail = f"{done} of {count(selected, 'clip')} {words}{_of_them(failed)}; "
-    detail += f"codec-superb {stage} goes on with it, unless it runs now"
+    journal, failed = path / "journal", 0
+    if info.status != "started" and run.has_table():
+        command, words = "score", "scored"
+        done = len({line.clip for line in read_journal(journal / "score.jsonl", ScoreLine)})
+    else:
+        command, words = "import" if (journal / "import.jsonl").exists() else "resynth", "resynthesised"
+        states = {row.clip: row.status for row in read_journal(journal / "resynth.jsonl", ResynthesisRow)}
+        done, failed = len(states), sum(status != "ok" for status in states.values())
+    detail = f"{min(done, selected)} of {count(selected, 'clip')} {words}{_of_them(failed)}; "
+    detail += f"codec-superb {command} goes on with it, unless it runs now"
     return LocalRun(place, "unfinished", detail), info
 
 
 def _of_them(failed: int) -> str:
     return f", {failed} failed" if failed else ""
-
-
-def _done(journal: Path) -> tuple[int, int]:
-    """Count the clips of a journal, and those that failed: by the last line of each."""
-    states: dict[str, bool] = {}
-    try:
-        with journal.open("rb") as file:
-            for line in file:
-                entry = json.loads(line)
-                states[entry["clip"]] = entry.get("status") == "failed"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # a line that is being written, or damaged
-        pass
-    return len(states), sum(states.values())

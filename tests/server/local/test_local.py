@@ -19,6 +19,7 @@ from support.timing import wait_for
 from codec_superb.base_codec.card import Card
 from codec_superb.cli.local_runs import RunsOnDisk
 from codec_superb.cli.main import call
+from codec_superb.pipeline.tables.rows import ResynthesisRow
 from codec_superb.server.app import create_app
 from codec_superb.server.database.session import Database
 from codec_superb.server.errors import Unavailable
@@ -230,13 +231,24 @@ def test_failures_are_counted(tmp_path: Path) -> None:
     """Clips that failed are named beside those that are done, of a finished run and of one that is under way."""
     write_run(tmp_path, [*ROWS[1:], failed(ROWS[0].clip)], card=card("done"))
     begun = write_run(tmp_path, ROWS, card=card("begun"), status="started")
-    journal = begun.path / "journal" / "resynth.jsonl"
-    journal.parent.mkdir(exist_ok=True)
-    lines = [("a", "failed"), ("b", "failed"), ("a", "ok")]
-    journal.write_text("".join(f'{{"clip": "{clip}", "status": "{status}"}}\n' for clip, status in lines))
-    details = {found.name: found.runs[0].detail for found in RunsOnDisk(tmp_path).look()}
-    assert details["done"] == "12 clips, 1 failed"
-    assert details["begun"].startswith("2 of 12 clips resynthesised, 1 failed; ")
+    folder = RunsOnDisk(tmp_path)
+
+    def details() -> dict[str, str]:
+        return {found.name: found.runs[0].detail for found in folder.look()}
+
+    with begun.resynth_journal() as journal:
+        for clip, status in [("a", "failed"), ("b", "failed"), ("a", "ok")]:
+            journal.append(ResynthesisRow(clip=clip, dataset="mini", category="speech", status=status))
+        assert details() == {
+            "done": "12 clips, 1 failed",
+            "begun": "2 of 12 clips resynthesised, 1 failed; codec-superb resynth goes on with it, unless it runs now",
+        }
+        journal.append(ResynthesisRow(clip="c", dataset="mini", category="speech", status="ok"))
+    with begun.import_journal():  # what resyntheses were taken from: these were made elsewhere
+        pass
+    assert details()["begun"] == (
+        "3 of 12 clips resynthesised, 1 failed; codec-superb import goes on with it, unless it runs now"
+    )
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
